@@ -1,0 +1,109 @@
+"""Recorded randomness: a seed or a record enters, typed draws leave, and every draw can be replayed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from irfuzz.errors import InvalidProgram
+
+T = TypeVar("T")
+
+Draw = int | float
+
+
+class Choices:
+    """The only source of randomness in irfuzz (design: ``Choices``).
+
+    Every draw is an ``int`` (an index or an integer) or a ``float`` and is appended to ``record``.
+    Replaying a record gives the same answers; a draw that does not fit the record raises
+    ``InvalidProgram``, because the trace then belongs to another program or version.
+    """
+
+    __slots__ = ("_random", "_replay", "record")
+
+    def __init__(self, rng: random.Random | None, replay: Sequence[Draw] | None = None) -> None:
+        self._random = rng
+        self._replay = None if replay is None else list(replay)
+        self.record: list[Draw] = []
+
+    @classmethod
+    def from_seed(cls, seed: int | str) -> Choices:
+        """Draw from a pseudo-random sequence; equal seeds give equal draws in every process."""
+        return cls(random.Random(seed))  # noqa: S311 - reproducibility is wanted, not secrecy
+
+    @classmethod
+    def from_record(cls, record: Sequence[Draw]) -> Choices:
+        """Answer from a record made earlier by ``Choices.record``."""
+        return cls(None, record)
+
+    def mark(self) -> int:
+        """Position in the record, to cut out what one edit has drawn (``record[mark:]``)."""
+        return len(self.record)
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer in ``[low, high]``, both ends included."""
+        if low > high:
+            raise ValueError(f"empty range [{low}, {high}]")
+        if self._replay is not None:
+            value = self._next(int)
+            if not low <= value <= high:
+                raise InvalidProgram(f"trace draw {len(self.record)}: expected an integer in [{low}, {high}], got {value}")
+        else:
+            value = low if low == high else self._rng().randint(low, high)
+        self.record.append(value)
+        return int(value)
+
+    def index(self, count: int) -> int:
+        """An index into a sequence of ``count`` items."""
+        return self.integer(0, count - 1)
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of ``items``, all equally likely."""
+        return items[self.index(len(items))]
+
+    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
+        """One of ``items`` with probability proportional to its weight; the record holds its index."""
+        if len(items) != len(weights) or not items:
+            raise ValueError("weighted() needs one weight for each of at least one item")
+        if self._replay is not None:
+            return self.pick(items)
+        chosen = self._rng().choices(range(len(items)), weights=weights)[0]
+        self.record.append(chosen)
+        return items[chosen]
+
+    def sample(self, items: Sequence[T], count: int) -> list[T]:
+        """``count`` different items (fewer where there are not so many), in random order."""
+        left = list(items)
+        return [left.pop(self.index(len(left))) for _ in range(min(count, len(left)))]
+
+    def boolean(self, probability: float = 0.5) -> bool:
+        """True with the given probability."""
+        return self.weighted((False, True), (1.0 - probability, probability))
+
+    def real(self, low: float, high: float) -> float:
+        """A float in ``[low, high]``."""
+        value = self._next(float) if self._replay is not None else self._rng().uniform(low, high)
+        self.record.append(value)
+        return float(value)
+
+    def seed(self) -> int:
+        """A 32-bit seed for a bulk generator (``numpy.random.default_rng``)."""
+        return self.integer(0, 2**32 - 1)
+
+    def _rng(self) -> random.Random:
+        assert self._random is not None
+        return self._random
+
+    def _next(self, kind: type) -> Draw:
+        assert self._replay is not None
+        position = len(self.record)
+        if position >= len(self._replay):
+            raise InvalidProgram(f"trace ends after {position} draws, but the edit asks for one more")
+        value = self._replay[position]
+        if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InvalidProgram(f"trace draw {position}: expected an integer, got {value!r}")
+        if not isinstance(value, int | float):
+            raise InvalidProgram(f"trace draw {position}: expected a number, got {value!r}")
+        return value

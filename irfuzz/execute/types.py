@@ -1,0 +1,84 @@
+"""Targets and what running a program on one of them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+
+Value: TypeAlias = "np.ndarray | list[Value] | None"
+"""A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``."""
+
+
+class Stage(StrEnum):
+    """How far a target gets with a program."""
+
+    IMPORT = "import"
+    CONVERT = "convert"
+    COMPILE = "compile"
+    RUN = "run"
+
+
+class Exit(StrEnum):
+    """How a run ended."""
+
+    OK = "ok"
+    REJECTED = "rejected"
+    """The component raised an error of its own."""
+    UNSUPPORTED = "unsupported"
+    """The component says that it has no kernel or lowering for an operator: a gap, not a fault."""
+    CRASH = "crash"
+    """The process died by a signal."""
+    EXITED = "exited"
+    """The process ended itself with an exit code."""
+    HANG = "hang"
+    MEMORY = "memory"
+    PROTOCOL = "protocol"
+    """The worker answered rubbish or closed its pipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One way to run a program.
+
+    Attributes:
+        name: unique, ``component[:variant]``, as the user writes it in ``--targets``.
+        component: which software computes the result; witnesses are independent when components differ.
+        version: version of the component in its interpreter, filled in when the worker starts.
+        interpreter: Python executable of the environment that holds the component.
+        device: ``cpu`` or ``cuda:N``.
+        options: settings that travel with each request.
+    """
+
+    name: str
+    component: str
+    version: str = ""
+    interpreter: str = ""
+    device: str = "cpu"
+    options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What one target did with one program and one set of inputs.
+
+    Attributes:
+        target: the target.
+        stage: the stage at which it ended (``RUN`` where it went through).
+        exit: how it ended.
+        outputs: graph outputs by name; empty unless ``exit`` is ``OK``.
+        error: first line of the component's own message, or the signal's name.
+        log: whatever else was caught (traceback, standard error), shortened.
+        seconds: wall time inside the worker.
+    """
+
+    target: Target
+    stage: Stage
+    exit: Exit
+    outputs: Mapping[str, Value] = field(default_factory=dict)
+    error: str = ""
+    log: str = ""
+    seconds: float = 0.0

@@ -1,0 +1,94 @@
+"""What is known of a value before anything runs: type, shape, range and known elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import onnx_ir as ir
+
+Dim: TypeAlias = int | str | None
+"""A size: known, named (equal names are equal sizes within one program), or unknown."""
+
+Element: TypeAlias = int | float | bool | str | None
+"""A known element: a number, the name of a dimension (integer tensors only), or unknown."""
+
+MAX_KNOWN_ELEMENTS = 64
+"""Largest tensor whose elements a fact spells out; longer constants are read from the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFact:
+    """A dense tensor.
+
+    Attributes:
+        dtype: element type.
+        shape: sizes, outermost first; ``None`` where even the rank is unknown.
+        low: every element that is not NaN is at least this (``None``: nothing known).
+        high: every element that is not NaN is at most this.
+        value: the elements in row-major order where at least one is known and the shape is static
+            with at most ``MAX_KNOWN_ELEMENTS`` elements.
+    """
+
+    dtype: ir.DataType
+    shape: tuple[Dim, ...] | None
+    low: float | None = None
+    high: float | None = None
+    value: tuple[Element, ...] | None = None
+
+    @property
+    def rank(self) -> int | None:
+        """Number of dimensions, if known."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """True where every size is an integer."""
+        return self.shape is not None and all(type(d) is int for d in self.shape)
+
+    @property
+    def static_shape(self) -> tuple[int, ...] | None:
+        """The shape where every size is an integer, else ``None``."""
+        return self.shape if self.is_static else None  # type: ignore[return-value]
+
+    def size(self) -> int | None:
+        """Number of elements, if the shape is static."""
+        if not self.is_static:
+            return None
+        total = 1
+        for d in self.shape or ():
+            total *= d  # type: ignore[operator]
+        return total
+
+    @property
+    def known(self) -> bool:
+        """True where every element is a known number."""
+        return self.value is not None and all(e is not None and not isinstance(e, str) for e in self.value)
+
+    def without_value(self) -> TensorFact:
+        """The same type and shape with nothing said of its elements."""
+        return replace(self, low=None, high=None, value=None)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceFact:
+    """A sequence whose elements all satisfy ``elem`` (``None``: nothing known)."""
+
+    elem: Fact | None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalFact:
+    """An optional whose content, if any, satisfies ``elem``."""
+
+    elem: Fact | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueFact:
+    """A value that irfuzz carries but does not look into (maps, sparse tensors, unknown types)."""
+
+    why: str
+
+
+Fact: TypeAlias = TensorFact | SequenceFact | OptionalFact | OpaqueFact

@@ -1,0 +1,48 @@
+"""What an oracle says of a set of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Symptom(StrEnum):
+    """What a user sees go wrong."""
+
+    CRASH = "crash"
+    HANG = "hang"
+    MEMORY = "memory"
+    REJECTION = "rejection"
+    WRONG_DTYPE = "wrong-dtype"
+    WRONG_SHAPE = "wrong-shape"
+    NAN_INF = "nan-inf"
+    DIFFERENCE = "difference"
+    PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One disagreement.
+
+    Attributes:
+        oracle: name of the oracle that speaks.
+        symptom: what is wrong.
+        target: name of the target that is blamed.
+        witnesses: names of the targets that agree with each other against it.
+        suspect: True where the evidence is too thin to call it a finding.
+        output: name of the graph output, empty where the whole run is meant.
+        distance: largest absolute difference, where the symptom is numeric.
+        bound: what would still have been accepted.
+        evidence: short readable facts (messages, shapes, worst elements), JSON-able.
+    """
+
+    oracle: str
+    symptom: Symptom
+    target: str
+    witnesses: tuple[str, ...] = ()
+    suspect: bool = False
+    output: str = ""
+    distance: float | None = None
+    bound: float | None = None
+    evidence: Mapping[str, str | int | float] = field(default_factory=dict)
