@@ -1,0 +1,1 @@
+"""Build the shipped seed models: data sets in, ONNX files and ``index.toml`` out."""
