@@ -1,0 +1,184 @@
+"""Facts through If, Loop, Scan and other operators with subgraphs: a node's input facts enter, output facts leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx_ir as ir
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import Dim, Fact, SequenceFact, TensorFact
+from irfuzz.ir.types import FACT, UNTYPED, declared_fact, join
+
+if TYPE_CHECKING:
+    from irfuzz.ir.infer import Inference
+
+Inputs: TypeAlias = tuple[Fact | None, ...]
+
+MAX_TURNS = 8
+"""Turns after which a loop's carried facts are given up; each turn can only forget, so few are needed."""
+
+
+def infer_control_flow(
+    inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int
+) -> Sequence[Fact]:
+    """Infer the bodies of a node and the facts of its outputs.
+
+    Raises:
+        InvalidProgram: a body is ill-typed or has another number of inputs or outputs than the node needs.
+    """
+    rule = _RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    if rule is None:
+        _infer_bodies_blind(inference, node, where, depth)
+        return [UNTYPED] * len(node.outputs)
+    found = rule(inference, node, inputs, where, depth)
+    return (list(found) + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def _body(node: ir.Node, name: str, where: str) -> ir.Graph:
+    attr = node.attributes.get(name)
+    if attr is None:
+        raise InvalidProgram(f"{where}: attribute {name!r} is missing")
+    return attr.as_graph()
+
+
+def _enter(
+    inference: Inference, graph: ir.Graph, facts: Sequence[Fact | None], where: str, depth: int
+) -> list[Fact]:
+    """Infer a body with the given facts on its inputs and return the facts of its outputs."""
+    if len(graph.inputs) != len(facts):
+        raise InvalidProgram(f"{where}: body takes {len(graph.inputs)} inputs, but {len(facts)} are passed")
+    for value, fact in zip(graph.inputs, facts, strict=True):
+        value.meta[FACT] = declared_fact(value) if fact is None or fact is UNTYPED else fact
+    inference.graph(graph, f"{where}: ", depth + 1)
+    return [v.meta.get(FACT, UNTYPED) for v in graph.outputs]
+
+
+def _infer_bodies_blind(inference: Inference, node: ir.Node, where: str, depth: int) -> None:
+    for attr in node.attributes.values():
+        graphs = () if attr.is_ref() else _graphs(attr)
+        for graph in graphs:
+            _enter(inference, graph, [None] * len(graph.inputs), where, depth)
+
+
+def _graphs(attr: ir.Attr) -> Sequence[ir.Graph]:
+    if attr.type is ir.AttributeType.GRAPH:
+        return (attr.as_graph(),)
+    return attr.as_graphs() if attr.type is ir.AttributeType.GRAPHS else ()
+
+
+def _if(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
+    then = _enter(inference, _body(node, "then_branch", where), (), f"{where} then_branch", depth)
+    other = _enter(inference, _body(node, "else_branch", where), (), f"{where} else_branch", depth)
+    if len(then) != len(other) or len(then) != len(node.outputs):
+        raise InvalidProgram(
+            f"{where}: {len(node.outputs)} outputs, but the branches give {len(then)} and {len(other)}"
+        )
+    for index, (a, b) in enumerate(zip(then, other, strict=True)):
+        if isinstance(a, TensorFact) and isinstance(b, TensorFact) and a.dtype != b.dtype:
+            raise InvalidProgram(f"{where}: output {index} is {a.dtype.name} in one branch and {b.dtype.name} in the other")
+    return [join(a, b) for a, b in zip(then, other, strict=True)]
+
+
+def _until_stable(
+    carried: list[Fact], turn: Callable[[list[Fact]], list[Fact]], where: str
+) -> tuple[list[Fact], list[Fact]]:
+    """Widen the carried facts until a turn of the body changes nothing; returns them and the last outputs."""
+    for _ in range(MAX_TURNS):
+        outputs = turn(carried)
+        widened = [join(before, after) for before, after in zip(carried, outputs[: len(carried)], strict=True)]
+        if widened == carried:
+            return carried, outputs
+        carried = widened
+    forgotten = [_forget(fact) for fact in carried]
+    return forgotten, turn(forgotten)
+
+
+def _forget(fact: Fact) -> Fact:
+    return TensorFact(fact.dtype, None) if isinstance(fact, TensorFact) else fact
+
+
+def _without_values(fact: Fact | None) -> Fact:
+    if isinstance(fact, TensorFact):
+        return fact.without_value()
+    return UNTYPED if fact is None else fact
+
+
+def _loop(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
+    body = _body(node, "body", where)
+    # Elements of carried values change from turn to turn, so only types and shapes are carried.
+    carried = [_without_values(f) for f in inputs[2:]]
+    if len(body.outputs) < 1 + len(carried):
+        raise InvalidProgram(f"{where}: body gives {len(body.outputs)} outputs, fewer than 1 + {len(carried)} carried")
+
+    def turn(state: list[Fact]) -> list[Fact]:
+        trip, condition = TensorFact(ir.DataType.INT64, (), 0.0), TensorFact(ir.DataType.BOOL, ())
+        outputs = _enter(inference, body, [trip, condition, *state], f"{where} body", depth)
+        return [_without_values(f) for f in outputs[1:]]
+
+    stable, outputs = _until_stable(carried, turn, where)
+    # The condition may stop the loop early, so even a known trip count bounds the scanned size only from above.
+    scanned: list[Fact] = [_stack(f, None) for f in outputs[len(stable) :]]
+    return [*stable, *scanned]
+
+
+def _stack(fact: Fact, size: Dim) -> Fact:
+    if isinstance(fact, TensorFact):
+        return TensorFact(fact.dtype, None if fact.shape is None else (size, *fact.shape))
+    return UNTYPED
+
+
+def _scan(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
+    body = _body(node, "body", where)
+    count = node.attributes["num_scan_inputs"].as_int() if "num_scan_inputs" in node.attributes else 0
+    if not 0 < count <= len(inputs) or node.version == 8 or len(body.inputs) != len(inputs):
+        # Opset 8 has a batch dimension and an optional length input of its own.
+        return [UNTYPED] * len(node.outputs)
+    states = [_without_values(f) for f in inputs[: len(inputs) - count]]
+    axes = _axes(node, "scan_input_axes", count)
+    slices: list[Fact] = []
+    length: Dim = None
+    for fact, axis in zip(inputs[len(states) :], axes, strict=True):
+        if isinstance(fact, TensorFact) and fact.shape is not None and fact.shape:
+            at = axis % len(fact.shape)
+            length = fact.shape[at] if length is None else length
+            slices.append(TensorFact(fact.dtype, fact.shape[:at] + fact.shape[at + 1 :]))
+        else:
+            slices.append(TensorFact(fact.dtype, None) if isinstance(fact, TensorFact) else UNTYPED)
+
+    def turn(state: list[Fact]) -> list[Fact]:
+        return [_without_values(f) for f in _enter(inference, body, [*state, *slices], f"{where} body", depth)]
+
+    stable, outputs = _until_stable(states, turn, where)
+    scanned = outputs[len(stable) :]
+    out_axes = _axes(node, "scan_output_axes", len(scanned))
+    return [*stable, *(_insert(f, a, length) for f, a in zip(scanned, out_axes, strict=True))]
+
+
+def _axes(node: ir.Node, name: str, count: int) -> Sequence[int]:
+    attr = node.attributes.get(name)
+    return [0] * count if attr is None else list(attr.as_ints())
+
+
+def _insert(fact: Fact, axis: int, size: Dim) -> Fact:
+    if not isinstance(fact, TensorFact):
+        return UNTYPED
+    if fact.shape is None:
+        return TensorFact(fact.dtype, None)
+    at = axis % (len(fact.shape) + 1)
+    return TensorFact(fact.dtype, (*fact.shape[:at], size, *fact.shape[at:]))
+
+
+def _sequence_map(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
+    body = _body(node, "body", where)
+    facts = [_without_values(f.elem) if isinstance(f, SequenceFact) else _without_values(f) for f in inputs]
+    return [SequenceFact(f) for f in _enter(inference, body, facts, f"{where} body", depth)]
+
+
+_RULES: Mapping[str, Callable[[Inference, ir.Node, Inputs, str, int], Sequence[Fact]]] = {
+    "If": _if,
+    "Loop": _loop,
+    "Scan": _scan,
+    "SequenceMap": _sequence_map,
+}

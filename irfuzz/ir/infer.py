@@ -1,0 +1,286 @@
+"""Facts for every value: a graph with typed inputs enters, each value's fact leaves in its ``meta``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import MAX_KNOWN_ELEMENTS, Fact, SequenceFact, TensorFact
+from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
+from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
+from irfuzz.ir.shape_rules import SHAPE_RULES, broadcast, refine
+from irfuzz.ir.types import FACT, UNTYPED, conflict, declared_fact, join, merge
+from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
+
+MAX_CALL_DEPTH = 32
+"""Deepest nesting of subgraphs and functions that is inferred; deeper values stay untyped."""
+
+
+def fact_of(value: ir.Value) -> Fact:
+    """The fact that inference left on a value."""
+    return value.meta.get(FACT, UNTYPED)
+
+
+@lru_cache(maxsize=65536)
+def infer_call(call: Call) -> tuple[Fact, ...]:
+    """Facts of a call's outputs: ONNX's types, refined by partly known shapes, values and ranges.
+
+    Raises:
+        InvalidProgram: ONNX finds the call ill-typed; the message names the operator.
+    """
+    outputs = list(schema_outputs(call))
+    if call.domain not in ("", "ai.onnx") or not outputs or not isinstance(outputs[0], TensorFact):
+        return tuple(outputs)
+    first = outputs[0]
+    attrs = {name: value for name, _, value in call.attrs}
+    if shape_rule := SHAPE_RULES.get(call.op):
+        first = replace(first, shape=refine(first.shape, shape_rule(attrs, call.inputs, call.opset)))
+    elif first.shape is None and call.op in _BROADCASTING:
+        first = replace(first, shape=_broadcast_shape(call))
+    value_rule = VALUE_RULES.get(call.op)
+    if value_rule is not None and (call.op in ALWAYS or _anything_known(call)):
+        first = _with_elements(first, value_rule(attrs, call.inputs, first))
+    range_rule = RANGE_RULES.get(call.op)
+    if first.value is not None and first.known:
+        low, high = bounds_of(first)
+        first = replace(first, low=low, high=high)
+    elif range_rule is not None:
+        low, high = range_rule(attrs, call.inputs, first)
+        if low is not None or high is not None:
+            first = replace(first, low=low, high=high)
+    outputs[0] = first
+    return tuple(outputs)
+
+
+_BROADCASTING = frozenset({"Add", "Sub", "Mul", "Div", "Where", "Equal", "Greater", "Less", "And", "Or", "Max", "Min"})
+
+
+def _broadcast_shape(call: Call) -> tuple[Any, ...] | None:
+    return broadcast([f.shape if isinstance(f, TensorFact) else None for f in call.inputs if f is not None])
+
+
+def _anything_known(call: Call) -> bool:
+    return any(isinstance(f, TensorFact) and f.value is not None for f in call.inputs)
+
+
+def _with_elements(fact: TensorFact, known: tuple[Any, ...] | None) -> TensorFact:
+    if known is None or all(e is None for e in known):
+        return fact
+    if fact.size() != len(known):
+        return fact
+    return replace(fact, value=known)
+
+
+def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
+    """Everything that is known of a constant; the elements are read only where there are few."""
+    if tensor is None:
+        raise InvalidProgram("an initializer has no data")
+    shape = tuple(int(d) for d in tensor.shape.numpy())
+    fact = TensorFact(tensor.dtype, shape)
+    size = fact.size() or 0
+    if size > MAX_KNOWN_ELEMENTS or tensor.dtype not in _READABLE:
+        return fact
+    return fact_of_elements(fact, tensor.numpy())
+
+
+def fact_of_elements(fact: TensorFact, array: np.ndarray) -> TensorFact:
+    """``fact`` with the elements and bounds of an array of its shape."""
+    fact = replace(fact, value=tuple(np.asarray(array).ravel().tolist()))
+    low, high = bounds_of(fact)
+    return replace(fact, low=low, high=high)
+
+
+_READABLE = frozenset(
+    d
+    for d in ir.DataType
+    if d.name in {"FLOAT", "DOUBLE", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"}
+)
+
+
+class Inference:
+    """Infers one model's graphs; holds what does not change while the model is edited.
+
+    Args:
+        opsets: version of every imported domain.
+        functions: the model's local functions by identifier.
+    """
+
+    def __init__(
+        self, opsets: Mapping[str, int], functions: Mapping[tuple[str, str, str], ir.Function]
+    ) -> None:
+        self._opsets = dict(opsets)
+        self._functions = functions
+
+    def opset(self, domain: str) -> int:
+        """Version of a domain; 1 for the default domain of a model that imports none."""
+        return self._opsets.get(domain, 1)
+
+    def graph(self, graph: ir.Graph | ir.Function, where: str = "", depth: int = 0) -> None:
+        """Infer a whole graph whose inputs already carry facts, and check it against its declarations.
+
+        Raises:
+            InvalidProgram: a node is ill-typed or a declaration contradicts what is computed.
+        """
+        if isinstance(graph, ir.Graph):
+            for value in graph.initializers.values():
+                self._initializer(graph, value)
+        for index, node in enumerate(graph):
+            facts = self.node(node, f"{where}{label(node, index)}", depth)
+            for output, fact in zip(node.outputs, facts, strict=True):
+                declared = declared_fact(output)
+                if declared is not UNTYPED:
+                    reason = conflict(fact, declared)
+                    if reason is not None:
+                        raise InvalidProgram(f"{where}{label(node, index)}: output {output.name!r} is {reason}")
+                    fact = merge(fact, declared)
+                output.meta[FACT] = fact
+
+    def _initializer(self, graph: ir.Graph, value: ir.Value) -> None:
+        try:
+            fact = constant_fact(value.const_value)
+        except InvalidProgram as error:
+            raise InvalidProgram(f"initializer {value.name!r}: {error}") from None
+        if value.is_graph_input():
+            # A graph input with a default may be given other elements at run time.
+            declared = declared_fact(value)
+            reason = conflict(fact, declared)
+            if reason is not None:
+                raise InvalidProgram(f"initializer {value.name!r} is {reason}")
+            fact = declared if isinstance(declared, TensorFact) and declared.shape is not None else fact.without_value()
+        value.meta[FACT] = fact
+
+    def node(self, node: ir.Node, where: str, depth: int = 0) -> Sequence[Fact]:
+        """Facts of one node's outputs from the facts on its inputs."""
+        inputs = tuple(None if v is None else fact_of(v) for v in node.inputs)
+        function = self._functions.get(node.op_identifier())
+        if depth >= MAX_CALL_DEPTH:
+            return [UNTYPED] * len(node.outputs)
+        if function is not None:
+            return self._function(function, node, inputs, where, depth)
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+            return self._constant(node, where)
+        if any(a.type in _GRAPHS for a in node.attributes.values() if not a.is_ref()):
+            from irfuzz.ir.control_flow import infer_control_flow
+
+            return infer_control_flow(self, node, inputs, where, depth)
+        if any(a.is_ref() for a in node.attributes.values()):
+            return [UNTYPED] * len(node.outputs)
+        return self._operator(node, inputs, where)
+
+    def _operator(self, node: ir.Node, inputs: tuple[Fact | None, ...], where: str) -> Sequence[Fact]:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        opset = self._opsets.get(domain)
+        if opset is None or (domain and schema_of(node.op_type, opset, domain) is None):
+            return [UNTYPED] * len(node.outputs)  # carried, not understood
+        call = Call(
+            domain, node.op_type, opset, hashable_attrs(node.attributes), inputs, tuple(bool(o.name) for o in node.outputs)
+        )
+        try:
+            facts = infer_call(call)
+        except InvalidProgram as error:
+            raise InvalidProgram(f"{where}: {error}") from None
+        if node.op_type == "SequenceConstruct" and len(facts) == 1 and inputs:
+            return [self._sequence(inputs, facts[0])]
+        return facts
+
+    @staticmethod
+    def _sequence(inputs: tuple[Fact | None, ...], fact: Fact) -> Fact:
+        elem = inputs[0]
+        for other in inputs[1:]:
+            elem = join(elem, other)
+        if isinstance(elem, TensorFact):
+            return SequenceFact(elem.without_value())
+        return fact
+
+    def _constant(self, node: ir.Node, where: str) -> Sequence[Fact]:
+        for name, attr in node.attributes.items():
+            if attr.is_ref():
+                return [UNTYPED]
+            if name == "value":
+                return [constant_fact(attr.as_tensor())]
+            if name in _CONSTANT_DTYPES:
+                data = np.array(attr.value, dtype=_CONSTANT_DTYPES[name].numpy())
+                return [_small(_CONSTANT_DTYPES[name], data)]
+            if name == "value_string":
+                return [TensorFact(ir.DataType.STRING, ())]
+            if name == "value_strings":
+                return [TensorFact(ir.DataType.STRING, (len(attr.value),))]
+            if name == "sparse_value":
+                return self._operator(node, (), where)
+        raise InvalidProgram(f"{where}: Constant has none of its value attributes")
+
+    def _function(
+        self, function: ir.Function, node: ir.Node, inputs: tuple[Fact | None, ...], where: str, depth: int
+    ) -> Sequence[Fact]:
+        # A body is shared by all its call sites, so each call is inferred on a copy with its attributes in place.
+        body = _instantiate(function, node)
+        opsets = {**self._opsets, **function.opset_imports}
+        inner = Inference(opsets, self._functions)
+        given = list(inputs) + [None] * (len(body.inputs) - len(inputs))
+        for value, fact in zip(body.inputs, given, strict=False):
+            value.meta[FACT] = UNTYPED if fact is None else fact
+        inner.graph(body, f"{where}: ", depth + 1)
+        found = [fact_of(v) for v in body.outputs]
+        return (found + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def _instantiate(function: ir.Function, node: ir.Node) -> ir.Function:
+    """A copy of a function's body with the call's attributes in place of the references to them."""
+    given = {name: attr for name, attr in function.attributes.items() if attr.value is not None}
+    given.update(node.attributes)
+    body = function.clone()
+    for inner in body.all_nodes():
+        for name, attr in list(inner.attributes.items()):
+            if not attr.is_ref():
+                continue
+            del inner.attributes[name]
+            actual = given.get(attr.ref_attr_name or "")
+            # An attribute that the call leaves out is absent in the body as well (ONNX IR.md, functions).
+            if actual is not None and not actual.is_ref():
+                inner.attributes[name] = ir.Attr(name, actual.type, actual.value)
+    return body
+
+
+def _small(dtype: ir.DataType, data: np.ndarray) -> TensorFact:
+    fact = TensorFact(dtype, data.shape)
+    return fact_of_elements(fact, data) if data.size <= MAX_KNOWN_ELEMENTS else fact
+
+
+_GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
+_CONSTANT_DTYPES = {
+    "value_int": ir.DataType.INT64,
+    "value_ints": ir.DataType.INT64,
+    "value_float": ir.DataType.FLOAT,
+    "value_floats": ir.DataType.FLOAT,
+}
+
+
+def label(node: ir.Node, index: int | None = None) -> str:
+    """How messages name a node: its own name, or its place in the graph."""
+    return f"node {node.name!r} ({node.op_type})" if node.name else f"node #{index if index is not None else '?'} ({node.op_type})"
+
+
+def tensor_of(node: ir.Node) -> ir.TensorProtocol | None:
+    """The tensor of a Constant node, whichever attribute holds it; ``None`` for other nodes and sparse values."""
+    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx"):
+        return None
+    for name, attr in node.attributes.items():
+        if attr.is_ref():
+            return None
+        if name == "value":
+            return attr.as_tensor()
+        if name in _CONSTANT_DTYPES:
+            return ir.tensor(np.array(attr.value, dtype=_CONSTANT_DTYPES[name].numpy()))
+        if name == "value_string":
+            return ir.tensor(np.array(attr.value, dtype=object))
+        if name == "value_strings":
+            return ir.tensor(np.array(list(attr.value), dtype=object))
+    return None
+
+

@@ -1,0 +1,493 @@
+"""The program: an ONNX model enters, every value gets a fact, and each edit keeps the facts right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir import serde
+from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_of
+from irfuzz.ir.digest import digest
+from irfuzz.ir.infer import Inference, constant_fact, fact_of, infer_call, tensor_of
+from irfuzz.ir.types import FACT, conflict, declare, declared_fact, undeclare
+
+
+class Program:
+    """An ONNX model whose every value has a fact (design: ``Program``).
+
+    Nodes and values are named by the name of a value: a node by its first named output. Names are
+    unique in the main graph, which is all that edits touch; subgraphs and functions are carried.
+
+    An edit that raises ``InvalidProgram`` may leave the program half changed: edit a ``clone()``.
+
+    Attributes:
+        model: the onnx-ir model. Change it through the methods below, or call ``infer()`` afterwards.
+        residue: the parts of the model that onnx-ir cannot carry.
+        parents: digests of the programs that this one was made from.
+    """
+
+    __slots__ = ("_digest", "_names", "_owners", "_values", "inference", "model", "parents", "residue")
+
+    def __init__(self, model: ir.Model, residue: serde.Residue, parents: tuple[str, ...] = ()) -> None:
+        self.model = model
+        self.residue = residue
+        self.parents = parents
+        self.inference = Inference(_opsets(model), model.functions)
+        self._digest: str | None = None
+        self._names: set[str] | None = None
+        self._values: dict[str, ir.Value] | None = None
+        self._owners: dict[ir.Node, ir.Node] | None = None
+
+    # ---- in and out -------------------------------------------------------------------------
+
+    @classmethod
+    def from_proto(cls, proto: onnx.ModelProto) -> Program:
+        """Take in a model and infer it.
+
+        Raises:
+            InvalidProgram: the model breaks a rule of ONNX; the message names the node or value.
+        """
+        program = cls(*serde.decode(proto))
+        program.infer()
+        return program
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Program:
+        """``from_proto`` on a serialized ``ModelProto``."""
+        program = cls(*serde.decode(data))
+        program.infer()
+        return program
+
+    @classmethod
+    def from_model(cls, model: ir.Model) -> Program:
+        """Take in an onnx-ir model; it is copied, so later changes to ``model`` do not reach the program."""
+        return cls.from_proto(ir.to_proto(model))
+
+    def to_proto(self) -> onnx.ModelProto:
+        """The model as ONNX, with what onnx-ir could not carry put back."""
+        return serde.encode(self.model, self.residue)
+
+    def to_bytes(self) -> bytes:
+        """The model as serialized ONNX; equal programs built alike give equal bytes."""
+        return serde.encode_bytes(self.model, self.residue)
+
+    def clone(self) -> Program:
+        """A copy that shares tensors and facts (both immutable) and nothing else."""
+        copy = Program(self.model.clone(), self.residue, self.parents)
+        copy._digest = self._digest
+        copy._names = None if self._names is None else set(self._names)
+        return copy
+
+    # ---- looking ----------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> ir.Graph:
+        """The main graph."""
+        return self.model.graph
+
+    @property
+    def opset(self) -> int:
+        """Version of the default domain."""
+        return self.inference.opset("")
+
+    @property
+    def digest(self) -> str:
+        """Canonical digest: equal for programs that differ only in inner names and node order."""
+        if self._digest is None:
+            self._digest = digest(self.model, self.residue)
+        return self._digest
+
+    def fact(self, value: ir.Value) -> Fact:
+        """What is known of a value."""
+        return fact_of(value)
+
+    def tensor(self, value: ir.Value | None) -> TensorFact | None:
+        """The fact of a value where it is a dense tensor."""
+        fact = None if value is None else fact_of(value)
+        return fact if isinstance(fact, TensorFact) else None
+
+    def nodes(self) -> list[ir.Node]:
+        """Nodes of the main graph in topological order."""
+        return list(self.graph)
+
+    def site_of(self, node: ir.Node) -> str:
+        """The name under which ``node()`` finds a node again."""
+        return next(o.name for o in node.outputs if o.name)
+
+    def node(self, site: str) -> ir.Node | None:
+        """The main-graph node that produces the value ``site``."""
+        value = self.value(site)
+        return None if value is None else value.producer()
+
+    def value(self, name: str) -> ir.Value | None:
+        """The main-graph value of that name."""
+        if self._values is None:
+            self._values = {v.name: v for v in self.values() if v.name}
+        return self._values.get(name)
+
+    def values(self) -> Iterator[ir.Value]:
+        """Inputs, initializers and node outputs of the main graph, each once."""
+        graph = self.graph
+        yield from graph.inputs
+        for value in graph.initializers.values():
+            if not value.is_graph_input():
+                yield value
+        for node in graph:
+            yield from node.outputs
+
+    def attrs(self, node: ir.Node) -> dict[str, Any]:
+        """A node's attributes as Python values (tensors as onnx-ir tensors, subgraphs as graphs)."""
+        return {name: attr.value for name, attr in node.attributes.items() if not attr.is_ref()}
+
+    def constant_of(self, value: ir.Value | None) -> ir.TensorProtocol | None:
+        """The tensor of a constant value (initializer that no input overrides, or Constant node)."""
+        if value is None:
+            return None
+        if value.const_value is not None and value.is_initializer() and not value.is_graph_input():
+            return value.const_value
+        producer = value.producer()
+        return None if producer is None else tensor_of(producer)
+
+    def const_array(self, value: ir.Value | None) -> np.ndarray | None:
+        """The elements of a constant value; do not write to the array."""
+        tensor = self.constant_of(value)
+        return None if tensor is None else tensor.numpy()
+
+    def positions(self) -> dict[ir.Node, int]:
+        """Place of every main-graph node in topological order."""
+        return {node: index for index, node in enumerate(self.graph)}
+
+    def ancestors(self, value: ir.Value) -> set[ir.Node]:
+        """Every main-graph node that ``value`` depends on."""
+        found: set[ir.Node] = set()
+        todo = [value.producer()]
+        while todo:
+            node = todo.pop()
+            if node is None or node in found or node.graph is not self.graph:
+                continue
+            found.add(node)
+            todo.extend(v.producer() for v in node.inputs if v is not None)
+            todo.extend(v.producer() for v in self._captured(node))
+        return found
+
+    def fresh(self, hint: str) -> str:
+        """A name that no value or node of the model has; depends on the model's content only."""
+        names = self._all_names()
+        index = 0
+        while (name := f"{hint}_{index}") in names:
+            index += 1
+        names.add(name)
+        return name
+
+    # ---- editing ----------------------------------------------------------------------------
+
+    def constant(self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const") -> ir.Value:
+        """Add an initializer and return its value."""
+        tensor = ir.tensor(array) if isinstance(array, np.ndarray) else array
+        value = ir.Value(
+            name=self.fresh(name_hint), type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape.dims)
+        )
+        value.const_value = tensor
+        value.meta[FACT] = constant_fact(tensor)
+        self.graph.register_initializer(value)
+        self._added(value)
+        return value
+
+    def add_input(self, fact: TensorFact, name_hint: str = "input") -> ir.Value:
+        """Add a graph input of the given type and shape."""
+        value = ir.Value(name=self.fresh(name_hint))
+        declare(value, fact)
+        value.meta[FACT] = fact
+        self.graph.inputs.append(value)
+        self._added(value)
+        return value
+
+    def add_output(self, value: ir.Value) -> None:
+        """Make a value a graph output as well (nothing happens where it is one already)."""
+        if not value.is_graph_output():
+            declare(value, fact_of(value))
+            self.graph.outputs.append(value)
+            self._digest = None
+
+    def insert(
+        self,
+        op: str,
+        inputs: Sequence[ir.Value | None],
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        before: ir.Node | None = None,
+        after: ir.Node | None = None,
+        outputs: int = 1,
+        domain: str = "",
+        name_hint: str | None = None,
+    ) -> ir.Node:
+        """Add a node with inferred outputs; nothing consumes them yet.
+
+        It is placed before or after the given node, else directly behind the last producer of its inputs.
+
+        Raises:
+            InvalidProgram: the call is ill-typed; the program is then unchanged.
+        """
+        opset = self.inference.opset(domain)
+        attributes = infer_attribute_types(op, opset, domain, attrs or {})
+        facts = infer_call(
+            Call(
+                domain,
+                op,
+                opset,
+                hashable_attrs(attributes),
+                tuple(None if v is None else fact_of(v) for v in inputs),
+                (True,) * outputs,
+            )
+        )
+        hint = name_hint or op
+        node = ir.Node(domain, op, inputs, attributes, num_outputs=outputs, name=self.fresh(f"{hint}_node"))
+        for output, fact in zip(node.outputs, facts, strict=True):
+            output.name = self.fresh(hint)
+            output.meta[FACT] = fact
+        self._place(node, before, after)
+        self._added(*node.outputs)
+        return node
+
+    def replace_uses(
+        self,
+        old: ir.Value,
+        new: ir.Value,
+        *,
+        users: Iterable[tuple[ir.Node, int]] | None = None,
+        outputs: bool = False,
+    ) -> int:
+        """Let users of ``old`` read ``new``, and infer what follows.
+
+        Args:
+            old: value that is read now.
+            new: value to read instead.
+            users: ``(node, input index)`` pairs; all of them where omitted. Users that ``new`` itself
+                needs, or that stand before it, keep reading ``old``.
+            outputs: where ``old`` is a graph output, let ``new`` take its place and its name.
+
+        Returns:
+            How many uses were changed.
+        """
+        position = self.positions()
+        producer = new.producer()
+        earliest = -1 if producer is None else position[producer]
+        dirty: set[ir.Node] = set()
+        count = 0
+        for node, index in list(old.uses()) if users is None else list(users):
+            owner = self._owner(node)
+            if position[owner] > earliest:
+                node.replace_input_with(index, new)
+                dirty.add(owner)
+                count += 1
+        if outputs and old.is_graph_output() and not new.is_graph_output() and not new.is_graph_input():
+            self._take_output(old, new)
+            count += 1
+        self._digest = None
+        self._reinfer(dirty)
+        return count
+
+    def set_input(self, node: ir.Node, index: int, value: ir.Value | None) -> None:
+        """Connect one input of a node to another value, or omit it, and infer what follows."""
+        if index >= len(node.inputs):
+            node.resize_inputs(index + 1)
+        node.replace_input_with(index, value)
+        self._digest = None
+        self._reinfer({node})
+
+    def set_attr(self, node: ir.Node, name: str, value: Any) -> None:
+        """Set an attribute (``None`` removes it) and infer what follows."""
+        if value is None:
+            node.attributes.pop(name, None)
+        else:
+            domain = "" if node.domain == "ai.onnx" else node.domain
+            typed = infer_attribute_types(node.op_type, self.inference.opset(domain), domain, {name: value})
+            node.attributes[name] = typed[name]
+        self._digest = None
+        self._reinfer({node})
+
+    def set_constant(self, value: ir.Value, array: np.ndarray) -> None:
+        """Give an initializer other elements (and possibly another shape), and infer what follows."""
+        if not value.is_initializer() or value.is_graph_input():
+            raise InvalidProgram(f"{value.name!r} is not an initializer")
+        tensor = ir.tensor(array)
+        value.const_value = tensor
+        value.type, value.shape = ir.TensorType(tensor.dtype), ir.Shape(tensor.shape.dims)
+        self._digest = None
+        fact = constant_fact(tensor)
+        if fact != fact_of(value):
+            value.meta[FACT] = fact
+            self._reinfer({self._owner(node) for node in value.consumers()})
+
+    def remove(self, node: ir.Node) -> None:
+        """Remove a node whose outputs nothing uses."""
+        for output in node.outputs:
+            if output.is_graph_output() or output.uses():
+                raise InvalidProgram(f"{output.name!r} is still in use, so its node cannot be removed")
+        self._forget(*node.outputs)
+        if node.name and self._names is not None:
+            self._names.discard(node.name)
+        self.graph.remove(node, safe=True)
+        self._owners = None
+        self._digest = None
+
+    def prune(self) -> int:
+        """Remove nodes and initializers that no output depends on; returns how many."""
+        removed = 0
+        for node in reversed(self.nodes()):
+            if not any(o.uses() or o.is_graph_output() for o in node.outputs):
+                self.remove(node)
+                removed += 1
+        for name, value in list(self.graph.initializers.items()):
+            if not value.uses() and not value.is_graph_output() and not value.is_graph_input():
+                del self.graph.initializers[name]
+                self._forget(value)
+                removed += 1
+        self._digest = None
+        return removed
+
+    def infer(self) -> None:
+        """Infer the whole main graph from its declared inputs.
+
+        Raises:
+            InvalidProgram: a node is ill-typed, or a declaration contradicts what is computed.
+        """
+        for value in self.graph.inputs:
+            value.meta[FACT] = declared_fact(value)
+        self.inference.graph(self.graph)
+        for value in self.graph.outputs:
+            declared = declared_fact(value)
+            reason = conflict(fact_of(value), declared)
+            if reason is not None:
+                raise InvalidProgram(f"output {value.name!r} is {reason}")
+
+    # ---- inside -----------------------------------------------------------------------------
+
+    def _reinfer(self, dirty: set[ir.Node]) -> None:
+        """Infer the given nodes and whatever their changed outputs reach, in topological order."""
+        if not dirty:
+            return
+        left = set(dirty)
+        for index, node in enumerate(self.graph):
+            if node not in left:
+                continue
+            left.discard(node)
+            facts = self.inference.node(node, f"node {node.name or f'#{index}'!r} ({node.op_type})")
+            for output, fact in zip(node.outputs, facts, strict=True):
+                if fact == output.meta.get(FACT):
+                    continue
+                output.meta[FACT] = fact
+                if output.is_graph_output():
+                    declare(output, fact)
+                else:
+                    # What the model declared may have come from facts that no longer hold.
+                    undeclare(output)
+                left.update(self._owner(user) for user in output.consumers())
+            if not left:
+                return
+
+    def _take_output(self, old: ir.Value, new: ir.Value) -> None:
+        """Let ``new`` be the graph output that ``old`` was, under the same public name."""
+        public, fact = old.name, fact_of(new)
+        inner, used = self.fresh("inner"), new.name
+        for index, value in enumerate(self.graph.outputs):
+            if value is old:
+                self.graph.outputs[index] = new
+        initializer = old.is_initializer()
+        if initializer:
+            # An initializer is found by its name, so it keeps it and the output gets a new one.
+            self._names.discard(inner)  # type: ignore[union-attr]
+        else:
+            old.name, new.name = inner, public
+            if self._names is not None and used:
+                self._names.discard(used)
+        declare(new, fact)
+        if not initializer:
+            undeclare(old)
+        self._values = None
+
+    def _place(self, node: ir.Node, before: ir.Node | None, after: ir.Node | None) -> None:
+        graph = self.graph
+        if before is not None:
+            graph.insert_before(before, node)
+            return
+        if after is None:
+            position = self.positions()
+            producers = [p for v in node.inputs if v is not None and (p := v.producer()) is not None]
+            after = max(producers, key=position.__getitem__, default=None)
+        if after is not None:
+            graph.insert_after(after, node)
+        elif len(graph):
+            graph.insert_before(graph[0], node)
+        else:
+            graph.append(node)
+
+    def _added(self, *values: ir.Value) -> None:
+        self._digest = None
+        if self._values is not None:
+            self._values.update((v.name, v) for v in values if v.name)
+
+    def _forget(self, *values: ir.Value) -> None:
+        for value in values:
+            if value.name:
+                if self._values is not None:
+                    self._values.pop(value.name, None)
+                if self._names is not None:
+                    self._names.discard(value.name)
+
+    def _all_names(self) -> set[str]:
+        if self._names is None:
+            names: set[str] = set()
+            for graph in self.model.graphs():
+                for value in graph.inputs:
+                    names.add(value.name or "")
+                names.update(graph.initializers)
+                for node in graph:
+                    names.add(node.name or "")
+                    names.update(o.name or "" for o in node.outputs)
+            self._names = names
+        return self._names
+
+    def _owner(self, node: ir.Node) -> ir.Node:
+        """The main-graph node that a node is, or stands inside of."""
+        if node.graph is self.graph:
+            return node
+        if self._owners is None:
+            self._owners = {}
+            for outer in self.graph:
+                for inner in _inner_nodes(outer):
+                    self._owners[inner] = outer
+        return self._owners[node]
+
+    def _captured(self, node: ir.Node) -> list[ir.Value]:
+        """Main-graph values that a node's subgraphs read."""
+        inner = list(_inner_nodes(node))
+        return [v for n in inner for v in n.inputs if v is not None and v.graph is self.graph]
+
+
+def _inner_nodes(node: ir.Node) -> Iterator[ir.Node]:
+    for attr in node.attributes.values():
+        if attr.is_ref():
+            continue
+        graphs: Sequence[ir.Graph] = ()
+        if attr.type is ir.AttributeType.GRAPH:
+            graphs = (attr.as_graph(),)
+        elif attr.type is ir.AttributeType.GRAPHS:
+            graphs = attr.as_graphs()
+        for graph in graphs:
+            yield from graph.all_nodes()
+
+
+def _opsets(model: ir.Model) -> dict[str, int]:
+    return {("" if domain == "ai.onnx" else domain): version for domain, version in model.opset_imports.items()}
+
+
+def known_operator(program: Program, node: ir.Node) -> bool:
+    """True where a node is an operator of the default domain that ONNX knows at the program's opset."""
+    return node.domain in ("", "ai.onnx") and schema_of(node.op_type, program.opset) is not None

@@ -1,0 +1,250 @@
+"""Shapes that ONNX's own inference leaves open: a call with partly known shape values enters, sizes leave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from irfuzz.facts import Dim, Element, Fact, TensorFact
+
+Shape: TypeAlias = tuple[Dim, ...]
+Inputs: TypeAlias = tuple[Fact | None, ...]
+ShapeRule: TypeAlias = Callable[[Mapping[str, Any], Inputs, int], "Shape | None"]
+"""``(attributes, input facts, opset) -> shape of output 0``, or ``None`` where nothing is known."""
+
+
+def tensor(inputs: Inputs, index: int) -> TensorFact | None:
+    """Input ``index`` where it is there and a tensor."""
+    fact = inputs[index] if index < len(inputs) else None
+    return fact if isinstance(fact, TensorFact) else None
+
+
+def elements(fact: TensorFact | None) -> tuple[Element, ...] | None:
+    """The elements of a one-dimensional shape value; all unknown where only their number is known."""
+    if fact is None:
+        return None
+    if fact.value is not None:
+        return fact.value
+    if fact.shape is not None and len(fact.shape) == 1 and type(fact.shape[0]) is int and fact.shape[0] <= 64:
+        return (None,) * fact.shape[0]
+    return None
+
+
+def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
+    """The shape of an operator with multidirectional broadcasting (ONNX Broadcasting.md)."""
+    if any(s is None for s in shapes):
+        return None
+    rank = max(len(s) for s in shapes if s is not None)
+    out: list[Dim] = []
+    for axis in range(-rank, 0):
+        dims = [s[axis] for s in shapes if s is not None and len(s) >= -axis]
+        numbers = {d for d in dims if type(d) is int and d != 1}
+        names = {d for d in dims if isinstance(d, str)}
+        if numbers:
+            out.append(numbers.pop() if len(numbers) == 1 else None)
+        elif None in dims:
+            out.append(None)
+        elif names:
+            out.append(names.pop() if len(names) == 1 else None)
+        else:
+            out.append(1)
+    return tuple(out)
+
+
+def as_size(element: Element) -> Dim:
+    """A shape element as a size; negative or non-integer ones are unknown."""
+    if isinstance(element, str):
+        return element
+    return element if type(element) is int and element >= 0 else None
+
+
+def product(dims: Sequence[Element]) -> tuple[int, Counter[str]] | None:
+    """Product of sizes as ``(integer factor, named factors)``; ``None`` where one is unknown."""
+    factor, names = 1, Counter[str]()
+    for d in dims:
+        if d is None:
+            return None
+        if isinstance(d, str):
+            names[d] += 1
+        else:
+            factor *= int(d)
+    return factor, names
+
+
+def _reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, wanted = tensor(inputs, 0), elements(tensor(inputs, 1))
+    if opset < 5:
+        wanted = attrs.get("shape")
+    if data is None or wanted is None:
+        return None
+    source = data.shape
+    out: list[Element] = []
+    for axis, d in enumerate(wanted):
+        if d == 0 and not isinstance(d, str) and not attrs.get("allowzero", 0):
+            out.append(source[axis] if source is not None and axis < len(source) else None)
+        else:
+            out.append(d)
+    if -1 not in out:
+        # A single unknown element may be -1 at run time, so it stays unknown.
+        return tuple(as_size(d) for d in out)
+    hole = out.index(-1)
+    rest = product(out[:hole] + out[hole + 1 :])
+    total = product(source) if source is not None else None
+    sizes = [as_size(d) for d in out]
+    if rest is not None and total is not None:
+        left = total[1] - rest[1]
+        covered = not (rest[1] - total[1])
+        if covered and rest[0] > 0 and total[0] % rest[0] == 0:
+            quotient = total[0] // rest[0]
+            if not left:
+                sizes[hole] = quotient
+            elif quotient == 1 and sum(left.values()) == 1:
+                sizes[hole] = next(iter(left))
+    return tuple(sizes)
+
+
+def _expand(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, wanted = tensor(inputs, 0), elements(tensor(inputs, 1))
+    if data is None or wanted is None:
+        return None
+    return broadcast([data.shape, tuple(as_size(d) for d in wanted)])
+
+
+def _constant_of_shape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    wanted = elements(tensor(inputs, 0))
+    return None if wanted is None else tuple(as_size(d) for d in wanted)
+
+
+def _tile(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, repeats = tensor(inputs, 0), elements(tensor(inputs, 1))
+    if data is None or data.shape is None or opset < 6:
+        return None
+    if repeats is None or len(repeats) != len(data.shape):
+        return (None,) * len(data.shape)
+    return tuple(_times(d, r) for d, r in zip(data.shape, repeats, strict=True))
+
+
+def _times(size: Dim, factor: Element) -> Dim:
+    if factor == 1 and not isinstance(factor, str):
+        return size
+    if size == 1 and type(size) is int:
+        return as_size(factor)
+    return size * factor if type(size) is int and type(factor) is int else None
+
+
+def _pad(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data = tensor(inputs, 0)
+    if data is None or data.shape is None:
+        return None
+    rank = len(data.shape)
+    pads = attrs.get("pads") if opset < 11 else elements(tensor(inputs, 1))
+    axes: Sequence[Element] | None = tuple(range(rank))
+    if len(inputs) > 3 and inputs[3] is not None:
+        axes = elements(tensor(inputs, 3))
+    if pads is None or axes is None or any(type(a) is not int for a in axes) or len(pads) != 2 * len(axes):
+        return (None,) * rank
+    out = list(data.shape)
+    for i, axis in enumerate(axes):
+        out[axis] = _plus(out[axis], pads[i], pads[len(axes) + i])  # type: ignore[index,call-overload]
+    return tuple(out)
+
+
+def _plus(size: Dim, before: Element, after: Element) -> Dim:
+    if type(before) is not int or type(after) is not int:
+        return None
+    if before + after == 0:
+        return size
+    return size + before + after if type(size) is int else None
+
+
+def _range(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    start, limit, delta = (elements(tensor(inputs, i)) for i in range(3))
+    if start is None or limit is None or delta is None:
+        return (None,)
+    if start[0] == 0 and delta[0] == 1 and isinstance(limit[0], str):
+        return (limit[0],)
+    return None
+
+
+def _resize(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, sizes = tensor(inputs, 0), elements(tensor(inputs, 3))
+    if data is None or data.shape is None or attrs.get("axes") is not None:
+        return None
+    if attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return (None,) * len(data.shape)
+    if sizes is not None and len(sizes) == len(data.shape):
+        return tuple(as_size(d) for d in sizes)
+    return None
+
+
+def _slice(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data = tensor(inputs, 0)
+    if data is None or data.shape is None or opset < 10:
+        return None
+    axes = elements(tensor(inputs, 3)) if len(inputs) > 3 and inputs[3] is not None else None
+    starts = elements(tensor(inputs, 1))
+    if axes is None and starts is not None and not (len(inputs) > 3 and inputs[3] is not None):
+        axes = tuple(range(len(starts)))
+    rank = len(data.shape)
+    if axes is None or any(type(a) is not int for a in axes):
+        return (None,) * rank
+    ends = elements(tensor(inputs, 2))
+    steps = elements(tensor(inputs, 4)) if len(inputs) > 4 and inputs[4] is not None else (1,) * len(axes)
+    out = list(data.shape)
+    for i, axis in enumerate(axes):
+        begin = starts[i] if starts is not None else None
+        end = ends[i] if ends is not None else None
+        step = steps[i] if steps is not None else None
+        out[axis] = _slice_size(out[axis], begin, end, step)  # type: ignore[index,call-overload]
+    return tuple(out)
+
+
+def _slice_size(size: Dim, begin: Element, end: Element, step: Element) -> Dim:
+    if begin == 0 and step == 1 and isinstance(size, str) and (end == size or (type(end) is int and end >= 2**31 - 1)):
+        return size
+    if type(size) is int and type(begin) is int and type(end) is int and type(step) is int and step != 0:
+        return len(range(*slice(begin, end, step).indices(size))) if step > 0 else _backward(size, begin, end, step)
+    return None
+
+
+def _backward(size: int, begin: int, end: int, step: int) -> int:
+    # ONNX clamps to [0, size-1] and [-1, size-1] after adding the size to negative numbers once.
+    begin = max(0, min(begin + size if begin < 0 else begin, size - 1))
+    end = max(-1, min(end + size if end < 0 else end, size - 1))
+    return len(range(begin, end, step))
+
+
+def _one_hot(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    indices, depth = tensor(inputs, 0), tensor(inputs, 1)
+    if indices is None or indices.shape is None:
+        return None
+    axis = attrs.get("axis", -1)
+    rank = len(indices.shape) + 1
+    axis = axis + rank if axis < 0 else axis
+    size = as_size(depth.value[0]) if depth is not None and depth.value else None
+    return (*indices.shape[:axis], size, *indices.shape[axis:])
+
+
+SHAPE_RULES: Mapping[str, ShapeRule] = {
+    "Reshape": _reshape,
+    "Expand": _expand,
+    "ConstantOfShape": _constant_of_shape,
+    "Tile": _tile,
+    "Pad": _pad,
+    "Range": _range,
+    "Resize": _resize,
+    "Slice": _slice,
+    "OneHot": _one_hot,
+}
+
+
+def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:
+    """ONNX's answer where it is an integer, else ours."""
+    if ours is None or inferred is None:
+        return ours if inferred is None else inferred
+    if len(ours) != len(inferred):
+        return inferred
+    return tuple(
+        a if type(a) is int else (b if b is not None else a) for a, b in zip(inferred, ours, strict=True)
+    )

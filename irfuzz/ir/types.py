@@ -1,0 +1,190 @@
+"""Facts to and from ONNX types: an onnx-ir value or a ``TypeProto`` enters, a fact leaves, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import onnx
+import onnx_ir as ir
+
+from irfuzz.facts import Dim, Fact, OpaqueFact, OptionalFact, SequenceFact, TensorFact
+
+FACT = "irfuzz.fact"
+"""Key under which a value's ``meta`` holds its fact."""
+
+UNTYPED = OpaqueFact("nothing is declared or inferred")
+
+
+def fact_of_shape(shape: ir.Shape | None) -> tuple[Dim, ...] | None:
+    """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``."""
+    if shape is None:
+        return None
+    return tuple(d if type(d) is int else (getattr(d, "value", None) or None) for d in shape.dims)
+
+
+def declared_fact(value: ir.Value) -> Fact:
+    """What the model itself says of a value; ``UNTYPED`` where it says nothing."""
+    return fact_of_type(value.type, value.shape)
+
+
+def fact_of_type(kind: ir.TypeProtocol | None, shape: ir.Shape | None) -> Fact:
+    """The fact that an onnx-ir type and shape state."""
+    if kind is None:
+        return UNTYPED
+    if isinstance(kind, ir.TensorType):
+        return TensorFact(kind.dtype, fact_of_shape(shape))
+    if isinstance(kind, ir.SequenceType):
+        return SequenceFact(fact_of_type(kind.elem_type, shape))
+    if isinstance(kind, ir.OptionalType):
+        return OptionalFact(fact_of_type(kind.elem_type, shape))
+    return OpaqueFact(type(kind).__name__)
+
+
+def fact_of_proto(proto: onnx.TypeProto) -> Fact:
+    """The fact that an ONNX ``TypeProto`` states."""
+    kind = proto.WhichOneof("value")
+    if kind == "tensor_type":
+        tensor = proto.tensor_type
+        shape = _dims(tensor.shape.dim) if tensor.HasField("shape") else None
+        return TensorFact(ir.DataType(tensor.elem_type), shape)
+    if kind == "sequence_type":
+        return SequenceFact(fact_of_proto(proto.sequence_type.elem_type))
+    if kind == "optional_type":
+        return OptionalFact(fact_of_proto(proto.optional_type.elem_type))
+    return OpaqueFact(kind or "empty type") if kind else UNTYPED
+
+
+def _dims(dims: Iterable[onnx.TensorShapeProto.Dimension]) -> tuple[Dim, ...]:
+    return tuple(d.dim_value if d.HasField("dim_value") else (d.dim_param or None) for d in dims)
+
+
+def proto_of_fact(fact: Fact) -> onnx.TypeProto:
+    """The ``TypeProto`` that states a fact; empty for what ONNX cannot say."""
+    proto = onnx.TypeProto()
+    if isinstance(fact, TensorFact):
+        proto.tensor_type.elem_type = fact.dtype.value
+        if fact.shape is not None:
+            dims = proto.tensor_type.shape.dim
+            proto.tensor_type.shape.SetInParent()
+            for d in fact.shape:
+                dim = dims.add()
+                if type(d) is int:
+                    dim.dim_value = d
+                elif isinstance(d, str):
+                    dim.dim_param = d
+    elif isinstance(fact, SequenceFact) and fact.elem is not None:
+        proto.sequence_type.elem_type.CopyFrom(proto_of_fact(fact.elem))
+    elif isinstance(fact, OptionalFact) and fact.elem is not None:
+        proto.optional_type.elem_type.CopyFrom(proto_of_fact(fact.elem))
+    return proto
+
+
+def declare(value: ir.Value, fact: Fact) -> None:
+    """Write a fact into the value's own type and shape, as the saved model will state it."""
+    kind, shape = _ir_type(fact)
+    value.type = kind
+    value.shape = shape
+
+
+def undeclare(value: ir.Value) -> None:
+    """Remove what the saved model would state of an inner value."""
+    if value.type is not None:
+        value.type = None
+    if value.shape is not None:
+        value.shape = None
+
+
+def _ir_type(fact: Fact) -> tuple[ir.TypeProtocol | None, ir.Shape | None]:
+    if isinstance(fact, TensorFact):
+        return ir.TensorType(fact.dtype), None if fact.shape is None else ir.Shape(fact.shape)
+    if isinstance(fact, SequenceFact) and fact.elem is not None:
+        inner, shape = _ir_type(fact.elem)
+        return (None, None) if inner is None else (ir.SequenceType(inner), shape)
+    if isinstance(fact, OptionalFact) and fact.elem is not None:
+        inner, shape = _ir_type(fact.elem)
+        return (None, None) if inner is None else (ir.OptionalType(inner), shape)
+    return None, None
+
+
+def join(a: Fact | None, b: Fact | None) -> Fact:
+    """The strongest fact that both ``a`` and ``b`` satisfy (the branches of an If, the turns of a Loop)."""
+    if a is None or b is None:
+        return UNTYPED
+    if a == b:
+        return a
+    if isinstance(a, TensorFact) and isinstance(b, TensorFact) and a.dtype == b.dtype:
+        shape: tuple[Dim, ...] | None = None
+        if a.shape is not None and b.shape is not None and len(a.shape) == len(b.shape):
+            shape = tuple(x if x == y and type(x) is type(y) else None for x, y in zip(a.shape, b.shape, strict=True))
+        low = None if a.low is None or b.low is None else min(a.low, b.low)
+        high = None if a.high is None or b.high is None else max(a.high, b.high)
+        value = None
+        if a.value is not None and b.value is not None and a.shape == b.shape == shape:
+            value = tuple(x if x == y and type(x) is type(y) else None for x, y in zip(a.value, b.value, strict=True))
+        return TensorFact(a.dtype, shape, low, high, value if value and any(e is not None for e in value) else None)
+    if isinstance(a, SequenceFact) and isinstance(b, SequenceFact):
+        return SequenceFact(join(a.elem, b.elem))
+    if isinstance(a, OptionalFact) and isinstance(b, OptionalFact):
+        return OptionalFact(join(a.elem, b.elem))
+    return UNTYPED
+
+
+def conflict(inferred: Fact, declared: Fact) -> str | None:
+    """Why two facts about one value cannot both hold, or ``None`` where they can."""
+    if isinstance(inferred, OpaqueFact) or isinstance(declared, OpaqueFact):
+        return None
+    if type(inferred) is not type(declared):
+        return f"declared a {_kind(declared)}, but it is a {_kind(inferred)}"
+    if isinstance(inferred, TensorFact) and isinstance(declared, TensorFact):
+        if declared.dtype != inferred.dtype and ir.DataType.UNDEFINED not in (declared.dtype, inferred.dtype):
+            return f"declared {declared.dtype.name}, but it is {inferred.dtype.name}"
+        if inferred.shape is None or declared.shape is None:
+            return None
+        text = f"declared {render(declared.shape)}, but it is {render(inferred.shape)}"
+        if len(inferred.shape) != len(declared.shape):
+            return text
+        if any(
+            type(x) is int and type(y) is int and x != y for x, y in zip(inferred.shape, declared.shape, strict=True)
+        ):
+            return text
+        return None
+    if isinstance(inferred, SequenceFact | OptionalFact) and isinstance(declared, SequenceFact | OptionalFact):
+        if inferred.elem is None or declared.elem is None:
+            return None
+        # Sequences hold tensors of different shapes; only their dtype is common.
+        return None if _dtype(inferred.elem) == _dtype(declared.elem) else conflict(inferred.elem, declared.elem)
+    return None
+
+
+def merge(inferred: Fact, declared: Fact) -> Fact:
+    """Fill what inference left open from the declaration; they must not conflict."""
+    if isinstance(inferred, OpaqueFact):
+        return declared
+    if isinstance(inferred, TensorFact) and isinstance(declared, TensorFact):
+        if inferred.shape is None:
+            return TensorFact(inferred.dtype, declared.shape, inferred.low, inferred.high)
+        if declared.shape is None or inferred.is_static:
+            return inferred
+        shape = tuple(
+            y if x is None or (isinstance(x, str) and type(y) is int) else x
+            for x, y in zip(inferred.shape, declared.shape, strict=True)
+        )
+        return inferred if shape == inferred.shape else TensorFact(inferred.dtype, shape, inferred.low, inferred.high)
+    if isinstance(inferred, SequenceFact | OptionalFact) and (
+        inferred.elem is None or isinstance(inferred.elem, OpaqueFact)
+    ):
+        return declared
+    return inferred
+
+
+def render(shape: Iterable[Dim] | None) -> str:
+    """A shape as people write it, ``[2,N,?]``."""
+    return "unknown shape" if shape is None else "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
+
+
+def _kind(fact: Fact) -> str:
+    return {TensorFact: "tensor", SequenceFact: "sequence", OptionalFact: "optional"}.get(type(fact), "value")
+
+
+def _dtype(fact: Fact) -> ir.DataType | None:
+    return fact.dtype if isinstance(fact, TensorFact) else None
