@@ -18,10 +18,23 @@ namespace {
 using irfuzz::Difference;
 
 // Types of ml_dtypes without a kernel of their own; every value of them is a float exactly.
-constexpr std::array<std::string_view, 17> through_float = {
-    "float8_e3m4",     "float8_e4m3",         "float8_e4m3b11fnuz", "float8_e4m3fn",   "float8_e4m3fnuz", "float8_e5m2",
-    "float8_e5m2fnuz", "float8_e8m0fnu",      "float6_e2m3fn",      "float6_e3m2fn",   "float4_e2m1fn",   "int4",
-    "uint4",           "int2",                "uint2",              "int1",            "uint1"};
+constexpr std::array<std::string_view, 17> through_float = {"float8_e3m4",
+                                                            "float8_e4m3",
+                                                            "float8_e4m3b11fnuz",
+                                                            "float8_e4m3fn",
+                                                            "float8_e4m3fnuz",
+                                                            "float8_e5m2",
+                                                            "float8_e5m2fnuz",
+                                                            "float8_e8m0fnu",
+                                                            "float6_e2m3fn",
+                                                            "float6_e3m2fn",
+                                                            "float4_e2m1fn",
+                                                            "int4",
+                                                            "uint4",
+                                                            "int2",
+                                                            "uint2",
+                                                            "int1",
+                                                            "uint1"};
 
 [[nodiscard]] std::string name_of(const py::dtype& type) { return py::str(type.attr("name")).cast<std::string>(); }
 

@@ -15,6 +15,7 @@ namespace {
 
 // Independent accumulators: they let the compiler vectorise, and they keep the sums short and so accurate.
 constexpr std::size_t lanes = 8;
+// Two blocks of doubles stay in the first-level cache.
 constexpr std::size_t block = 128 * lanes;
 
 template <typename T>
@@ -22,7 +23,9 @@ inline constexpr bool is_wide_integer = std::is_integral_v<T> && sizeof(T) == 8;
 
 template <typename T>
 [[nodiscard]] double as_double(T value) noexcept {
-    if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(std::int32_t)) {
+        return static_cast<double>(static_cast<std::int32_t>(value));  // in two steps it vectorises
+    } else if constexpr (std::is_arithmetic_v<T>) {
         return static_cast<double>(value);
     } else {
         return static_cast<double>(widen(value));
@@ -34,18 +37,10 @@ template <typename T>
 // |a - b| without overflow, whatever the signs.
 template <typename T>
 [[nodiscard]] std::uint64_t distance(T a, T b) noexcept {
-    const auto low = static_cast<std::uint64_t>(a);
-    const auto high = static_cast<std::uint64_t>(b);
-    return a > b ? low - high : high - low;
+    const auto left = static_cast<std::uint64_t>(a);
+    const auto right = static_cast<std::uint64_t>(b);
+    return a > b ? left - right : right - left;
 }
-
-struct State {
-    Difference result;
-    // Wider than double, so that a sum of huge differences neither overflows nor loses the small ones. Every term is
-    // positive and a block's sum is one term, so no further compensation is needed.
-    long double sum = 0.0L;
-    double max_abs = -1.0; // below every difference: the first compared pair becomes argmax
-};
 
 enum class Class : std::uint8_t { finite, nan, posinf, neginf };
 
@@ -65,13 +60,21 @@ void count_special(Class kind, std::int64_t& nan, std::int64_t& posinf, std::int
     neginf += kind == Class::neginf ? 1 : 0;
 }
 
-// One pair at a time: for blocks with NaN, infinities or a difference that exceeds a double.
-template <typename T>
-void add_pairs(State& state, std::span<const T> a, std::span<const T> b, std::size_t begin, std::size_t end) {
+struct State {
+    Difference result;
+    // Wider than double, so that a sum of huge differences neither overflows nor loses the small ones. Every term is
+    // positive and a block's sum is one term, so no further compensation is needed.
+    long double sum = 0.0L;
+    double max_abs = -1.0;  // below every difference: the first compared pair becomes argmax
+};
+
+// One pair at a time: for the last few, and for blocks with NaN, infinities or a difference that exceeds a double.
+// `origin` is the index of the first pair in the whole arrays.
+void add_pairs(State& state, std::span<const double> a, std::span<const double> b, std::size_t origin) {
     Difference& result = state.result;
-    for (std::size_t i = begin; i < end; ++i) {
-        const double x = as_double(a[i]);
-        const double y = as_double(b[i]);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double x = a[i];
+        const double y = b[i];
         const Class kind_a = classify(x);
         const Class kind_b = classify(y);
         count_special(kind_a, result.nan_a, result.posinf_a, result.neginf_a);
@@ -84,7 +87,7 @@ void add_pairs(State& state, std::span<const T> a, std::span<const T> b, std::si
         }
         if (kind_a != kind_b) {
             if (result.mismatched == 0) {
-                result.first_mismatch = static_cast<std::int64_t>(i);
+                result.first_mismatch = static_cast<std::int64_t>(origin + i);
             }
             ++result.mismatched;
             continue;
@@ -102,36 +105,35 @@ void add_pairs(State& state, std::span<const T> a, std::span<const T> b, std::si
         }
         if (apart > state.max_abs) {
             state.max_abs = apart;
-            result.argmax = static_cast<std::int64_t>(i);
+            result.argmax = static_cast<std::int64_t>(origin + i);
         }
     }
 }
 
-// A whole block of finite numbers. Returns false, having changed nothing, where it holds anything else.
-template <typename T>
-[[nodiscard]] bool add_block(State& state, std::span<const T> a, std::span<const T> b, std::size_t begin) {
+// At most a block, a multiple of the lanes, of finite numbers. Returns false, having changed nothing, where it holds
+// anything else.
+[[nodiscard]] bool add_lanes(State& state, std::span<const double> a, std::span<const double> b, std::size_t origin) {
     std::array<double, lanes> sum{};
     std::array<double, lanes> apart{};
     std::array<double, lanes> ratio{};
     std::array<double, lanes> max_a{};
     std::array<double, lanes> max_b{};
     std::array<double, lanes> poison{};
-    const T* left = a.data() + begin;
-    const T* right = b.data() + begin;
-    for (std::size_t i = 0; i < block; i += lanes) {
+    for (std::size_t i = 0; i < a.size(); i += lanes) {
         for (std::size_t lane = 0; lane < lanes; ++lane) {
-            const double x = as_double(left[i + lane]);
-            const double y = as_double(right[i + lane]);
+            const double x = a[i + lane];
+            const double y = b[i + lane];
             const double size_x = std::fabs(x);
             const double size_y = std::fabs(y);
             const double distance_xy = std::fabs(x - y);
+            // The smallest number instead of zero: 0 / 0 must be 0, and every other quotient stays as it is.
             const double scale = larger(larger(size_x, size_y), std::numeric_limits<double>::denorm_min());
             sum[lane] += distance_xy;
             apart[lane] = larger(distance_xy, apart[lane]);
             ratio[lane] = larger(distance_xy / scale, ratio[lane]);
             max_a[lane] = larger(size_x, max_a[lane]);
             max_b[lane] = larger(size_y, max_b[lane]);
-            poison[lane] += x * 0.0 + y * 0.0; // NaN where x or y is not finite
+            poison[lane] += x * 0.0 + y * 0.0;  // NaN where x or y is not finite
         }
     }
     double total = 0.0;
@@ -153,23 +155,39 @@ template <typename T>
         state.max_abs = furthest;
         // Found again rather than carried along: this happens in few blocks, and the index would slow down all of them.
         std::size_t i = 0;
-        while (std::fabs(as_double(left[i]) - as_double(right[i])) != furthest) {
+        while (std::fabs(a[i] - b[i]) != furthest) {
             ++i;
         }
-        result.argmax = static_cast<std::int64_t>(begin + i);
+        result.argmax = static_cast<std::int64_t>(origin + i);
     }
     return true;
 }
 
+void add_block(State& state, std::span<const double> a, std::span<const double> b, std::size_t origin) {
+    const std::size_t even = a.size() - a.size() % lanes;
+    if (even != 0 && !add_lanes(state, a.first(even), b.first(even), origin)) {
+        add_pairs(state, a.first(even), b.first(even), origin);
+    }
+    add_pairs(state, a.subspan(even), b.subspan(even), origin + even);
+}
+
+// Types whose every value is a double.
 template <typename T>
 void add_narrow(State& state, std::span<const T> a, std::span<const T> b) {
-    std::size_t begin = 0;
-    for (; begin + block <= a.size(); begin += block) {
-        if (!add_block(state, a, b, begin)) {
-            add_pairs(state, a, b, begin, begin + block);
+    std::array<double, block> left;
+    std::array<double, block> right;
+    for (std::size_t origin = 0; origin < a.size(); origin += block) {
+        const std::size_t size = std::min(block, a.size() - origin);
+        const auto part_a = a.subspan(origin, size);
+        const auto part_b = b.subspan(origin, size);
+        if constexpr (std::is_same_v<T, double>) {
+            add_block(state, part_a, part_b, origin);
+        } else {
+            std::ranges::transform(part_a, left.begin(), as_double<T>);
+            std::ranges::transform(part_b, right.begin(), as_double<T>);
+            add_block(state, std::span(left).first(size), std::span(right).first(size), origin);
         }
     }
-    add_pairs(state, a, b, begin, a.size());
 }
 
 // 64-bit integers: a double would not tell neighbours above 2^53 apart.
@@ -185,14 +203,14 @@ void add_wide(State& state, std::span<const T> a, std::span<const T> b) {
         const std::uint64_t apart = distance(a[i], b[i]);
         max_a = std::max(max_a, size_a);
         max_b = std::max(max_b, size_b);
-        state.sum += static_cast<long double>(apart);
-        if (apart != 0) {
-            const double ratio = static_cast<double>(apart) / static_cast<double>(std::max(size_a, size_b));
-            result.max_rel = larger(ratio, result.max_rel);
-        }
         if (apart > furthest || result.argmax < 0) {
             furthest = apart;
             result.argmax = static_cast<std::int64_t>(i);
+        }
+        if (apart != 0) {
+            state.sum += static_cast<long double>(apart);
+            const double ratio = static_cast<double>(apart) / static_cast<double>(std::max(size_a, size_b));
+            result.max_rel = larger(ratio, result.max_rel);
         }
     }
     result.max_a = static_cast<double>(max_a);

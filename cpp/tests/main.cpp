@@ -1,0 +1,15 @@
+// Runs every test and exits 1 where a check failed.
+#include <cstdlib>
+#include <iostream>
+
+#include "check.hpp"
+
+void test_element();
+void test_difference();
+
+int main() {
+    test_element();
+    test_difference();
+    std::cout << check::checks << " checks, " << check::failures << " failed\n";
+    return check::failures == 0 && check::checks > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
