@@ -26,9 +26,9 @@ class Digits:
 
 def load() -> Digits:
     """Read the data set that ships with scikit-learn and split it, always the same way."""
-    bunch = load_digits()
-    images = bunch.images.astype(np.uint8)
-    labels = bunch.target.astype(np.int64)
+    pixels, classes = load_digits(return_X_y=True)
+    images = np.asarray(pixels).astype(np.uint8).reshape(-1, 8, 8)
+    labels = np.asarray(classes).astype(np.int64)
     order = np.random.default_rng(1998).permutation(len(images))
     test, train = order[:HELD_OUT], order[HELD_OUT:]
     return Digits(images[train], labels[train], images[test], labels[test])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import onnx
 import torch
@@ -37,14 +38,14 @@ def export(
     dynamic = {
         value: {axis: dim for axis, dim in enumerate(dims) if dim is not None} for value, dims in (named or {}).items()
     }
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         # The TorchScript exporter is deprecated, but the newer one writes opset 18 and converts down.
         warnings.simplefilter("ignore")
+        path = Path(folder) / "model.onnx"
         torch.onnx.export(
             model,
             tuple(examples.values()),
-            buffer,
+            path,
             dynamo=False,
             opset_version=OPSET,
             input_names=list(examples),
@@ -53,7 +54,7 @@ def export(
             training=torch.onnx.TrainingMode.PRESERVE,
             do_constant_folding=True,
         )
-    proto = onnx.load_from_string(buffer.getvalue())
+        proto = onnx.load(path)
     proto.ir_version = IR_VERSION
     _rename(proto.graph)
     onnx.checker.check_model(proto, full_check=True)

@@ -35,7 +35,7 @@ def fit(
     """
     # One thread and deterministic kernels: sums are taken in one order, so bytes repeat.
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
+    torch.use_deterministic_algorithms(mode=True)
     torch.manual_seed(seed)
     model = make().train()
     arrays = [torch.from_numpy(a) for a in inputs]
@@ -47,7 +47,8 @@ def fit(
         order = torch.randperm(len(targets))
         for step in range(steps):
             picked = order[step * batch : (step + 1) * batch]
-            loss = nn.functional.cross_entropy(model(*(a[picked] for a in arrays)), targets[picked], label_smoothing=0.05)
+            scores = model(*(a[picked] for a in arrays))
+            loss = nn.functional.cross_entropy(scores, targets[picked], label_smoothing=0.05)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
