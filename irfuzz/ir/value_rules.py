@@ -41,8 +41,10 @@ def _grid(fact: TensorFact | None) -> np.ndarray | None:
     return grid
 
 
-def _flat(grid: np.ndarray | None) -> Elements | None:
-    return None if grid is None or grid.size > MAX_KNOWN_ELEMENTS else tuple(grid.ravel().tolist())
+def _flat(grid: Any) -> Elements | None:
+    # NumPy unwraps a single object element, so it is wrapped again.
+    grid = np.asarray(grid, dtype=object)
+    return None if grid.size > MAX_KNOWN_ELEMENTS else tuple(grid.ravel().tolist())
 
 
 def _shape(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements | None:
