@@ -30,15 +30,17 @@ class Program:
         model: the onnx-ir model. Change it through the methods below, or call ``infer()`` afterwards.
         residue: the parts of the model that onnx-ir cannot carry.
         parents: digests of the programs that this one was made from.
+        touched: nodes inserted or inferred again since the program was made; what a verification must look at.
     """
 
-    __slots__ = ("_digest", "_names", "_owners", "_values", "inference", "model", "parents", "residue")
+    __slots__ = ("_digest", "_names", "_owners", "_values", "inference", "model", "parents", "residue", "touched")
 
     def __init__(self, model: ir.Model, residue: serde.Residue, parents: tuple[str, ...] = ()) -> None:
         self.model = model
         self.residue = residue
         self.parents = parents
         self.inference = Inference(_opsets(model), model.functions)
+        self.touched: set[ir.Node] = set()
         self._digest: str | None = None
         self._names: set[str] | None = None
         self._values: dict[str, ir.Value] | None = None
@@ -252,6 +254,7 @@ class Program:
             output.name = self.fresh(hint)
             output.meta[FACT] = fact
         self._place(node, before, after)
+        self.touched.add(node)
         self._added(*node.outputs)
         return node
 
@@ -334,6 +337,7 @@ class Program:
         if node.name and self._names is not None:
             self._names.discard(node.name)
         self.graph.remove(node, safe=True)
+        self.touched.discard(node)
         self._owners = None
         self._digest = None
 
@@ -378,6 +382,7 @@ class Program:
             if node not in left:
                 continue
             left.discard(node)
+            self.touched.add(node)
             facts = self.inference.node(node, f"node {node.name or f'#{index}'!r} ({node.op_type})")
             for output, fact in zip(node.outputs, facts, strict=True):
                 if fact == output.meta.get(FACT):

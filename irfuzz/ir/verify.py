@@ -1,0 +1,126 @@
+"""Rules that a program must keep: a program enters, a list of violations leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.calls import schema_of
+from irfuzz.ir.infer import fact_of, label
+from irfuzz.ir.program import Program
+from irfuzz.ir.types import UNTYPED
+from irfuzz.spec import Specs, check_call, load_specs
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One broken rule.
+
+    Attributes:
+        where: the node, value or graph, as messages name it.
+        message: value, expected and got.
+    """
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+def verify(program: Program, specs: Specs | None = None, *, nodes: Iterable[ir.Node] | None = None) -> list[Problem]:
+    """Check a program against ONNX's schemas and the rules under ``ops/``.
+
+    Args:
+        program: the program; its facts are taken as they are.
+        specs: operator specs, the shipped ones by default.
+        nodes: check only these nodes and the graph outputs (after an edit); everything where omitted.
+
+    Returns:
+        The broken rules, empty for a valid program. Unknown sizes never break a rule.
+    """
+    specs = load_specs() if specs is None else specs
+    problems: list[Problem] = []
+    if nodes is None:
+        problems += _order(program)
+        for graph in program.model.graph.subgraphs():
+            for node in graph:
+                problems += _node(program, specs, node)
+        nodes = program.nodes()
+    for node in nodes:
+        if node.graph is program.graph:
+            problems += _node(program, specs, node)
+    problems += _outputs(program)
+    return problems
+
+
+def require_valid(program: Program, name: str, specs: Specs | None = None) -> None:
+    """Raise ``InvalidProgram`` with the first broken rule; ``name`` says which model it is."""
+    problems = verify(program, specs)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise InvalidProgram(f"{name}: {problems[0]}{more}")
+
+
+def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:
+    if node.op_identifier() in program.model.functions:
+        return []
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    if domain:
+        return []  # carried, not understood
+    opset = program.opset
+    if schema_of(node.op_type, opset) is None:
+        return [Problem(label(node), f"{node.op_type} is not an operator of opset {opset}")]
+    spec = specs.get(node.op_type, opset)
+    if spec is None:
+        return [Problem(label(node), f"no specification at opset {opset}")]
+    inputs: list[TensorFact | None] = []
+    for value in node.inputs:
+        fact = None if value is None else fact_of(value)
+        if fact is not None and not isinstance(fact, TensorFact):
+            return []  # sequences, optionals and untyped values are judged by ONNX's own inference alone
+        inputs.append(fact)
+    if any(attr.is_ref() for attr in node.attributes.values()):
+        return []
+    violations = check_call(spec, inputs, program.attrs(node))
+    return [Problem(label(node), str(v)) for v in violations]
+
+
+def _order(program: Program) -> list[Problem]:
+    seen = {v for v in program.graph.inputs} | set(program.graph.initializers.values())
+    problems: list[Problem] = []
+    for index, node in enumerate(program.graph):
+        for position, value in enumerate(node.inputs):
+            if value is not None and value not in seen:
+                problems.append(
+                    Problem(label(node, index), f"input {position} reads {value.name!r}, which is not computed before it")
+                )
+        seen.update(node.outputs)
+    problems += [
+        Problem("graph", f"output {value.name!r} is not computed by anything")
+        for value in program.graph.outputs
+        if value not in seen
+    ]
+    return problems
+
+
+def _outputs(program: Program) -> list[Problem]:
+    if not program.graph.outputs:
+        return [Problem("graph", "it has no outputs")]
+    return [
+        Problem(f"output {value.name!r}", reason)
+        for value in program.graph.outputs
+        if (reason := _open(fact_of(value))) is not None
+    ]
+
+
+def _open(fact: Fact) -> str | None:
+    if fact is UNTYPED:
+        return "its type is unknown; declare it in the model"
+    if isinstance(fact, TensorFact) and fact.shape is None:
+        return "its rank is unknown; declare its shape in the model"
+    return None
