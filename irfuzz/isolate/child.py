@@ -1,0 +1,168 @@
+"""Requests enter over a socket, the handler's answers leave: the process in which a component under test runs.
+
+It is forked from the zygote and may die in any way; it needs only Python 3.9, numpy and what the handler imports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+import traceback
+from types import ModuleType
+from typing import Any, Dict, List
+
+PIPE_GONE = 113
+"""Exit code of a child that could not answer because its socket was closed under it."""
+MAX_TEXT = 16000
+
+
+class LossyLog(io.RawIOBase):
+    """Standard output or error, bounded: what no longer fits is dropped without an error for who prints."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def write(self, data: Any) -> int:
+        with contextlib.suppress(OSError):
+            os.write(self._fd, data)
+        return memoryview(data).nbytes
+
+
+def _redirect(log_fd: int) -> None:
+    """Let file descriptors 0, 1 and 2 be nothing, the log and the log."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(log_fd, 1)
+    os.dup2(log_fd, 2)
+    for fd in (null, log_fd):
+        if fd > 2:
+            os.close(fd)
+    for name, fd in (("stdout", 1), ("stderr", 2)):
+        stream = io.TextIOWrapper(
+            io.BufferedWriter(LossyLog(fd)), "utf-8", "backslashreplace", line_buffering=True, write_through=fd == 2
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _limit(setup: Dict[str, Any]) -> None:
+    # The limit 1 stops core dumps to files and, unlike 0, also those to a program (core(5)).
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (setup["file_bytes"], setup["file_bytes"]))
+    if setup["data_bytes"] is not None:
+        # Private writable memory only: RLIMIT_AS would count the address space that CUDA and allocators merely reserve.
+        # The hard limit stays, so that an answer can still be made after memory ran out.
+        resource.setrlimit(resource.RLIMIT_DATA, (setup["data_bytes"], resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # Should the machine run out of memory, this process is the one to go.
+
+
+def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: Dict[str, Any]) -> None:
+    """Serve requests until the socket closes; never returns.
+
+    Args:
+        transport: the module ``transport.py``.
+        handler: the loaded handler file.
+        data: stream socket to the parent.
+        log_fd: where standard output and error go.
+        setup: ``cwd``, ``file_bytes``, ``data_bytes`` (or ``None``), ``request_bytes``.
+    """
+    code = 1
+    try:
+        os.chdir(setup["cwd"])
+        _redirect(log_fd)
+        _limit(setup)
+        faulthandler.enable(file=2, all_threads=False)
+        faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
+        code = _serve(transport, handler, data, setup["request_bytes"])
+    except SystemExit as leave:
+        code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+    except BaseException:  # noqa: BLE001 - the last line of defence before os._exit, which would say nothing
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+        os._exit(code & 0xFF)
+
+
+def _serve(transport: Any, handler: ModuleType, data: socket.socket, request_bytes: int) -> int:
+    send = data.sendmsg
+
+    def receive(target: memoryview) -> int:
+        return data.recv_into(target)
+
+    while True:
+        try:
+            request_id, meta, body = transport.read(receive, request_bytes)
+        except transport.Closed:
+            return 0
+        except OSError:
+            return PIPE_GONE
+        message, values = transport.decode(meta, body)
+        parts = _answer(transport, handler, request_id, message, values)
+        del message, values, body
+        try:
+            transport.write(send, parts)
+        except OSError:
+            return PIPE_GONE
+        del parts
+
+
+def _answer(transport: Any, handler: ModuleType, request_id: int, message: Dict[str, Any], values: List[Any]) -> List[Any]:
+    """Run the handler and encode what it says or raises."""
+    began = time.perf_counter()
+    try:
+        response, results = _dispatch(handler, message, values)
+        seconds = time.perf_counter() - began
+        return transport.encode(request_id, {"exit": "ok", "response": response, "seconds": seconds}, results)
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the component raises is the answer
+        seconds = time.perf_counter() - began
+        kind = "memory" if isinstance(error, MemoryError) else "error"
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))  # room to tell it
+        try:
+            return transport.encode(request_id, {"exit": kind, "error": _tell(error), "seconds": seconds})
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _tell(error: BaseException) -> Dict[str, str]:
+    """Type, message and traceback as text of bounded length, even of an exception that cannot be printed."""
+    try:
+        message = str(error)
+    except Exception as second:  # noqa: BLE001 - __str__ of a foreign exception
+        message = f"(its message cannot be shown: {type(second).__name__})"
+    try:
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except Exception as second:  # noqa: BLE001
+        trace = f"(its traceback cannot be shown: {type(second).__name__})"
+    return {"type": type(error).__name__, "message": message[:MAX_TEXT], "traceback": trace[-MAX_TEXT:]}
+
+
+def _dispatch(handler: Any, message: Dict[str, Any], values: List[Any]) -> Any:
+    kind = message["kind"]
+    if kind == "warm":
+        if hasattr(handler, "warm"):
+            handler.warm()
+        return {}, []
+    if kind == "describe":
+        return (handler.describe() if hasattr(handler, "describe") else {}), []
+    answer = handler.handle(message["request"], values)
+    if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], dict)):
+        raise TypeError(f"handle() of {handler.__file__} returned {type(answer).__name__}; expected (dict, list of values)")
+    return answer

@@ -1,0 +1,128 @@
+"""Process ids enter, their memory, children and deaths leave: the few Linux calls that Python lacks (standard library only)."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from typing import List, Optional
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+PAGE = os.sysconf("SC_PAGESIZE")
+
+
+def _prctl(option: int, argument: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl({option}, {argument}): {os.strerror(number)}")
+
+
+def signal_at_parents_death(number: int) -> None:
+    """Have the kernel send this process a signal when its parent (in fact the parent's thread that made it) dies."""
+    _prctl(PR_SET_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Become the new parent of descendants whose parent dies, so that they can be found and ended."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; ``SIG40`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+def children(pid: int) -> List[int]:
+    """Process ids of the children of all threads of a process; empty where it is gone."""
+    found: List[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    except OSError:
+        return []
+    return found
+
+
+def descendants(pid: int) -> List[int]:
+    """Process ids of all that stem from a process, itself not among them."""
+    found: List[int] = []
+    todo = [pid]
+    while todo:
+        below = children(todo.pop())
+        found += below
+        todo += below
+    return found
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds in RAM; 0 where it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def data_size() -> int:
+    """Bytes of this process that ``RLIMIT_DATA`` counts: private writable memory, reservations left out."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) * 1024
+    raise OSError("/proc/self/status has no VmData")
+
+
+def kill(pid: int) -> None:
+    """SIGKILL for a process and the group it leads; silent where they are gone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def wait_for(pid: int, seconds: float) -> "Optional[tuple[int, int]]":
+    """Wait for a child's end.
+
+    Returns:
+        Wait status and largest resident size in bytes, or ``None`` where it lives longer than ``seconds``.
+    """
+    end = time.monotonic() + seconds
+    pause = 0.0002
+    while True:
+        gone, status, usage = os.wait4(pid, os.WNOHANG)
+        if gone:
+            return status, usage.ru_maxrss * 1024
+        if time.monotonic() >= end:
+            return None
+        time.sleep(pause)
+        pause = min(pause * 2, 0.01)
+
+
+def end_all_children(seconds: float) -> int:
+    """Kill and reap every child of this process, and the orphans that become its children, until none is left.
+
+    Returns:
+        How many were reaped.
+    """
+    end = time.monotonic() + seconds
+    reaped = 0
+    while True:
+        for pid in children(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                reaped += 1
+        except ChildProcessError:
+            return reaped
+        if time.monotonic() >= end:
+            return reaped
+        time.sleep(0.001)

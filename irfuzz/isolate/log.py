@@ -1,0 +1,48 @@
+"""What a child prints enters a bounded piece of memory, its head and tail leave as text."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+
+HEAD = 2000
+TAIL = 6000
+
+
+class Log:
+    """Memory of fixed size that a child has as standard output and error.
+
+    Parent and child share one file offset, so that the parent may rewind before a request and sees afterwards how much was
+    written, at no cost for the child and without draining a pipe. A sealed file cannot grow: gigabytes of
+    output fail at once instead of filling a disk.
+    """
+
+    __slots__ = ("_size", "fd")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.fd = os.memfd_create("irfuzz-log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.fd, size)
+        fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+
+    def rewind(self) -> None:
+        """Forget what was written."""
+        os.lseek(self.fd, 0, os.SEEK_SET)
+
+    def text(self) -> str:
+        """What was written since ``rewind``, at most ``HEAD + TAIL`` bytes of it."""
+        size = min(os.lseek(self.fd, 0, os.SEEK_CUR), self._size)
+        full = "\n[more was printed than is kept]" if size >= self._size - 1 else ""
+        if size <= HEAD + TAIL:
+            return os.pread(self.fd, size, 0).decode("utf-8", "backslashreplace") + full
+        head = os.pread(self.fd, HEAD, 0).decode("utf-8", "backslashreplace")
+        tail = os.pread(self.fd, TAIL, size - TAIL).decode("utf-8", "backslashreplace")
+        return f"{head}\n[{size - HEAD - TAIL} bytes left out]\n{tail}{full}"
+
+    def close(self) -> None:
+        """Give the memory back; may be called twice."""
+        if self.fd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self.fd)
+            self.fd = -1

@@ -1,0 +1,259 @@
+"""Requests enter, a ``Reply`` leaves for each of them whatever the component under test does to its process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from irfuzz.errors import InternalError
+from irfuzz.isolate import ending, linux, transport
+from irfuzz.isolate.line import Ended, LateAnswer, Line
+from irfuzz.isolate.process import Zygote, ZygoteGone
+from irfuzz.isolate.types import Limits, Reply, StartError, Value, WorkerSpec
+
+class Worker:
+    """One component in one environment, ready to take requests one after the other from one thread.
+
+    Nothing runs before the first call. A child that dies or misbehaves is replaced at the next call by a fork, which takes
+    milliseconds; the imports are repeated only if the zygote itself is lost. Always ``close`` it (or use ``with``).
+    """
+
+    __slots__ = ("_busy", "_closed", "_described", "_limits", "_line", "_lock", "_number", "_owner", "_spec", "_zygote", "forks")
+
+    def __init__(self, spec: WorkerSpec, limits: Limits | None = None) -> None:
+        self._spec = spec
+        self._limits = limits or Limits()
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._zygote: Zygote | None = None
+        self._line: Line | None = None
+        self._number = 0
+        self._busy = False
+        self._closed = False
+        self._described: dict[str, Any] | None = None
+        self.forks = 0
+        """Children made so far."""
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Begin with the imports and return at once, so that several workers import side by side.
+
+        Raises:
+            StartError: the interpreter or the handler file cannot be run.
+        """
+        if self._closed:
+            raise InternalError(f"worker {self._spec.name} is closed")
+        if self._zygote is None:
+            self._zygote = Zygote(self._spec, self._limits)
+
+    def call(
+        self,
+        request: Mapping[str, Any],
+        blobs: Sequence[Value] = (),
+        *,
+        seconds: float | None = None,
+        fresh: bool = False,
+    ) -> Reply:
+        """Have the handler's ``handle(request, values)`` run in the child.
+
+        Args:
+            request: JSON-able.
+            blobs: what the handler gets as ``values``: arrays of any shape, layout and numpy or ml_dtypes type, bytes,
+                sequences as lists, ``None``.
+            seconds: wall time allowed instead of ``Limits.seconds``.
+            fresh: use a child that has served nothing yet.
+
+        Raises:
+            StartError: the interpreter does not start or fails to import; never because of the request.
+            TypeError: request or blobs cannot be sent.
+        """
+        self._number += 1
+        parts = transport.encode(self._number, {"kind": "call", "request": dict(request)}, blobs)
+        return self._guarded(parts, self._limits.seconds if seconds is None else seconds, fresh)
+
+    def describe(self) -> dict[str, Any]:
+        """What the handler's ``describe()`` says (asked once, in a child), with the ``python`` and ``numpy`` versions.
+
+        Raises:
+            StartError: the interpreter does not start, or ``describe()`` or ``warm()`` fails.
+        """
+        if self._described is None:
+            self._number += 1
+            parts = transport.encode(self._number, {"kind": "describe"})
+            reply = self._guarded(parts, self._limits.start_seconds, False)
+            if reply.exit != "ok":
+                raise StartError(
+                    f"worker {self._spec.name}: interpreter {self._spec.python}: "
+                    f"{'warm' if reply.warming else 'describe'}() of {self._spec.handler}: {reply.detail}\n{reply.log}".strip()
+                )
+            assert self._zygote is not None
+            self._described = {**self._zygote.versions, **reply.response}
+        return dict(self._described)
+
+    def close(self) -> None:
+        """End the worker's processes and reap them, and remove its scratch folder; may be called twice."""
+        self._closed = True
+        line, self._line = self._line, None
+        zygote, self._zygote = self._zygote, None
+        if line is not None:
+            line.close()
+        if zygote is not None:
+            zygote.close()
+
+    def _guarded(self, parts: Sequence[Any], seconds: float, fresh: bool) -> Reply:
+        """One request; afterwards the worker is in order, or knows that it is not."""
+        if not self._lock.acquire(blocking=False):
+            raise InternalError(f"worker {self._spec.name} is used by two threads at once; give each its own")
+        try:
+            if os.getpid() != self._owner:
+                raise InternalError(f"worker {self._spec.name} belongs to process {self._owner}; make one in each process")
+            if self._busy:  # an exception (Ctrl-C) cut the previous call short: nobody knows where it stood
+                self._destroy()
+            self.start()
+            self._busy = True
+            reply = self._request(parts, seconds, fresh)
+            self._busy = False
+            return reply
+        finally:
+            self._lock.release()
+
+    def _request(self, parts: Sequence[Any], seconds: float, fresh: bool) -> Reply:
+        before = self._settle(fresh)
+        for last in (False, True):
+            line = self._line
+            if line is None:
+                line = self._fork()
+            if not line.warm:
+                reply = self._exchange(line, 0, transport.encode(0, {"kind": "warm"}), self._limits.start_seconds)
+                if reply.exit != "ok":
+                    return replace(reply, warming=True, before=before)
+                line.warm = True
+            try:
+                reply = self._exchange(line, self._number, parts, seconds)
+            except LateAnswer as late:
+                before = str(late)
+                served = line.served
+                self._end()
+                if last:
+                    return Reply("protocol", detail=before, served=served)
+                continue
+            return replace(reply, before=before) if before else reply
+        raise InternalError("unreachable")
+
+    def _settle(self, fresh: bool) -> str:
+        """See what became of the child since its last answer; what went wrong with it, or nothing."""
+        line = self._line
+        if line is None:
+            return ""
+        if line.news():
+            before = self._describe_news(line)
+            self._end()
+            return before
+        if fresh and line.served:
+            self._end()
+        return ""
+
+    def _describe_news(self, line: Line) -> str:
+        assert self._zygote is not None
+        try:
+            death = self._zygote.hear(0.05)
+        except ZygoteGone as gone:
+            return f"after its previous answer the zygote was lost ({gone})"
+        if death is not None:
+            return f"after its previous answer it {ending.how(death)}"
+        return "after its previous answer it wrote to its pipe, or closed it"
+
+    def _fork(self) -> Line:
+        """A new child, of a new zygote where the old one is lost."""
+        for last in (False, True):
+            self.start()
+            assert self._zygote is not None
+            self._zygote.ready()
+            self.forks += 1
+            cwd = self._zygote.scratch / str(self.forks)
+            try:
+                self._line = Line(self._zygote, self._limits.log_bytes, self._limits.memory_bytes, cwd)
+                return self._line
+            except ZygoteGone as gone:
+                self._destroy()
+                if last:
+                    raise StartError(f"worker {self._spec.name}: its zygote dies before it can fork: {gone}") from gone
+        raise InternalError("unreachable")
+
+    def _exchange(self, line: Line, number: int, parts: Sequence[Any], seconds: float) -> Reply:
+        """One request to the child, whose end is seen to where there is no answer."""
+        began = time.perf_counter()
+        served = line.served
+        try:
+            message, values = line.exchange(number, parts, seconds, self._limits.answer_bytes)
+            memory = line.memory()
+            reply = ending.answered(message, values, memory, self._limits.memory_bytes)
+        except Ended as ended:
+            return self._without_answer(line, ended, time.perf_counter() - began)
+        except ZygoteGone as gone:
+            return self._without_zygote(line, gone, time.perf_counter() - began)
+        if reply.exit == "ok":
+            line.served += 1
+            return replace(reply, served=served) if served else reply
+        reply = replace(reply, log=line.log.text(), served=served)
+        if reply.exit == "error":
+            line.served += 1
+        else:
+            self._end()  # whatever took the memory still holds it
+        return reply
+
+    def _without_answer(self, line: Line, ended: Ended, seconds: float) -> Reply:
+        assert self._zygote is not None
+        memory = line.memory()
+        try:
+            death = self._zygote.death or self._zygote.kill(dump=ended.cause == "hang")
+        except ZygoteGone as gone:
+            if ended.cause == "died":
+                return self._without_zygote(line, gone, seconds)
+            death = None  # the zygote is stopped or stuck; the cause is known all the same
+        limit, base = self._limits.memory_bytes, self._zygote.resident
+        reply = ending.ended(ended.cause, ended.detail, death, line.log.text(), limit, base, memory)
+        self._end(lost=death is None)
+        return replace(reply, seconds=seconds, served=line.served)
+
+    def _without_zygote(self, line: Line, gone: ZygoteGone, seconds: float) -> Reply:
+        """The child went down with its zygote, which nobody but the child has reason to touch."""
+        log = line.log.text()
+        code = self._destroy()
+        name = linux.signal_name(-code) if code < 0 else ""
+        detail = f"its zygote was lost ({name or f'code {code}'}; {gone})"
+        return Reply("crash", signal=name, log=log, seconds=seconds, detail=detail, served=line.served)
+
+    def _end(self, lost: bool = False) -> None:
+        """See that the child is dead, and clear up after it."""
+        line, self._line = self._line, None
+        if line is None or self._zygote is None:
+            return
+        line.close()
+        try:
+            if not lost and self._zygote.death is None:
+                self._zygote.kill(dump=False)
+        except ZygoteGone:
+            lost = True
+        shutil.rmtree(line.cwd, ignore_errors=True)
+        if lost:
+            self._destroy()
+
+    def _destroy(self) -> int:
+        """Kill everything; the zygote's return code."""
+        line, self._line = self._line, None
+        zygote, self._zygote = self._zygote, None
+        if line is not None:
+            line.close()
+        return zygote.destroy() if zygote is not None else 0

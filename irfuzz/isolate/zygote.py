@@ -1,0 +1,237 @@
+"""Commands enter over a control socket, forked children and the news of their deaths leave.
+
+Run by path in the interpreter of the component under test, which has no irfuzz. It imports the component and the
+handler and then runs none of their code: a fork after TensorFlow has run an operator hangs, after a mere import it works.
+"""
+
+from __future__ import annotations
+
+import sys
+
+_HERE = __file__.rpartition("/")[0] or "."
+if sys.path and sys.path[0] == _HERE:
+    del sys.path[0]  # or this folder's types.py would be everybody's ``types``
+
+import contextlib  # noqa: E402
+import gc  # noqa: E402
+import importlib  # noqa: E402
+import importlib.util  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import select  # noqa: E402
+import shutil  # noqa: E402
+import signal  # noqa: E402
+import socket  # noqa: E402
+import traceback  # noqa: E402
+import warnings  # noqa: E402
+from types import ModuleType  # noqa: E402
+from typing import Any, Dict, List, Optional, Tuple  # noqa: E402
+
+KILL_SECONDS = 5.0
+"""How long a killed child may take to go; longer only where the kernel itself is stuck."""
+DUMP_SECONDS = 0.1
+MESSAGE = 65536
+
+
+def _load(name: str, path: str) -> ModuleType:
+    """Import a file that is on no import path."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Zygote:
+    """The process that has imported everything and forks one child at a time."""
+
+    def __init__(self, control: socket.socket, setup: Dict[str, Any]) -> None:
+        self.control = control
+        self.setup = setup
+        self.linux: Any = _load("irfuzz_isolate_linux", os.path.join(_HERE, "linux.py"))
+        self.parent = os.getppid()
+        self.child: Optional[int] = None
+        self.wake, self.wake_write = os.pipe()
+        for fd in (self.wake, self.wake_write):
+            os.set_blocking(fd, False)
+
+    def say(self, **message: Any) -> None:
+        """Tell the parent; where it is gone, end."""
+        try:
+            self.control.send(json.dumps(message).encode())
+        except OSError:
+            self.leave()
+
+    def leave(self) -> None:
+        """End everything below and this process."""
+        self.linux.end_all_children(KILL_SECONDS)
+        shutil.rmtree(self.setup["scratch"], ignore_errors=True)
+        os._exit(0)
+
+    def watch_parent(self) -> None:
+        """End when the parent dies, also by SIGKILL."""
+
+        def on_term(_number: int, _frame: object) -> None:
+            # The kernel sends it too when only the thread that started this process has ended.
+            if os.getppid() != self.parent:
+                self.leave()
+
+        signal.signal(signal.SIGTERM, on_term)
+        self.linux.signal_at_parents_death(signal.SIGTERM)
+        self.linux.adopt_orphans()
+
+    def imports(self) -> bool:
+        """Import numpy, the preloaded modules and the handler; tell the parent what fails."""
+        step = "numpy"
+        try:
+            self.say(op="importing", what=step)
+            self.transport = _load("irfuzz_isolate_transport", os.path.join(_HERE, "transport.py"))
+            self.serving: Any = _load("irfuzz_isolate_child", os.path.join(_HERE, "child.py"))
+            for step in self.setup["preload"]:
+                self.say(op="importing", what=step)
+                importlib.import_module(step)
+            step = self.setup["handler"]
+            self.say(op="importing", what=step)
+            self.handler = _load("irfuzz_isolate_handler", step)
+            if not hasattr(self.handler, "handle"):
+                raise ImportError(f"{step} defines no function handle(request, values)")
+        except BaseException as error:  # noqa: BLE001 - whatever an import raises is told
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            self.say(
+                op="failed", what=step, missing=missing, type=type(error).__name__,
+                message=str(error)[:4000], traceback=traceback.format_exc()[-8000:],
+            )  # fmt: skip
+            return False
+        return True
+
+    def serve(self) -> None:
+        """Obey the parent until it closes the control socket."""
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
+        gc.collect()
+        gc.freeze()  # keeps the collector of a child from touching, and so copying, all pages
+        warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+        self.say(
+            op="ready", python=sys.version.split()[0], numpy=sys.modules["numpy"].__version__,
+            resident=self.linux.resident(os.getpid()),
+        )  # fmt: skip
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.wake, select.POLLIN)
+        while True:
+            ready = [fd for fd, _ in poll.poll(1000)]
+            if self.wake in ready:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self.wake, 4096)
+            self.reap()
+            if self.control.fileno() in ready:
+                self.obey()
+
+    def reap(self) -> None:
+        """Take note of processes that ended by themselves."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.child:
+                self.bury(status, usage.ru_maxrss * 1024, killed=False)
+
+    def bury(self, status: int, peak: int, killed: bool) -> None:
+        """After the child's death end what it left behind, and tell."""
+        pid, self.child = self.child, None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # its session outlives it where it had children
+        left = self.linux.end_all_children(KILL_SECONDS)
+        self.say(op="died", pid=pid, status=status, peak=peak, killed=killed, left=left)
+
+    def obey(self) -> None:
+        """Carry out one command."""
+        raw, fds, _flags, _address = socket.recv_fds(self.control, MESSAGE, 4)
+        if not raw:
+            self.leave()
+        command = json.loads(raw)
+        if command["op"] == "fork":
+            self.fork(command, fds)
+        elif command["op"] == "kill":
+            self.kill(command["dump"])
+
+    def kill(self, dump: bool) -> None:
+        """End the child; with ``dump`` it is first asked to write where it is to its log."""
+        if self.child is None:
+            return  # it died meanwhile, and that has been told
+        ended: Optional[Tuple[int, int]] = self.linux.wait_for(self.child, 0)
+        if ended is not None:
+            self.bury(*ended, killed=False)
+            return
+        if dump:
+            os.kill(self.child, signal.SIGUSR1)
+            ended = self.linux.wait_for(self.child, DUMP_SECONDS)
+        if ended is None:
+            self.linux.kill(self.child)
+            ended = self.linux.wait_for(self.child, KILL_SECONDS)
+        if ended is not None:
+            self.bury(*ended, killed=True)
+
+    def fork(self, command: Dict[str, Any], fds: List[int]) -> None:
+        """Make the next child."""
+        data_fd, log_fd = fds
+        limit = command.pop("memory_bytes")
+        command["data_bytes"] = None if limit is None else self.linux.data_size() + limit
+        me = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            pid = -1
+            self.say(op="nofork", message=str(error))
+        if pid == 0:
+            try:
+                self.linux.signal_at_parents_death(signal.SIGKILL)
+                if os.getppid() != me:
+                    os._exit(1)
+                os.setsid()
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                self.control.close()
+                os.close(self.wake)
+                os.close(self.wake_write)
+                self.serving.run(self.transport, self.handler, socket.socket(fileno=data_fd), log_fd, command)
+            finally:
+                os._exit(1)
+        os.close(data_fd)
+        os.close(log_fd)
+        if pid > 0:
+            self.child = pid
+            self.say(op="forked", pid=pid)
+
+
+def main() -> None:
+    """``zygote.py CONTROL_FD``: the first message on the socket is the setup."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    raw = control.recv(MESSAGE)
+    if not raw:
+        return
+    setup = json.loads(raw)
+    if sys.version_info < (3, 9):  # noqa: UP036 - the interpreter is whichever the user named
+        message = "Python " + sys.version.split()[0] + " is too old; a worker needs 3.9"
+        control.send(json.dumps({"op": "failed", "what": "sys", "missing": None, "type": "ImportError",
+                                 "message": message, "traceback": ""}).encode())  # fmt: skip
+        return
+    # The kernel's own alarm: an import that hangs in C runs no Python handler.
+    signal.setitimer(signal.ITIMER_REAL, setup["start_seconds"])
+    zygote = Zygote(control, setup)
+    zygote.watch_parent()
+    if not zygote.imports():
+        zygote.leave()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    zygote.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Does what the request asks for: one function for each way to answer, fail, die or misbehave."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+LIBC = ctypes.CDLL(None)
+HELD_GIL = ctypes.PyDLL(None)
+KEPT: list = []
+WARM = {"count": 0}
+
+
+def warm():
+    WARM["count"] += 1
+
+
+def describe():
+    return {"component": "many", "version": "1.2.3"}
+
+
+def handle(request, values):
+    return globals()["do_" + request["do"]](request, values)
+
+
+def pipe_fd():
+    """The socket to the parent, as hostile code would find it."""
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                return fd
+        except OSError:
+            continue
+    raise AssertionError("no socket")
+
+
+def do_echo(request, values):
+    return {"got": request, "warm": WARM["count"], "pid": os.getpid()}, values
+
+
+def do_raise(request, values):
+    raise ValueError("no such axis: 7")
+
+
+def do_segfault(request, values):
+    print("last words", flush=True)
+    ctypes.string_at(0)
+
+
+def do_overflow(request, values):
+    # Deep recursion in C: repr of a list nested deeper than the C stack is wide.
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_int)
+    box = []
+    box.append(callback(lambda n: box[0](n + 1)))
+    sys.setrecursionlimit(10**9)
+    box[0](0)
+
+
+def do_signal(request, values):
+    os.kill(os.getpid(), getattr(signal, request["signal"]))
+    time.sleep(60)
+
+
+def do_abort(request, values):
+    os.abort()
+
+
+def do_exit(request, values):
+    if request["hard"]:
+        os._exit(request["code"])
+    sys.exit(request["code"])
+
+
+def do_sleep(request, values):
+    time.sleep(60)
+
+
+def do_deaf(request, values):
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_IGN)
+    while True:
+        pass
+
+
+def do_gil(request, values):
+    HELD_GIL.sleep(60)
+
+
+def do_hog(request, values):
+    KEPT.append(np.ones(request["bytes"], np.uint8))
+    return {}, []
+
+
+def do_shared_hog(request, values):
+    """Memory that no rlimit counts."""
+    import mmap
+
+    for _ in range(request["pieces"]):
+        piece = mmap.mmap(-1, 16 << 20)
+        piece.write(b"x" * (16 << 20))
+        KEPT.append(piece)
+    time.sleep(request["sleep"])
+    return {}, []
+
+
+def do_child_hog(request, values):
+    pid = os.fork()
+    if pid == 0:
+        do_shared_hog({"pieces": request["pieces"], "sleep": 60}, [])
+    os.waitpid(pid, 0)
+
+
+def do_close(request, values):
+    os.close(pipe_fd())
+    time.sleep(request["sleep"])
+    return {}, []
+
+
+def do_rubbish(request, values):
+    os.write(pipe_fd(), request["text"].encode())
+    return {}, []
+
+
+def do_claim(request, values):
+    """A frame header that promises far too much."""
+    os.write(pipe_fd(), struct.pack("<8sQQQ", b"IRFUZZ\x01\n", request["id"], request["meta"], request["body"]))
+    time.sleep(60)
+
+
+def do_frame(request, values):
+    """A whole frame of the caller's making, instead of an answer."""
+    body = bytes(values[0])
+    meta = request["meta"].encode()
+    os.write(pipe_fd(), struct.pack("<8sQQQ", b"IRFUZZ\x01\n", request["id"], len(meta), len(body)) + meta + body)
+    time.sleep(60)
+
+
+def do_twice(request, values):
+    """Answer early, and a second time by returning."""
+    meta = b'{"exit":"ok","response":{"first":true},"seconds":0.0,"values":[]}'
+    os.write(pipe_fd(), struct.pack("<8sQQQ", b"IRFUZZ\x01\n", request["id"], len(meta), 0) + meta)
+    time.sleep(request["sleep"])
+    return {}, []
+
+
+def do_chatter(request, values):
+    """Gigabytes on standard output and error, by every road there is."""
+    block = b"chatter\n" * 131072
+    for _ in range(request["mebibytes"] // 2):
+        for fd in (1, 2):
+            try:
+                os.write(fd, block)
+            except OSError:
+                pass
+    for _ in range(100):
+        print("print goes on")
+        print("print goes on", file=sys.stderr)
+        sys.stdout.flush()
+    if request["then"] == "raise":
+        raise RuntimeError("after much talk")
+    return {}, []
+
+
+def do_fork(request, values):
+    """Grandchildren: one in the same session, one that leaves it, one that runs a program, and an orphan."""
+    pids = []
+    for leave in (False, True):
+        pid = os.fork()
+        if pid == 0:
+            if leave:
+                os.setsid()
+            time.sleep(60)
+            os._exit(0)
+        pids.append(pid)
+    pids.append(subprocess.Popen(["sleep", "60"], start_new_session=True).pid)
+    read, write = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        orphan = os.fork()
+        if orphan == 0:
+            os.setsid()
+            time.sleep(60)
+            os._exit(0)
+        os.write(write, str(orphan).encode())
+        os._exit(0)
+    os.waitpid(middle, 0)
+    pids.append(int(os.read(read, 100)))
+    with open(request["note"], "w") as file:
+        file.write(" ".join(map(str, pids)))
+    if request["then"] == "return":
+        return {"pids": pids}, []
+    if request["then"] == "crash":
+        os.abort()
+    time.sleep(60)
+
+
+def do_kill_parent(request, values):
+    os.kill(os.getppid(), getattr(signal, request["signal"]))
+    time.sleep(60)
+
+
+def do_die_later(request, values):
+    import threading
+
+    threading.Timer(0.05, os.abort).start()
+    return {}, []
+
+
+def do_wrong(request, values):
+    return {"none": None, "list": [1], "set": {}}[request["what"]] if request["what"] != "array" else ({}, [object()])
+
+
+def do_unprintable(request, values):
+    class Rude(Exception):
+        def __str__(self):
+            raise RuntimeError("no")
+
+    raise Rude
+
+
+def do_touch(request, values):
+    cwd = os.getcwd()
+    with open("left-behind", "w") as file:
+        file.write("x")
+    return {"cwd": cwd, "home": os.environ.get("HOME"), "omp": os.environ.get("OMP_NUM_THREADS"), "extra": os.environ.get("EXTRA")}, []
+
+
+def do_big_file(request, values):
+    with open("big", "wb") as file:
+        file.write(b"x" * request["bytes"])
+    return {}, []
+
+
+def do_tell(request, values):
+    """What arrived, in words."""
+
+    def words(value):
+        if value is None or isinstance(value, bytes):
+            return repr(value)
+        if isinstance(value, list):
+            return [words(item) for item in value]
+        return f"{type(value).__name__} {value.dtype}"
+
+    return {"values": [words(value) for value in values]}, values
