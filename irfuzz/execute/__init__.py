@@ -1,0 +1,1 @@
+"""Programs and inputs enter, what each target did with them leaves."""

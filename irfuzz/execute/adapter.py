@@ -1,0 +1,174 @@
+"""A program and its inputs enter, the request that a component's worker understands leaves."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import onnx
+
+from irfuzz.execute import wire
+from irfuzz.execute.types import Target, Value
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+WORKERS = Path(__file__).parent / "workers"
+"""The handler files; each runs in an interpreter that has no irfuzz."""
+
+SINGLE_THREAD: Mapping[str, str] = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""More threads make small models ten times slower on a busy machine, and float sums unrepeatable."""
+
+Request = tuple[dict[str, Any], list[Any]]
+"""JSON for the handler, and the values that travel beside it."""
+
+
+class Adapter(Protocol):
+    """How one component is run. Its handler file answers two requests:
+
+    ``{"do": "describe"}``: ``{"version": str}``, and for components with devices ``{"providers": {name: why not}}``.
+
+    ``{"do": "run", "variants": [options, ...], ...}``: ``{"runs": [status, ...]}`` with one status a variant.
+    Before each stage the handler writes ``irfuzz-at VARIANT STAGE`` and a newline to file descriptor 2, which tells where the
+    process died if it does. A status has ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected, unsupported, memory), ``error``, ``log``, ``seconds`` and,
+    where ok, ``outputs`` (``{"name"}`` each); the values of all outputs follow one another.
+    """
+
+    @property
+    def component(self) -> str:
+        """Name of the software that computes."""
+        ...
+
+    @property
+    def handler(self) -> Path:
+        """The file that runs in the worker (see ``irfuzz.isolate.WorkerSpec``)."""
+        ...
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """Modules that the zygote imports, so that a new child starts at once."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Environment variables of the worker."""
+        ...
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Every way to run the component that this machine might offer."""
+        ...
+
+    def missing(self, target: Target) -> str:
+        """Why ``target`` cannot run here, decided without importing anything; empty where it can."""
+        ...
+
+    def describe(self) -> Request:
+        """The request that asks the worker for its version and devices."""
+        ...
+
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+        """Why the started worker, which gave ``answer``, cannot run ``target``; empty where it can."""
+        ...
+
+    def prepare(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+    ) -> Request:
+        """The request that runs ``targets`` (all of this component) on one program.
+
+        Args:
+            program: the program, or bytes that may not even be one.
+            model: the same as ONNX bytes.
+            inputs: values by name.
+            targets: variants, in the order in which the answer lists them.
+
+        Raises:
+            Unsupported: the component cannot express the program; becomes a result, not an error.
+            InvalidProgram: the program cannot be read.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAdapter:
+    """A component that takes ONNX bytes as they are. For most new targets one of these is all that is needed.
+
+    Attributes:
+        component: name of the component, and the target's name before the colon.
+        handler: its worker file.
+        package: the module whose presence says that it is installed.
+        distributions: names of the Python distributions that bring it, for its version and for advice.
+        variants: options by the target's name after the colon; the key ``""`` stands for no colon.
+        preload: modules for the zygote.
+        env: environment of the worker, beside ``SINGLE_THREAD``.
+    """
+
+    component: str
+    handler: Path
+    package: str
+    distributions: tuple[str, ...]
+    variants: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=lambda: {"": {}})
+    preload: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """One for each variant."""
+        return tuple(
+            Target(
+                name=f"{self.component}:{variant}" if variant else self.component,
+                component=self.component,
+                interpreter=sys.executable,
+                device=variant.partition("@")[2] or "cpu",
+                options=options,
+            )
+            for variant, options in self.variants.items()
+        )
+
+    def missing(self, target: Target) -> str:
+        """Why ``target`` cannot run here; looks for the package without importing it."""
+        if importlib.util.find_spec(self.package) is None:
+            return f"{self.package} is not installed; pip install {self.distributions[0]}"
+        if target.device.startswith("cuda") and not _installed(self.distributions[-1]):
+            return f"needs {self.distributions[-1]} instead of {self.distributions[0]}"
+        return ""
+
+    def describe(self) -> Request:
+        """Ask for version and devices, with a trivial model to try the devices on."""
+        return {"do": "describe"}, [_identity()]
+
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+        """Why the provider that ``target`` names did not start."""
+        provider = target.options.get("provider")
+        if provider is None:
+            return ""
+        return str(answer.get("providers", {}).get(provider, f"{provider} is not known to it"))
+
+    def prepare(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+    ) -> Request:
+        """The model's bytes, then the inputs."""
+        about, values = wire.pack(self.component, inputs)
+        return {"do": "run", "inputs": about, "variants": [dict(t.options) for t in targets]}, [model, *values]
+
+
+def _identity() -> bytes:
+    """A model of one Identity at opset 13, IR 7, which every version still in use can read."""
+    value, out = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in ("x", "y"))
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "probe", [value], [out])
+    return onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7
+    ).SerializeToString()
+
+
+def _installed(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""The name of a user's class enters, the adapter that runs it in a worker leaves; the class is never imported here."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.types import Target, Value
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+NAME = re.compile(r"(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|[^:]+\.py):[A-Za-z_]\w*")
+"""``package.module:Class`` or ``path/to/file.py:Class``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginAdapter:
+    """A class of the user's with ``run(model_bytes: bytes, inputs: dict) -> dict`` (arrays by name).
+
+    Raising ``NotImplementedError`` there means unsupported, any other exception a rejection. A ``version`` attribute is
+    shown in reports.
+
+    Attributes:
+        name: the target's name.
+        source: where the class is (``NAME``).
+        folder: searched for modules before ``sys.path``; the current folder, as with ``python -m``.
+    """
+
+    name: str
+    source: str
+    folder: str = field(default_factory=os.getcwd)
+
+    @property
+    def component(self) -> str:
+        """Every plug-in is a component, and so a witness, of its own."""
+        return self.name
+
+    @property
+    def handler(self) -> Path:
+        """The worker file."""
+        return WORKERS / "plugin.py"
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """Nothing: a module that dies on import must not take the zygote with it."""
+        return ()
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Single-threaded, with the module search path of this process."""
+        return {**SINGLE_THREAD, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The one."""
+        return (
+            Target(name=self.name, component=self.name, interpreter=sys.executable, options={"class": self.source}),
+        )
+
+    def missing(self, target: Target) -> str:
+        """Nothing can be said before its worker has started."""
+        return ""
+
+    def describe(self) -> Request:
+        """Import the class and ask for its version."""
+        return {"do": "describe", "class": self.source, "folder": self.folder}, []
+
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+        """It is there when its worker has answered."""
+        return ""
+
+    def prepare(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+    ) -> Request:
+        """The model's bytes, then the inputs."""
+        message = {
+            "do": "run",
+            "class": self.source,
+            "folder": self.folder,
+            "inputs": [{"name": n} for n in inputs],
+            "variants": [{}],
+        }
+        return message, [model, *inputs.values()]

@@ -1,0 +1,361 @@
+"""A program and its inputs enter, what every target did with them leaves; each component runs in a worker of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
+from irfuzz.execute import wire
+from irfuzz.execute.adapter import Adapter, Request
+from irfuzz.execute.table import Availability, adapter_of
+from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
+
+HISTORY = 64
+"""How many requests before the last one are remembered for a child."""
+
+_MARK = re.compile(r"^irfuzz-at (\d+) (\w+)\n?", re.MULTILINE)
+_LOG = 8000
+
+_EXITS: Mapping[str, Exit] = {
+    "error": Exit.PROTOCOL,  # a handler catches what its component raises: what it let through is no answer
+    "crash": Exit.CRASH,
+    "exited": Exit.EXITED,
+    "hang": Exit.HANG,
+    "memory": Exit.MEMORY,
+    "protocol": Exit.PROTOCOL,
+}
+
+
+class Runner:
+    """Runs programs on a fixed set of targets, with one persistent worker for each component in each interpreter.
+
+    A context manager; the workers live as long as it is open. A worker that dies is forked anew for the next request.
+    Not for use from several threads.
+    """
+
+    def __init__(self, targets: Sequence[Target], limits: Limits | None = None, *, required: bool = True) -> None:
+        """Prepare to run ``targets``.
+
+        Args:
+            targets: as ``resolve`` gives them.
+            limits: of each request. A request holds all of a component's targets; when it goes over a limit, each
+                target is run again with the whole limit to itself.
+            required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
+        """
+        self.targets: tuple[Target, ...] = tuple(targets)
+        self.absent: tuple[Availability, ...] = ()
+        self._limits = limits or Limits()
+        self._required = required
+        self._lanes: dict[tuple[str, str], _Lane] = {}
+
+    def __enter__(self) -> Runner:
+        """Start the workers and fill in versions.
+
+        Raises:
+            UsageError: a target cannot be used (where ``required``), or none can.
+        """
+        started: list[Target] = []
+        absent: list[Availability] = []
+        try:
+            for target in self.targets:
+                self._begin(target)
+            for target in self.targets:
+                try:
+                    started.append(self._start(target))
+                except UsageError as error:
+                    if self._required:
+                        raise UsageError(f"target {target.name!r} cannot be used: {error}") from error
+                    absent.append(Availability(target, str(error)))
+        except BaseException:
+            self.close()
+            raise
+        self.targets, self.absent = tuple(started), tuple(absent)
+        if not started:
+            self.close()
+            reasons = "; ".join(f"{a.target.name}: {a.why_not}" for a in absent) or "none was given"
+            raise UsageError(f"no target can be used ({reasons})")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        lanes, self._lanes = list(self._lanes.values()), {}
+        for lane in lanes:
+            lane.close()
+
+    def run(
+        self,
+        program: Program | bytes,
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target] | None = None,
+        *,
+        inflight: Path | None = None,
+        tag: str = "",
+    ) -> list[RunResult]:
+        """Run one program on one set of inputs.
+
+        Args:
+            program: a program, or bytes that claim to be a model.
+            inputs: values by graph input name.
+            targets: some of ``self.targets``; all where omitted.
+            inflight: where the model's bytes are written before anything runs.
+            tag: how ``prefix`` is to call this request.
+
+        Returns:
+            One result a target, in the order of ``targets``.
+        """
+        return self.collect(self.submit(program, inputs, targets, inflight=inflight, tag=tag))
+
+    def submit(
+        self,
+        program: Program | bytes,
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target] | None = None,
+        *,
+        inflight: Path | None = None,
+        tag: str = "",
+    ) -> Pending:
+        """Like ``run``, but returns at once; the caller may change ``program`` and prepare the next one meanwhile."""
+        wanted = self._own(targets)
+        model = program if isinstance(program, bytes) else program.to_bytes()
+        if inflight is not None:
+            inflight.write_bytes(model)
+        futures = [
+            lane.submit(program, model, inputs, [t for t in wanted if self._lane(t) is lane], tag)
+            for lane in dict.fromkeys(self._lane(t) for t in wanted)
+        ]
+        return Pending(wanted, tuple(futures))
+
+    def collect(self, pending: Pending) -> list[RunResult]:
+        """Wait for what ``submit`` began."""
+        results = {result.target.name: result for future in pending.futures for result in future.result()}
+        return [results[target.name] for target in pending.targets]
+
+    def run_fresh(
+        self, program: Program | bytes, inputs: Mapping[str, Value], targets: Sequence[Target] | None = None
+    ) -> list[RunResult]:
+        """Like ``run``, with each target alone in a newly forked process: whatever it shows, no earlier request caused it."""
+        wanted = self._own(targets)
+        model = program if isinstance(program, bytes) else program.to_bytes()
+        return [self._lane(target).run_fresh(program, model, inputs, target) for target in wanted]
+
+    def prefix(self, target: Target) -> tuple[str, ...]:
+        """Tags of what the target's process had already run when its last collected request came, oldest first.
+
+        A finding that ``run_fresh`` does not show may depend on these. At most ``HISTORY`` are remembered.
+        """
+        return tuple(self._lane(self._own([target])[0]).before)
+
+    def _own(self, targets: Sequence[Target] | None) -> tuple[Target, ...]:
+        if targets is None:
+            return self.targets
+        own = {target.name: target for target in self.targets}
+        for target in targets:
+            if target.name not in own:
+                raise UsageError(f"target {target.name!r} is not one of this runner's: {', '.join(own)}")
+        return tuple(own[target.name] for target in targets)
+
+    def _lane(self, target: Target) -> _Lane:
+        lane = self._lanes.get((target.interpreter, target.component))
+        if lane is None:
+            raise InternalError(f"the runner is not open, so target {target.name!r} has no worker")
+        return lane
+
+    def _begin(self, target: Target) -> None:
+        """Let the target's worker import, without waiting for it."""
+        key = (target.interpreter, target.component)
+        if key not in self._lanes:
+            self._lanes[key] = _Lane(adapter_of(target), target.interpreter, self._limits)
+
+    def _start(self, target: Target) -> Target:
+        """Wait for the target's worker, and see whether it offers the target."""
+        lane = self._lane(target)
+        about = lane.about()
+        why_not = lane.adapter.absent(target, about)
+        if why_not:
+            raise UsageError(why_not)
+        return replace(target, version=str(about.get("version") or target.version))
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Requests under way, for ``Runner.collect``."""
+
+    targets: tuple[Target, ...]
+    futures: tuple[Future[list[RunResult]], ...]
+
+
+class _Lane:
+    """One component's worker, and the thread that waits for its answers."""
+
+    def __init__(self, adapter: Adapter, interpreter: str, limits: Limits) -> None:
+        self.adapter = adapter
+        self.before: list[str] = []
+        self._history: deque[str] = deque(maxlen=HISTORY)
+        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, adapter.env)
+        self._worker = Worker(spec, limits)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
+        self._limits = limits
+        self._about: Mapping[str, Any] | None = None
+        self._problem = ""
+        try:
+            self._worker.start()
+        except UsageError as error:
+            self._problem = str(error)
+
+    def about(self) -> Mapping[str, Any]:
+        """What the worker says it is; asked once.
+
+        Raises:
+            UsageError: it does not start.
+        """
+        if self._problem:
+            raise UsageError(self._problem)
+        if self._about is not None:
+            return self._about
+        try:
+            message, blobs = self.adapter.describe()
+            reply = self._worker.call(message, blobs, seconds=self._limits.start_seconds)
+        except UsageError as error:
+            self._problem = str(error)
+            raise
+        if reply.exit != "ok":
+            told = reply.error
+            self._problem = f"{told['type']}: {told['message']}" if told else reply.detail or reply.exit
+            raise UsageError(self._problem)
+        self._about = reply.response
+        return self._about
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)
+        self._worker.close()
+
+    def submit(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: list[Target], tag: str
+    ) -> Future[list[RunResult]]:
+        """Prepare now, for the program may change; run in the thread."""
+        request = self._prepare(program, model, inputs, targets)
+        if isinstance(request, list):
+            done: Future[list[RunResult]] = Future()
+            done.set_result(request)
+            return done
+        return self._thread.submit(self._run, request, targets, tag)
+
+    def run_fresh(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], target: Target
+    ) -> RunResult:
+        request = self._prepare(program, model, inputs, [target])
+        if isinstance(request, list):
+            return request[0]
+        return self._thread.submit(self._call, request, [target], "", fresh=True).result()[0][0]
+
+    def _prepare(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: list[Target]
+    ) -> Request | list[RunResult]:
+        try:
+            return self.adapter.prepare(program, model, inputs, targets)
+        except Unsupported as error:
+            return [RunResult(t, Stage.CONVERT, Exit.UNSUPPORTED, error=str(error)) for t in targets]
+        except InvalidProgram as error:
+            return [RunResult(t, Stage.IMPORT, Exit.REJECTED, error=str(error)) for t in targets]
+
+    def _run(self, request: Request, targets: list[Target], tag: str) -> list[RunResult]:
+        results, died = self._call(request, targets, tag)
+        if len(targets) == 1 or not died:
+            return results
+        # One target took the process down: run them one by one to see which, and what the others make of it.
+        before = self.before
+        message, blobs = request
+        alone: list[RunResult] = []
+        seen = False
+        for target, variant in zip(targets, message["variants"], strict=True):
+            again, died = self._call(({**message, "variants": [variant]}, blobs), [target], tag)
+            alone += again
+            seen = seen or died
+        if not seen:
+            # It depends on what ran before in that process: keep the blame where the process stood when it died.
+            culprit = next(i for i, result in enumerate(results) if result.exit is not Exit.OK)
+            note = (
+                f"not seen when run alone; {len(before)} requests and {culprit} targets ran before it in this process\n"
+            )
+            alone[culprit] = replace(results[culprit], log=note + results[culprit].log)
+        self.before = before
+        return alone
+
+    def _call(
+        self, request: Request, targets: list[Target], tag: str, *, fresh: bool = False
+    ) -> tuple[list[RunResult], bool]:
+        """Results, and whether the process failed to give them."""
+        message, blobs = request
+        reply = self._worker.call(message, blobs, fresh=fresh)
+        if reply.served == 0:
+            self._history.clear()
+        self.before = list(self._history)
+        self._history.append(tag)
+        if reply.exit != "ok":
+            return _failed(reply, targets), True
+        try:
+            results = _answered(reply, targets)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            text = f"unreadable answer: {type(error).__name__}: {error}"
+            results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
+        if reply.before:
+            results[0] = replace(
+                results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"
+            )
+        return results, False
+
+
+def _failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
+    """Results of a process that gave none: the target it stood at has failed, of the others nothing is known."""
+    marks = _MARK.findall(reply.log)
+    at, stage = (int(marks[-1][0]), Stage(marks[-1][1])) if marks else (0, Stage.RUN)
+    log = _MARK.sub("", reply.log)
+    told = reply.error
+    if told:
+        error = f"{told['type']}: {told['message']}".splitlines()[0]
+        log = told["traceback"] + log
+    else:
+        error = reply.signal or reply.detail
+    failed = Exit.MEMORY if reply.exit == "memory" else _EXITS[reply.exit]
+    return [
+        RunResult(target, stage, failed, error=error[:500], log=log[-_LOG:], seconds=reply.seconds)
+        if index == min(at, len(targets) - 1)
+        else RunResult(target, Stage.IMPORT, Exit.OK, error="not run")
+        for index, target in enumerate(targets)
+    ]
+
+
+def _answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
+    values: list[Any] = list(reply.values)
+    results: list[RunResult] = []
+    for target, status in zip(targets, reply.response["runs"], strict=True):
+        about = status.get("outputs", [])
+        mine, values = values[: len(about)], values[len(about) :]
+        results.append(
+            RunResult(
+                target,
+                Stage(status["stage"]),
+                Exit(status["exit"]),
+                outputs=wire.unpack(about, mine),
+                error=str(status.get("error", "")),
+                log=str(status.get("log", "")),
+                seconds=float(status["seconds"]),
+            )
+        )
+    if values:
+        raise ValueError(f"{len(values)} more values than outputs")
+    return results

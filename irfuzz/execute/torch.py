@@ -1,0 +1,78 @@
+"""A program enters, the request that runs its generated PyTorch source leaves."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.types import Target, Value
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class TorchAdapter:
+    """PyTorch, through irfuzz's own lowering (``irfuzz.export.torch``)."""
+
+    distributions: tuple[str, ...] = ("torch",)
+
+    @property
+    def component(self) -> str:
+        """PyTorch."""
+        return "torch"
+
+    @property
+    def handler(self) -> Path:
+        """The worker file."""
+        return WORKERS / "torch.py"
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """PyTorch takes more than a second to import."""
+        return ("torch", "torch.nn.functional")
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Single-threaded."""
+        return SINGLE_THREAD
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Eager execution."""
+        return (Target(name="torch:eager", component="torch", interpreter=sys.executable),)
+
+    def missing(self, target: Target) -> str:
+        """Whether torch is installed."""
+        return "" if importlib.util.find_spec("torch") is not None else "torch is not installed; pip install torch"
+
+    def describe(self) -> Request:
+        """Ask for the version."""
+        return {"do": "describe"}, []
+
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+        """It is there when its worker has answered."""
+        return ""
+
+    def prepare(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+    ) -> Request:
+        """The source; then its arrays, then the inputs."""
+        # The exporter is only needed where PyTorch is a target.
+        from irfuzz.export.torch import lower
+        from irfuzz.ir.program import Program
+
+        lowered = lower(Program.from_bytes(program) if isinstance(program, bytes) else program)
+        message = {
+            "do": "run",
+            "source": lowered.source,
+            "arrays": list(lowered.arrays),
+            "inputs": [{"name": name} for name in inputs],
+            "variants": [dict(t.options) for t in targets],
+        }
+        return message, [*lowered.arrays.values(), *inputs.values()]

@@ -1,0 +1,210 @@
+"""ONNX bytes and inputs enter, the outputs of ONNXRuntime under each requested set of session options leave.
+
+Runs in the worker's interpreter: imports only the standard library, numpy and onnxruntime.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import time
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+# Element types that numpy itself does not have. Their elements travel as raw bytes, packed as ONNX packs them.
+RAW_TYPES = {
+    "bfloat16": 16,
+    "float8e4m3fn": 17,
+    "float8e4m3fnuz": 18,
+    "float8e5m2": 19,
+    "float8e5m2fnuz": 20,
+    "uint4": 21,
+    "int4": 22,
+    "float4e2m1": 23,
+    "float8e8m0": 24,
+    "uint2": 25,
+    "int2": 26,
+}
+
+LEVELS = {
+    "disabled": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "layout": "ORT_ENABLE_LAYOUT",
+    "all": "ORT_ENABLE_ALL",
+}
+
+# Status NOT_IMPLEMENTED always means "no kernel". ONNXRuntime also reports a missing schema, opset or kernel variant
+# under FAIL, INVALID_GRAPH and INVALID_ARGUMENT; only within those classes are its words looked at.
+GAPS = {
+    "InvalidGraph": re.compile(r"No Op registered for|is not a registered function/op|No opset import for domain"),
+    "Fail": re.compile(
+        r"is not a registered function/op|No Op registered for|ValidateOpsetForDomain|Unsupported model IR version"
+        r"|(?i:not (currently |yet )?(supported|implemented)|unsupported|only supports?\b|only implements|we only support)"
+    ),
+    "InvalidArgument": re.compile(
+        r"(?i:not (currently |yet )?(supported|implemented)|unsupported|Invalid tensor data type)"
+    ),
+    "RuntimeException": re.compile(r"(?i:not (currently |yet )?(supported|implemented)|unsupported)"),
+}
+MEMORY = re.compile(r"bad_alloc|bad allocation|Failed to allocate memory", re.IGNORECASE)
+
+
+def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Answer ``{"do": "describe"}`` or run one model.
+
+    A run request has ``inputs`` (one ``{"name", "raw"?, "shape"?}`` for each array after the first, which is the
+    model) and ``variants`` (session options). Each variant is run whatever became of those before it; the answer's
+    ``runs`` has one status for each, and the arrays are their outputs, one after the other.
+    """
+    if request["do"] == "describe":
+        return _describe(arrays), []
+    model = bytes(arrays[0])
+    feeds = list(zip(request["inputs"], arrays[1:]))
+    runs: list[dict[str, Any]] = []
+    values: list[Any] = []
+    for index, options in enumerate(request["variants"]):
+        started = time.perf_counter()
+        status, outputs = _run(model, feeds, options, index)
+        status["seconds"] = time.perf_counter() - started
+        runs.append(status)
+        values.extend(outputs)
+    return {"runs": runs}, values
+
+
+def _describe(arrays: list[Any]) -> dict[str, Any]:
+    """Version, the providers that really start (probed with the model in ``arrays[0]``), and the levels there are."""
+    providers: dict[str, str] = {}
+    for name in ("CPUExecutionProvider", "CUDAExecutionProvider"):
+        if name not in onnxruntime.get_available_providers():
+            providers[name] = "not part of this build of onnxruntime"
+            continue
+        try:
+            session = onnxruntime.InferenceSession(bytes(arrays[0]), _options({}), providers=[name])
+        except Exception as error:  # noqa: BLE001 - whatever the provider raises is the answer
+            providers[name] = _first_line(error)
+            continue
+        providers[name] = "" if session.get_providers()[0] == name else "the session fell back to another provider"
+    return {
+        "version": onnxruntime.__version__,
+        "providers": providers,
+        "levels": [k for k, v in LEVELS.items() if hasattr(onnxruntime.GraphOptimizationLevel, v)],
+    }
+
+
+def _options(options: dict[str, Any]) -> Any:
+    made = onnxruntime.SessionOptions()
+    made.log_severity_level = 4
+    made.intra_op_num_threads = 1
+    made.inter_op_num_threads = 1
+    made.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    # use_deterministic_compute stays at its default: setting it selects other kernels than users get.
+    made.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[options.get("level", "all")])
+    for key, value in options.items():
+        if key.startswith("session."):
+            made.add_session_config_entry(key, str(value))
+    return made
+
+
+def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) -> tuple[dict[str, Any], list[Any]]:
+    level = LEVELS[options.get("level", "all")]
+    if not hasattr(onnxruntime.GraphOptimizationLevel, level):
+        why = f"onnxruntime {onnxruntime.__version__} has no optimisation level {level}"
+        return {"stage": "compile", "exit": "unsupported", "error": why}, []
+    provider = options.get("provider", "CPUExecutionProvider")
+    providers = [provider] if provider == "CPUExecutionProvider" else [provider, "CPUExecutionProvider"]
+    stage = _at(index, "compile")
+    try:
+        session = onnxruntime.InferenceSession(model, _options(options), providers=providers)
+        if session.get_providers()[0] != provider:
+            return {"stage": stage, "exit": "unsupported", "error": f"{provider} did not start"}, []
+        session.disable_fallback()
+        stage = _at(index, "run")
+        names, values = _compute(session, feeds)
+    except _NotCarried as error:
+        return {"stage": stage, "exit": "unsupported", "error": str(error)}, []
+    except Exception as error:  # noqa: BLE001 - the component's own error is the result
+        return {
+            "stage": stage,
+            "exit": _classify(error),
+            "error": f"{type(error).__name__}: {_first_line(error)}",
+            "log": str(error)[:4000],
+        }, []
+    return {"stage": stage, "exit": "ok", "outputs": names}, values
+
+
+def _at(variant: int, stage: str) -> str:
+    """Leave word of how far it came: the last such line tells where the process died."""
+    os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
+    return stage
+
+
+class _NotCarried(Exception):
+    """onnxruntime's Python interface cannot pass such a value."""
+
+
+def _compute(session: Any, feeds: list[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
+    outputs = session.get_outputs()
+    raw_out = [_raw_type(o.type) for o in outputs]
+    if not any(raw_out) and not any("raw" in about for about, _ in feeds):
+        values = session.run(None, {about["name"]: value for about, value in feeds})
+        return [{"name": o.name} for o in outputs], values
+    made = {}
+    for about, value in feeds:
+        name = about["name"]
+        if "raw" in about:
+            # The tensor borrows this memory: a packed type needs fewer bytes than it has elements, never more.
+            buffer = np.zeros(about["shape"], np.dtype(about["unit"]))
+            flat = buffer.reshape(-1).view(np.uint8)
+            flat[: value.size] = value.reshape(-1)
+            made[name] = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(buffer, about["raw"])
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            made[name] = onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value).reshape(value.shape))
+        else:
+            raise _NotCarried(
+                f"onnxruntime's Python interface cannot feed {name!r} (string, sequence or optional) to a model that also "
+                "takes or gives a tensor of a type numpy lacks"
+            )
+    names: list[dict[str, Any]] = []
+    values = []
+    for output, kind, value in zip(outputs, raw_out, session.run_with_ort_values(None, made)):
+        if kind is None:
+            names.append({"name": output.name})
+            values.append(value.numpy())
+        elif output.type != f"tensor({kind})":
+            raise _NotCarried(
+                f"onnxruntime's Python interface cannot read output {output.name!r} of type {output.type}"
+            )
+        else:
+            size = value.tensor_size_in_bytes()
+            data = ctypes.string_at(value.data_ptr(), size) if size else b""
+            names.append({"name": output.name, "raw": RAW_TYPES[kind], "shape": list(value.shape())})
+            values.append(np.frombuffer(data, np.uint8))
+    return names, values
+
+
+def _raw_type(text: str) -> str | None:
+    """The element type in ONNXRuntime's spelling of a type, where numpy lacks it."""
+    inner = text[text.rfind("(") + 1 :].rstrip(")")
+    return inner if inner in RAW_TYPES else None
+
+
+def _classify(error: Exception) -> str:
+    state = onnxruntime.capi.onnxruntime_pybind11_state
+    text = str(error)
+    if isinstance(error, MemoryError) or MEMORY.search(text):
+        return "memory"
+    if isinstance(error, state.NotImplemented):
+        return "unsupported"
+    for name, pattern in GAPS.items():
+        if isinstance(error, getattr(state, name)) and pattern.search(text):
+            return "unsupported"
+    return "rejected"
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:500] if lines else ""

@@ -1,0 +1,97 @@
+"""ONNX bytes and inputs enter, what a user's own class makes of them leaves.
+
+Runs in the worker's interpreter: imports only the standard library, numpy and the user's module.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import time
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
+
+    ``request["class"]`` is ``package.module:Class`` or ``path/to/file.py:Class``; ``request["folder"]`` is searched
+    first for the module. The class has ``run(model_bytes, inputs) -> outputs``, both dictionaries by name.
+    """
+    started = time.perf_counter()
+    stage = _at("import")
+    try:
+        target = _instance(request["class"], request["folder"])
+        if request["do"] == "describe":
+            return {"version": str(getattr(target, "version", ""))}, []
+        stage = _at("run")
+        feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}
+        outputs = target.run(bytes(arrays[0]), feeds)
+        if not isinstance(outputs, dict) or not all(isinstance(name, str) for name in outputs):
+            got = type(outputs).__name__
+            status: dict[str, Any] = {
+                "stage": stage,
+                "exit": "protocol",
+                "error": f"run() gave {got}, expected a dict by name",
+            }
+            values: list[Any] = []
+        else:
+            status = {"stage": stage, "exit": "ok", "outputs": [{"name": name} for name in outputs]}
+            values = [_plain(value) for value in outputs.values()]
+    except MemoryError as error:
+        status, values = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
+    except Exception as error:  # noqa: BLE001 - the user's error is the result
+        if request["do"] == "describe":
+            raise
+        lines = str(error).strip().splitlines() or [""]
+        status = {
+            "stage": stage,
+            "exit": "unsupported" if isinstance(error, NotImplementedError) else "rejected",
+            "error": f"{type(error).__name__}: {lines[0][:500]}",
+            "log": traceback.format_exc()[-4000:],
+        }
+        values = []
+    status["seconds"] = time.perf_counter() - started
+    return {"runs": [status]}, values
+
+
+@cache
+def _instance(name: str, folder: str) -> Any:
+    """One object of the user's class for the life of this process."""
+    module_name, _, class_name = name.rpartition(":")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    if module_name.endswith(".py"):
+        path = Path(folder, module_name)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} cannot be loaded as a Python module")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(module_name)
+    return getattr(module, class_name)()
+
+
+def _plain(value: Any) -> Any:
+    """Framework tensors become arrays; what is no value at all is refused by the transport."""
+    import numpy as np  # noqa: PLC0415
+
+    if value is None or isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "__array__") or isinstance(value, (bool, int, float, np.generic)):
+        return np.asarray(value)
+    raise TypeError(f"run() gave a value of type {type(value).__name__}, expected numpy arrays, lists or None")
+
+
+def _at(stage: str) -> str:
+    """Leave word of how far it came: the last such line tells where the process died."""
+    os.write(2, f"irfuzz-at 0 {stage}\n".encode())
+    return stage

@@ -1,0 +1,54 @@
+"""ONNX bytes and inputs enter, the outputs of onnx's reference evaluator leave.
+
+Runs in the worker's interpreter: imports only the standard library, numpy and onnx.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import Any
+
+import onnx
+import onnx.reference
+
+# The evaluator raises these, through plain ValueError or RuntimeError, where an operator is not written for a case.
+GAP = re.compile(
+    r"(?i:not (currently |yet )?(supported|implemented)|unsupported|no implementation|is unknown, known functions)"
+)
+
+
+def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays)."""
+    if request["do"] == "describe":
+        return {"version": onnx.__version__}, []
+    started = time.perf_counter()
+    stage = _at("compile")
+    try:
+        evaluator = onnx.reference.ReferenceEvaluator(bytes(arrays[0]))
+        stage = _at("run")
+        feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}
+        values = evaluator.run(None, feeds)
+        outputs = [{"name": name} for name in evaluator.output_names]
+        status: dict[str, Any] = {"stage": stage, "exit": "ok", "outputs": outputs}
+    except MemoryError as error:
+        status, values = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
+    except Exception as error:  # noqa: BLE001 - the component's own error is the result
+        gap = isinstance(error, NotImplementedError) or GAP.search(str(error)) is not None
+        lines = str(error).strip().splitlines() or [""]
+        status = {
+            "stage": stage,
+            "exit": "unsupported" if gap else "rejected",
+            "error": f"{type(error).__name__}: {lines[0][:500]}",
+            "log": str(error)[:4000],
+        }
+        values = []
+    status["seconds"] = time.perf_counter() - started
+    return {"runs": [status]}, list(values)
+
+
+def _at(stage: str) -> str:
+    """Leave word of how far it came: the last such line tells where the process died."""
+    os.write(2, f"irfuzz-at 0 {stage}\n".encode())
+    return stage

@@ -1,0 +1,1 @@
+"""Programs and inputs from nothing but a seed."""

@@ -1,0 +1,264 @@
+"""A program and a seed enter, one value for each of its graph inputs leaves, the same in every process."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.errors import Unsupported
+from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
+from irfuzz.generate.domains import Limit
+from irfuzz.generate.limits import Limits
+from irfuzz.ir.program import Program
+
+Value: TypeAlias = "np.ndarray | list[Value] | None"
+"""A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``."""
+
+SIZES = (1, 2, 3, 4)
+"""What a named or unknown dimension may become."""
+
+WORDS = np.array(["", "a", "Ab", "neural", "0", "-1.5", "nan", "  x ", "häß", "日本", "a,b;c", "\t"], dtype=object)
+
+_SPECIAL_SHARE = 0.25
+"""Share of the elements that special mode replaces, in those inputs that it touches."""
+
+_NUMPY: Mapping[ir.DataType, np.dtype] = {
+    kind: np.dtype(kind.numpy()) for kind in ir.DataType if kind not in (ir.DataType.UNDEFINED, ir.DataType.STRING)
+}
+_FINFO: dict[np.dtype, np.finfo] = {np.dtype(t): np.finfo(t) for t in (np.float16, np.float32, np.float64)}
+
+
+def make_inputs(
+    program: Program,
+    seed: int,
+    *,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    special: bool = False,
+    nan_inf: bool = False,
+) -> dict[str, Value]:
+    """Values for the graph inputs of ``program``.
+
+    An input's content depends on ``seed``, its name, type and limits alone, so it survives edits elsewhere. Inputs that
+    are used as indices, shapes, axes, lengths or divisors (also through casts, reshapes, arithmetic with constants, loop
+    bodies and local functions) stay within what their users allow. Inputs with a default (an initializer of the same
+    name) are left at it.
+
+    Args:
+        program: the program; its facts give types, shapes and ranges.
+        seed: any non-negative integer.
+        ranges: lowest and highest element by input name, before those of the facts.
+        dims: sizes of named dimensions; the others are drawn, each name once.
+        special: now and then mix in zeros of both signs, subnormals, and the largest and smallest numbers.
+        nan_inf: with ``special``, NaN and both infinities too.
+
+    Returns:
+        By name: an array of the input's dtype (``ml_dtypes`` where numpy lacks it, one element an item; objects for
+        strings), a list for a sequence, ``None`` for an empty optional.
+
+    Raises:
+        Unsupported: an input is a map, a sparse tensor or of unknown type.
+    """
+    graph = program.model.graph
+    inputs = [value for value in graph.inputs if value.name not in graph.initializers]
+    sizes = dict(dims or {})
+    for value in inputs:
+        _bind(program.fact(value), seed, sizes)
+    limits = Limits(program, sizes)
+    made: dict[str, Value] = {}
+    for value in inputs:
+        name = value.name or ""
+        fact = program.fact(value)
+        rng = np.random.default_rng((seed, zlib.crc32(name.encode())))
+        limit = limits.of(value)
+        given = (ranges or {}).get(name)
+        if given is not None:
+            limit = _narrow(limit, *given)
+        touch = special and rng.random() < 0.5
+        made[name] = _value(name, fact, limit, rng, sizes, touch, touch and nan_inf)
+    return made
+
+
+def _bind(fact: Fact | None, seed: int, sizes: dict[str, int]) -> None:
+    """Choose a size for every named dimension of ``fact`` that has none yet."""
+    if isinstance(fact, SequenceFact | OptionalFact):
+        _bind(fact.elem, seed, sizes)
+    elif isinstance(fact, TensorFact):
+        for d in fact.shape or ():
+            if isinstance(d, str) and d not in sizes:
+                sizes[d] = SIZES[zlib.crc32(f"{seed}:{d}".encode()) % len(SIZES)]
+
+
+def _value(
+    name: str,
+    fact: Fact | None,
+    limit: Limit | None,
+    rng: np.random.Generator,
+    sizes: Mapping[str, int],
+    special: bool,
+    nan_inf: bool,
+) -> Value:
+    match fact:
+        case TensorFact():
+            # Unknown sizes become one: with broadcasting it fits wherever two such inputs meet.
+            shape = tuple(d if isinstance(d, int) else sizes[d] if isinstance(d, str) else 1 for d in fact.shape or ())
+            return _tensor(fact, shape, limit, rng, special, nan_inf)
+        case SequenceFact():
+            return [
+                _value(name, fact.elem, limit, rng, sizes, special, nan_inf) for _ in range(int(rng.integers(1, 4)))
+            ]
+        case OptionalFact():
+            if rng.random() < 0.25:
+                return None
+            return _value(name, fact.elem, limit, rng, sizes, special, nan_inf)
+        case _:
+            why = "its element type is unknown" if fact is None else fact.why
+            raise Unsupported("input generation", f"graph input {name!r}", why)
+
+
+def _tensor(
+    fact: TensorFact,
+    shape: tuple[int, ...],
+    limit: Limit | None,
+    rng: np.random.Generator,
+    special: bool,
+    nan_inf: bool,
+) -> np.ndarray:
+    kind = fact.dtype
+    if kind == ir.DataType.STRING:
+        return WORDS[rng.integers(0, len(WORDS), shape)].reshape(shape)
+    dtype = _NUMPY[kind]
+    if kind == ir.DataType.BOOL:
+        return rng.integers(0, 2, shape, dtype=np.uint8).astype(bool)
+    if fact.low is not None or fact.high is not None:
+        low, high = fact.low, fact.high
+        limit = _narrow(limit, -math.inf if low is None else low, math.inf if high is None else high)
+    if limit is not None and limit.exact is not None and math.prod(shape) == len(limit.exact):
+        return np.array(limit.exact, dtype=np.float64).astype(dtype).reshape(shape)
+    if limit is not None and limit.distinct is not None:
+        array = _distinct(limit, shape, rng)
+        if array is not None:
+            return array.astype(dtype)
+    if kind in (ir.DataType.COMPLEX64, ir.DataType.COMPLEX128):
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    if kind.is_integer():
+        return _integers(kind, dtype, shape, limit, rng, special)
+    return _floats(dtype, shape, limit, rng, special, nan_inf)
+
+
+def _integers(
+    kind: ir.DataType,
+    dtype: np.dtype,
+    shape: tuple[int, ...],
+    limit: Limit | None,
+    rng: np.random.Generator,
+    special: bool,
+) -> np.ndarray:
+    bits, signed = kind.bitwidth, kind.is_signed()
+    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    if bits <= 8:
+        low, high = least, most  # quantised data uses its whole range
+    else:
+        reach = 1000 if rng.random() < 0.1 else 10
+        low, high = (-reach if signed else 0), reach
+    low, high = _clamp(limit, low, high, least, most)
+    array = rng.integers(low, high, shape, dtype=np.uint64 if high > 2**63 - 1 else np.int64, endpoint=True)
+    if special and limit is None and array.size:
+        values = np.array([least, most, 0, 1, most - 1], dtype=np.uint64 if most > 2**63 - 1 else np.int64)
+        mask = rng.random(shape) < _SPECIAL_SHARE
+        array = np.where(mask, values[rng.integers(0, len(values), shape)], array.astype(values.dtype))
+    return np.asarray(array).astype(dtype).reshape(shape)
+
+
+def _clamp(limit: Limit | None, low: int, high: int, least: int, most: int) -> tuple[int, int]:
+    """The default range, moved and cut to fit the limit and the type."""
+    if limit is None:
+        return low, high
+    if math.isfinite(limit.low):
+        low = max(math.ceil(limit.low), least)
+        high = high if high >= low and not math.isfinite(limit.high) else max(low, min(low + (high - low), most))
+    if math.isfinite(limit.high):
+        top = min(math.floor(limit.high), most)
+        high = top
+        low = low if math.isfinite(limit.low) else max(least, min(low, top - 10))
+    return (low, high) if low <= high else (min(low, most), min(low, most))
+
+
+def _floats(
+    dtype: np.dtype, shape: tuple[int, ...], limit: Limit | None, rng: np.random.Generator, special: bool, nan_inf: bool
+) -> np.ndarray:
+    working = np.float64 if dtype == np.float64 else np.float32
+    if limit is None or (math.isinf(limit.low) and math.isinf(limit.high)):
+        array = rng.standard_normal(shape, dtype=working)
+        draw = rng.random()
+        if draw < 0.15:
+            array *= (100.0, 0.01, 10.0)[int(draw / 0.05)]
+    elif math.isfinite(limit.low) and math.isfinite(limit.high):
+        array = rng.random(shape, dtype=working) * working(limit.high - limit.low) + working(limit.low)
+    elif math.isfinite(limit.low):
+        array = working(limit.low) + np.abs(rng.standard_normal(shape, dtype=working))
+    else:
+        array = working(limit.high) - np.abs(rng.standard_normal(shape, dtype=working))
+    result = np.asarray(array).astype(dtype).reshape(shape)
+    if special and result.size:
+        pool = _specials(dtype, limit, nan_inf)
+        mask = rng.random(shape) < _SPECIAL_SHARE
+        result = np.where(mask, pool[rng.integers(0, len(pool), shape)], result).astype(dtype).reshape(shape)
+    return result
+
+
+def _specials(dtype: np.dtype, limit: Limit | None, nan_inf: bool) -> np.ndarray:
+    """The numbers at the edges of a floating-point type that the limit allows."""
+    info = _finfo(dtype)
+    numbers = [0.0, -0.0, float(info.smallest_subnormal), -float(info.smallest_subnormal), float(info.smallest_normal)]
+    numbers += [float(info.max), float(info.min), 1.0, -1.0, 1.0 + float(info.eps)]
+    if limit is not None:
+        bound = limit.low if math.isfinite(limit.low) else limit.high
+        numbers = [n for n in numbers if limit.low <= n <= limit.high] or [bound]
+    elif nan_inf:
+        numbers += [math.nan, math.inf, -math.inf]
+    return np.array(numbers, dtype=np.float64).astype(dtype)
+
+
+def _finfo(dtype: np.dtype) -> np.finfo:
+    known = _FINFO.get(dtype)
+    if known is not None:
+        return known
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype)  # type: ignore[return-value]
+
+
+def _distinct(limit: Limit, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray | None:
+    """Indices without repetition, or ``None`` where there are not enough."""
+    assert limit.distinct is not None
+    kind, what = limit.distinct
+    if kind == "axis" and isinstance(what, int):
+        if not -len(shape) <= what < len(shape):
+            return None
+        count, available = shape[what], int(limit.high) + 1
+        if count > available or math.prod(shape) * available > 1 << 20:
+            return None
+        moved = shape[:what] + (available,) + (shape[what + 1 :] if what != -1 else ())
+        order = rng.random(moved).argsort(axis=what)
+        return np.take(order, range(count), axis=what)
+    if kind == "rows" and isinstance(what, tuple) and shape and shape[-1] == len(what):
+        rows, total = math.prod(shape[:-1]), math.prod(what)
+        if rows > total or total > 1 << 20 or not what:
+            return None
+        chosen = rng.permutation(total)[:rows]
+        return np.stack(np.unravel_index(chosen, what), axis=-1).reshape(shape)
+    return None
+
+
+def _narrow(limit: Limit | None, low: float, high: float) -> Limit:
+    """``limit`` cut to a given range; where they exclude each other the limit, which a crash may hang on, wins."""
+    if limit is None:
+        return Limit(low, high)
+    cut = Limit(max(limit.low, low), min(limit.high, high), limit.exact, limit.distinct)
+    return cut if cut.low <= cut.high else limit

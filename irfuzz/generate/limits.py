@@ -1,0 +1,149 @@
+"""A graph input enters, the values that keep every operator it reaches within that operator's domain leave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.generate.domains import Limit, Sizes, limit_at
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+Step: TypeAlias = tuple[float, float, float]
+"""From an element to what a user of it sees: factor, lowest addend, highest addend."""
+
+MAX_VISITED = 400
+"""How many uses are followed from one input; enough for any chain of casts and reshapes."""
+
+# Inputs whose elements come out unchanged (possibly fewer of them, or moved).
+_CARRIES: Mapping[str, tuple[int, ...] | None] = {
+    "Abs": (0,), "Cast": (0,), "CastLike": (0,), "Clip": (0,), "Compress": (0,), "Concat": None,
+    "ConcatFromSequence": (0,), "DepthToSpace": (0,), "Dropout": (0,), "Expand": (0,), "Flatten": (0,),
+    "Floor": (0,), "Gather": (0,), "GatherElements": (0,), "GatherND": (0,), "Identity": (0,), "Max": None,
+    "MaxPool": (0,), "Min": None, "Optional": (0,), "OptionalGetElement": (0,), "Pad": (0,), "ReduceMax": (0,),
+    "ReduceMin": (0,), "Relu": (0,), "Reshape": (0,), "ReverseSequence": (0,), "Round": (0,),
+    "ScatterElements": (0, 2), "ScatterND": (0, 2), "SequenceAt": (0,), "SequenceConstruct": None,
+    "SequenceInsert": (0, 1), "Slice": (0,), "SpaceToDepth": (0,), "Split": (0,), "SplitToSequence": (0,),
+    "Squeeze": (0,), "Tile": (0,), "TopK": (0,), "Transpose": (0,), "Trilu": (0,), "Unique": (0,),
+    "Unsqueeze": (0,), "Where": (1, 2),
+}  # fmt: skip
+# Those of them that keep all elements in row-major order, so that an exact content passes through.
+_KEEPS_ALL = frozenset({"Cast", "CastLike", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
+
+
+class Limits:
+    """Looks up the limit of graph inputs of one program, under one choice of its named dimensions."""
+
+    __slots__ = ("_program", "_sizes")
+
+    def __init__(self, program: Program, dims: Mapping[str, int]) -> None:
+        self._program = program
+        self._sizes = Sizes(program, dims)
+
+    def of(self, value: ir.Value) -> Limit | None:
+        """The limit on ``value``, or ``None`` where anything of its type will do."""
+        found: Limit | None = None
+        seen: set[int] = set()
+        # offset_low, offset_high: what is added to an element on its way; scale: what it is multiplied with before.
+        stack: list[tuple[ir.Value, float, float, float, bool]] = [(value, 1.0, 0.0, 0.0, True)]
+        while stack and len(seen) < MAX_VISITED:
+            current, scale, offset_low, offset_high, whole = stack.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            for node, index in current.uses():
+                limit = limit_at(self._sizes, node, index)
+                if limit is not None:
+                    if current is not value:
+                        limit = replace(limit, distinct=None)
+                    found = _both(found, _pull_back(limit, scale, offset_low, offset_high, whole))
+                kept = whole and node.op_type in _KEEPS_ALL
+                for follow, (factor, low, high) in self._onward(node, index):
+                    stack.append((follow, scale * factor, offset_low * factor + low, offset_high * factor + high, kept))
+        return found
+
+    def _onward(self, node: ir.Node, index: int) -> list[tuple[ir.Value, Step]]:
+        """Values that hold the same elements, with (factor, lowest addend, highest addend)."""
+        same = (1.0, 0.0, 0.0)
+        op = node.op_type
+        if node.domain not in ("", "ai.onnx"):
+            function = self._program.model.functions.get(node.op_identifier())
+            if function is not None and index < len(function.inputs):
+                return [(function.inputs[index], same)]
+            return []
+        if op in _CARRIES:
+            positions = _CARRIES[op]
+            return [(out, same) for out in node.outputs] if positions is None or index in positions else []
+        if op in ("Add", "Sub", "Mul", "Div"):
+            step = self._arithmetic(node, index)
+            return [(node.outputs[0], step)] if step is not None else []
+        if op == "Loop" and index >= 2:
+            return _body(node, index, same)
+        if op == "Scan":
+            return _body(node, index, same)
+        return []
+
+    def _arithmetic(self, node: ir.Node, index: int) -> Step | None:
+        other = node.inputs[1 - index] if len(node.inputs) == 2 else None
+        if other is None:
+            return None
+        bounds = self._bounds(other)
+        if bounds is None:
+            return None
+        low, high = bounds
+        match node.op_type:
+            case "Add":
+                return 1.0, low, high
+            case "Sub" if index == 0:
+                return 1.0, -high, -low
+            case "Mul" if high > 0 and low >= 0:
+                return high, 0.0, 0.0
+            case "Div" if index == 0 and low >= 1:
+                return 1.0, 0.0, 0.0
+            case _:
+                return None
+
+    def _bounds(self, value: ir.Value) -> tuple[float, float] | None:
+        fact = self._program.fact(value)
+        if isinstance(fact, TensorFact) and fact.low is not None and fact.high is not None:
+            return fact.low, fact.high
+        array = self._program.const_array(value)
+        if array is None or array.size == 0 or array.dtype.kind not in "iuf":
+            return None
+        return float(array.min()), float(array.max())
+
+
+def _body(node: ir.Node, index: int, step: Step) -> list[tuple[ir.Value, Step]]:
+    body = node.attributes.get("body")
+    if not isinstance(body, ir.Attr) or body.type != ir.AttributeType.GRAPH:
+        return []
+    inputs = body.as_graph().inputs
+    return [(inputs[index], step)] if index < len(inputs) else []
+
+
+def _pull_back(limit: Limit, scale: float, offset_low: float, offset_high: float, whole: bool) -> Limit:
+    """The limit on ``x`` where ``scale * x + [offset_low, offset_high]`` is limited."""
+    if scale == 1.0 and not offset_low and not offset_high:
+        if whole or limit.exact is None:
+            return limit
+        return Limit(min(limit.exact), max(limit.exact))
+    low = math.ceil((limit.low - offset_low) / scale) if math.isfinite(limit.low) else limit.low
+    high = math.floor((limit.high - offset_high) / scale) if math.isfinite(limit.high) else limit.high
+    return Limit(low, max(low, high))
+
+
+def _both(first: Limit | None, second: Limit) -> Limit:
+    """What satisfies both; the first one where they exclude each other."""
+    if first is None:
+        return second
+    low, high = max(first.low, second.low), min(first.high, second.high)
+    if low > high:
+        return first
+    distinct = first.distinct if first.distinct == second.distinct else None
+    return Limit(low, high, first.exact if first.exact is not None else second.exact, distinct)
