@@ -1,0 +1,94 @@
+"""A model enters; every operator in it that neither ONNX nor a function of the model defines is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import onnx
+import onnx.defs
+
+from irfuzz.errors import InvalidProgram
+
+_NEWEST_IR = onnx.IR_VERSION
+"""The newest IR version that the installed onnx reads."""
+
+
+def _newest_opsets() -> dict[str, int]:
+    newest: dict[str, int] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        newest[schema.domain] = max(newest.get(schema.domain, 0), schema.since_version)
+    newest[""] = onnx.defs.onnx_opset_version()
+    return newest
+
+
+def check_operators(model: onnx.ModelProto) -> None:
+    """Check that the meaning of every node is known.
+
+    Raises:
+        InvalidProgram: an IR version or opset that onnx does not know, a domain that is not imported,
+            an operator that does not exist (or no longer does) at the imported opset.
+    """
+    if not 1 <= model.ir_version <= _NEWEST_IR:
+        raise InvalidProgram(f"IR version {model.ir_version} is unknown; expected 1 to {_NEWEST_IR}")
+    functions = {(_domain(f.domain), f.name, f.overload) for f in model.functions}
+    newest = _newest_opsets()
+    imports = _imports(model.opset_import, newest)
+    if not imports:
+        raise InvalidProgram("the model imports no opset")
+    for node in nodes_in(model.graph.node):
+        _check_node(node, imports, functions)
+    for function in model.functions:
+        own = _imports(function.opset_import, newest)
+        for node in nodes_in(function.node):
+            _check_node(node, own, functions)
+
+
+def _imports(entries: Iterator[onnx.OperatorSetIdProto] | object, newest: Mapping[str, int]) -> dict[str, int]:
+    imports: dict[str, int] = {}
+    for entry in entries:  # type: ignore[attr-defined]
+        domain = _domain(entry.domain)
+        if domain in newest and not 1 <= entry.version <= newest[domain]:
+            raise InvalidProgram(
+                f"opset {entry.version} of domain '{domain or 'ai.onnx'}' is unknown; expected 1 to {newest[domain]}"
+            )
+        imports[domain] = entry.version
+    return imports
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def nodes_in(nodes: object) -> Iterator[onnx.NodeProto]:
+    """The nodes of a graph or function and of all subgraphs, outer ones first."""
+    pending: list[onnx.NodeProto] = list(nodes)  # type: ignore[call-overload]
+    while pending:
+        node = pending.pop()
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                pending.extend(attribute.g.node)
+            for graph in attribute.graphs:
+                pending.extend(graph.node)
+
+
+def _check_node(node: onnx.NodeProto, imports: Mapping[str, int], functions: set[tuple[str, str, str]]) -> None:
+    domain = _domain(node.domain)
+    title = f"node '{node.name or ', '.join(node.output)}'"
+    if domain not in imports:
+        raise InvalidProgram(f"{title}: domain '{domain or 'ai.onnx'}' of operator {node.op_type} is not imported")
+    if (domain, node.op_type, node.overload) in functions:
+        return
+    if not onnx.defs.has(node.op_type, domain=domain):
+        known = any(s == domain for s in _newest_opsets()) if domain else True
+        kind = f"unknown operator {node.op_type}" if known else f"operator {node.op_type} of unknown domain"
+        raise InvalidProgram(f"{title}: {kind} '{domain or 'ai.onnx'}', and the model defines no such function")
+    try:
+        schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=imports[domain], domain=domain)
+    except onnx.defs.SchemaError:
+        raise InvalidProgram(f"{title}: operator {node.op_type} does not exist yet at opset {imports[domain]}") from None
+    if schema.deprecated:
+        raise InvalidProgram(
+            f"{title}: operator {node.op_type} is deprecated since opset {schema.since_version}; "
+            f"the model imports {imports[domain]}"
+        )

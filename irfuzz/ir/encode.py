@@ -1,0 +1,373 @@
+"""A model of the IR and what was carried beside it enter, serialised ONNX leaves: the same bytes for the same program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+from google.protobuf.message import DecodeError
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement, VerbatimType
+from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
+from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
+
+# Written by hand because protobuf's Python objects are the slow part: for 30 nodes with 100 kB of
+# weights building a ModelProto and serialising it takes several times as long as joining these bytes.
+
+_CACHED_BYTES = 2**24
+"""Tensors up to this size keep their serialised form; mutants of one seed share the tensor objects."""
+
+_T = {n: block_tag(n) for n in range(1, 30)}
+"""Tag of the length-delimited field with this number."""
+_I = {n: int_tag(n) for n in range(1, 30)}
+"""Tag of the integer field with this number."""
+
+_GRAPH_TYPES = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+
+
+def encode_bytes(model: ir.Model, residue: Residue = Residue()) -> bytes:  # noqa: B008 (frozen)
+    """Serialise a program as a ``ModelProto``.
+
+    Equal programs built alike give equal bytes, in any process.
+
+    Raises:
+        InvalidProgram: a value has no name, an initializer no tensor, or the model is over 2 GiB.
+    """
+    parts = [_I[1], varint(model.ir_version)]
+    for field, string in ((2, model.producer_name), (3, model.producer_version), (4, model.domain)):
+        if string:
+            parts.append(text(_T[field], string))
+    if model.model_version:
+        parts += (_I[5], varint(model.model_version))
+    if model.doc_string:
+        parts.append(text(_T[6], model.doc_string))
+    parts.append(block(_T[7], _graph(model.graph)))
+    parts.append(_opset_imports(8, model.opset_imports))
+    parts.append(_strings(14, model.metadata_props))
+    for info in residue.training_info:
+        parts += (block_tag(20), varint(len(info)), info)
+    for function in model.functions.values():
+        parts.append(block(_T[25], _function(function)))
+    for configuration in model.device_configurations:
+        parts.append(block(_T[26], ir.serde.serialize_model_configuration(configuration).SerializeToString()))
+    size = sum(map(len, parts))
+    if size > MAX_BYTES:
+        raise InvalidProgram(f"the model takes {size} bytes; one ONNX file holds at most {MAX_BYTES} (protobuf's limit)")
+    return b"".join(parts)
+
+
+def encode(model: ir.Model, residue: Residue = Residue()) -> onnx.ModelProto:  # noqa: B008 (frozen)
+    """``encode_bytes``, parsed.
+
+    Raises:
+        InvalidProgram: as ``encode_bytes``, and where subgraphs are nested deeper than protobuf reads.
+    """
+    data = encode_bytes(model, residue)
+    try:
+        return onnx.ModelProto.FromString(data)
+    except DecodeError as e:
+        raise InvalidProgram(f"the model cannot be read back ({e}); subgraphs may be nested over 30 deep") from None
+
+
+def tensor_bytes(tensor: ir.TensorProtocol) -> bytes:
+    """A ``TensorProto`` without its name; a tensor that was read keeps the fields it was read with.
+
+    Raises:
+        InvalidProgram: the tensor has unknown sizes or data that do not fit them.
+    """
+    known = tensor.meta.get(WIRE)
+    if known is not None:
+        return known
+    if isinstance(tensor, ir.TensorProtoTensor):
+        proto = onnx.TensorProto()
+        proto.CopyFrom(tensor.raw)
+        proto.ClearField("name")
+    else:
+        proto = ir.serde.serialize_tensor(tensor)
+        proto.ClearField("name")
+    data = proto.SerializeToString()
+    if len(data) <= _CACHED_BYTES:
+        tensor.meta[WIRE] = data
+    return data
+
+
+def value_bytes(value: ir.Value) -> bytes:
+    """The ``ValueInfoProto`` of a value.
+
+    Raises:
+        InvalidProgram: the value has no name.
+    """
+    out = text(_T[1], name_of(value))
+    of_type = type_bytes(value)
+    if of_type is not None:
+        out += block(_T[2], of_type)
+    if value.doc_string:
+        out += text(_T[3], value.doc_string)
+    if value.metadata_props:
+        out += _strings(4, value.metadata_props)
+    return out
+
+
+def type_bytes(value: ir.Value) -> bytes | None:
+    """The ``TypeProto`` of a value, or ``None`` where nothing is known of its type."""
+    type_ = value.type
+    shape = value.shape
+    if type(type_) is not ir.TensorType:
+        verbatim = value.meta.get(CARRIED)
+        if isinstance(verbatim, VerbatimType) and verbatim.type == type_ and verbatim.shape == shape:
+            return verbatim.proto
+        if type_ is None:
+            return None
+    return type_and_shape_bytes(type_, shape)
+
+
+def type_and_shape_bytes(type_: ir.TypeProtocol, shape: ir.Shape | None) -> bytes:
+    """The ``TypeProto`` of a type of the IR; the shape belongs to the innermost tensor."""
+    if isinstance(type_, ir.TensorType | ir.SparseTensorType):
+        dims: tuple[Any, ...] | None = None
+        denotations: tuple[str | None, ...] = ()
+        if shape is not None:
+            dims = tuple(d if type(d) is int else d.value if isinstance(d, ir.SymbolicDim) else int(d) for d in shape)
+            denotations = tuple(shape.get_denotation(i) for i in range(len(dims)))
+        field = 1 if isinstance(type_, ir.TensorType) else 8
+        return _tensor_type(field, type_.dtype.value, dims, denotations, type_.denotation)
+    if isinstance(type_, ir.SequenceType | ir.OptionalType):
+        field = 4 if isinstance(type_, ir.SequenceType) else 9
+        inner = block(_T[1], type_and_shape_bytes(type_.elem_type, shape))
+        return block(_T[field], inner) + (text(_T[6], type_.denotation) if type_.denotation else b"")
+    raise InvalidProgram(f"type {type_!r} has no form in ONNX")
+
+
+@lru_cache(maxsize=4096)
+def _tensor_type(
+    field: int,
+    dtype: int,
+    dims: tuple[int | str | None, ...] | None,
+    denotations: tuple[str | None, ...],
+    denotation: str | None,
+) -> bytes:
+    inner = _I[1] + varint(dtype)
+    if dims is not None:
+        shape = b""
+        for size, meaning in zip(dims, denotations, strict=True):
+            dim = b""
+            if isinstance(size, int):
+                dim = _I[1] + varint(size)
+            elif size:
+                dim = text(_T[2], size)
+            if meaning:
+                dim += text(_T[3], meaning)
+            shape += block(_T[1], dim)
+        inner += block(_T[2], shape)
+    return block(_T[field], inner) + (text(_T[6], denotation) if denotation else b"")
+
+
+def name_of(value: ir.Value) -> str:
+    """The name of a value that is about to be written.
+
+    Raises:
+        InvalidProgram: it has none.
+    """
+    if value.name is None:
+        raise InvalidProgram(f"a value has no name and so cannot be written: {value!r}")
+    return value.name
+
+
+def _strings(field: int, entries: Mapping[str, str]) -> bytes:
+    tag = _T[field]
+    return b"".join(block(tag, text(_T[1], k) + text(_T[2], v)) for k, v in entries.items())
+
+
+def _opset_imports(field: int, imports: Mapping[str, int]) -> bytes:
+    tag = _T[field]
+    return b"".join(block(tag, text(_T[1], d) + _I[2] + varint(v)) for d, v in imports.items())
+
+
+def _graph(graph: ir.Graph) -> bytes:
+    carried = graph.meta.get(CARRIED) or Carried()
+    parts: list[bytes] = []
+    infos: list[bytes] = []
+    outputs = set(map(id, graph.outputs))
+    _nodes(1, graph, outputs, parts, infos)
+    if graph.name:
+        parts.append(text(_T[2], graph.name))
+    sparse: list[bytes] = []
+    for value in graph.initializers.values():
+        tensor = value.const_value
+        name = name_of(value)
+        if tensor is None:
+            raise InvalidProgram(f"initializer '{name}' has no tensor; expected const_value to be set")
+        if isinstance(tensor, SparseTensor):
+            sparse.append(block(_T[15], _sparse(tensor, name)))
+        else:
+            data = tensor_bytes(tensor)
+            own = text(_T[8], name)
+            parts += (_T[5], varint(len(data) + len(own)), data, own)
+    if graph.doc_string:
+        parts.append(text(_T[10], graph.doc_string))
+    parts += [block(_T[11], value_bytes(value)) for value in graph.inputs]
+    values = _values(graph) if carried else {}
+    said = {s.name: s.proto for s in carried.outputs if s.holds(values)}
+    parts += [block(_T[12], said.get(value.name or "") or value_bytes(value)) for value in graph.outputs]
+    parts += [block(_T[13], info) for info in infos]
+    parts += _statements(13, carried.value_info, values)
+    parts += _statements(14, carried.annotations, values)
+    parts += sparse
+    parts.append(_strings(16, graph.metadata_props))
+    return b"".join(parts)
+
+
+def _values(graph: ir.Graph) -> dict[str, ir.Value]:
+    found = {name_of(v): v for node in graph for v in node.outputs}
+    found.update((name_of(v), v) for v in graph.initializers.values())
+    found.update((name_of(v), v) for v in graph.inputs)
+    return found
+
+
+def _statements(field: int, statements: Iterable[Statement], values: dict[str, ir.Value]) -> list[bytes]:
+    return [block(_T[field], s.proto) for s in statements if s.holds(values)]
+
+
+def _sparse(tensor: SparseTensor, name: str) -> bytes:
+    if (tensor.proto.values.name or "") == name:
+        return tensor.proto.SerializeToString()
+    proto = onnx.SparseTensorProto()
+    proto.CopyFrom(tensor.proto)
+    proto.values.name = name
+    return proto.SerializeToString()
+
+
+def _function(function: ir.Function) -> bytes:
+    graph = function.graph
+    carried = graph.meta.get(CARRIED) or Carried()
+    parts = [text(_T[1], function.name)]
+    parts += [text(_T[4], name_of(value)) for value in function.inputs]
+    parts += [text(_T[5], name_of(value)) for value in function.outputs]
+    infos = [value_bytes(value) for value in function.inputs if _says_something(value)]
+    for attr in function.attributes.values():
+        if attr.value is None:
+            parts.append(text(_T[6], attr.name))
+        else:
+            parts.append(block(_T[11], attribute_bytes(attr)))
+    _nodes(7, graph, frozenset(), parts, infos)
+    if function.doc_string:
+        parts.append(text(_T[8], function.doc_string))
+    parts.append(_opset_imports(9, function.opset_imports))
+    if function.domain:
+        parts.append(text(_T[10], function.domain))
+    if function.overload:
+        parts.append(text(_T[13], function.overload))
+    parts += [block(_T[12], info) for info in infos]
+    parts += _statements(12, carried.value_info, _values(graph) if carried else {})
+    parts.append(_strings(14, function.metadata_props))
+    return b"".join(parts)
+
+
+def _says_something(value: ir.Value) -> bool:
+    return bool(value.type is not None or value.doc_string or value.metadata_props or CARRIED in value.meta)
+
+
+def _nodes(
+    field: int, graph: ir.Graph, outputs: set[int] | frozenset[int], parts: list[bytes], infos: list[bytes]
+) -> None:
+    """Append the field of each node to ``parts``, and to ``infos`` what is known of their outputs."""
+    tag = _T[field]
+    t1, t2, t3, t4, t5 = _T[1], _T[2], _T[3], _T[4], _T[5]
+    for node in graph:
+        out: list[bytes] = []
+        for value in node.inputs:
+            out.append(b"\n\0" if value is None else text(t1, name_of(value)))
+        for value in node.outputs:
+            out.append(text(t2, name_of(value)))
+            if value.name and id(value) not in outputs and _says_something(value):
+                infos.append(value_bytes(value))
+        if node.name:
+            out.append(text(t3, node.name))
+        out.append(text(t4, node.op_type))
+        for attr in node.attributes.values():
+            out.append(block(t5, attribute_bytes(attr)))
+        if node.doc_string:
+            out.append(text(_T[6], node.doc_string))
+        if node.domain:
+            out.append(text(_T[7], node.domain))
+        if node.overload:
+            out.append(text(_T[8], node.overload))
+        if node.metadata_props:
+            out.append(_strings(9, node.metadata_props))
+        for configuration in node.device_configurations:
+            proto = ir.serde.serialize_node_device_configuration(configuration)
+            out.append(block(_T[10], proto.SerializeToString()))
+        parts.append(block(tag, b"".join(out)))
+
+
+def attribute_bytes(attr: ir.Attr) -> bytes:
+    """The ``AttributeProto`` of an attribute; one that was read keeps the bytes it was read with.
+
+    Raises:
+        InvalidProgram: its value has no form in ONNX.
+    """
+    if attr.type in _GRAPH_TYPES and not attr.is_ref():
+        out = text(_T[1], attr.name)
+        if attr.type == ir.AttributeType.GRAPH:
+            out += block(_T[6], _graph(attr.value))
+        else:
+            out += b"".join(block(_T[11], _graph(g)) for g in attr.value)
+        if attr.doc_string:
+            out += text(_T[13], attr.doc_string)
+        return out + int_tag(20) + varint(attr.type.value)
+    known = attr.meta.get(WIRE)
+    if known is not None and known[0] == attr.name and known[1] == attr.doc_string:
+        return known[2]
+    data = _attribute_proto(attr).SerializeToString()
+    attr.meta[WIRE] = (attr.name, attr.doc_string, data)
+    return data
+
+
+def _attribute_proto(attr: ir.Attr) -> onnx.AttributeProto:
+    kinds = ir.AttributeType
+    if attr.is_ref():
+        return ir.serde.serialize_reference_attribute(attr)
+    proto = onnx.AttributeProto(name=attr.name, type=attr.type.value)
+    if attr.doc_string:
+        proto.doc_string = attr.doc_string
+    value = attr.value
+    if attr.type == kinds.STRINGS:
+        proto.strings.extend(s if isinstance(s, bytes) else s.encode() for s in value)
+    elif attr.type == kinds.STRING:
+        proto.s = value if isinstance(value, bytes) else value.encode()
+    elif attr.type == kinds.TENSOR:
+        _fill_tensor(proto.t, value)
+    elif attr.type == kinds.TENSORS:
+        for tensor in value:
+            _fill_tensor(proto.tensors.add(), tensor)
+    elif attr.type == kinds.SPARSE_TENSOR:
+        proto.sparse_tensor.CopyFrom(value.proto)
+    elif attr.type == kinds.SPARSE_TENSORS:
+        for tensor in value:
+            proto.sparse_tensors.add().CopyFrom(tensor.proto)
+    elif attr.type == kinds.TYPE_PROTO:
+        proto.tp.ParseFromString(_stated_type(attr, value))
+    elif attr.type == kinds.TYPE_PROTOS:
+        for one in value:
+            proto.type_protos.add().ParseFromString(_stated_type(attr, one))
+    elif attr.type in (kinds.INT, kinds.INTS, kinds.FLOAT, kinds.FLOATS):
+        return ir.serde.serialize_attribute(attr)
+    else:
+        raise InvalidProgram(f"attribute '{attr.name}' has type {attr.type.name} and so cannot be written")
+    return proto
+
+
+def _fill_tensor(proto: onnx.TensorProto, tensor: ir.TensorProtocol) -> None:
+    proto.ParseFromString(tensor_bytes(tensor))
+    if tensor.name:
+        proto.name = tensor.name
+
+
+def _stated_type(attr: ir.Attr, value: ir.TypeAndShape) -> bytes:
+    if value.type is None:
+        raise InvalidProgram(f"attribute '{attr.name}' has a type that onnx-ir cannot hold; keep the attribute as read")
+    return type_and_shape_bytes(value.type, value.shape)

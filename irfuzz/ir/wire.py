@@ -1,0 +1,42 @@
+"""Protobuf's wire format: Python values enter, the bytes of single fields leave (protobuf.dev, "Encoding")."""
+
+from __future__ import annotations
+
+_SHORT = tuple(bytes((n,)) for n in range(128))
+_MASK = 2**64 - 1
+
+
+def varint(value: int) -> bytes:
+    """Base-128 bytes of an integer in [-2**63, 2**64); negative ones as their two's complement in 64 bits."""
+    if 0 <= value < 128:
+        return _SHORT[value]
+    value &= _MASK
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def block_tag(field: int) -> bytes:
+    """Tag of a length-delimited field: a string, bytes or a message."""
+    return varint(field << 3 | 2)
+
+
+def int_tag(field: int) -> bytes:
+    """Tag of an integer or enum field."""
+    return varint(field << 3)
+
+
+def block(tag: bytes, data: bytes) -> bytes:
+    """A length-delimited field."""
+    size = len(data)
+    return tag + (_SHORT[size] if size < 128 else varint(size)) + data
+
+
+def text(tag: bytes, value: str) -> bytes:
+    """A string field."""
+    data = value.encode()
+    size = len(data)
+    return tag + (_SHORT[size] if size < 128 else varint(size)) + data
