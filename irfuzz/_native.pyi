@@ -78,7 +78,8 @@ class Difference:
 def difference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], /) -> Difference:
     """Compare two arrays in one pass, without the interpreter's lock.
 
-    Differences are exact before they are rounded to double, for every dtype: 64-bit integers and bfloat16 too.
+    Every ``|a - b|`` is the exact one rounded once to double, for every dtype; which is the largest is decided on exact
+    values for integers (neighbours above 2**53 are told apart) and on rounded ones otherwise.
 
     Args:
         a: any shape; bool, an integer, a floating-point type of at most 64 bits, or a small type of ml_dtypes

@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,8 @@ constexpr std::array<std::string_view, 17> through_float = {"float8_e3m4",
     return array.attr("astype")(type, py::arg("order") = "C", py::arg("copy") = true).cast<py::array>();
 }
 
+using Kernel = Difference (*)(const py::array&, const py::array&);
+
 template <typename T>
 [[nodiscard]] Difference compare(const py::array& a, const py::array& b) {
     const auto size = static_cast<std::size_t>(a.size());
@@ -68,67 +71,44 @@ template <typename T>
     return irfuzz::difference<T>(left, right);
 }
 
-[[nodiscard]] Difference dispatch(const py::array& a, const py::array& b) {
-    const py::dtype type = a.dtype();
-    const auto width = type.itemsize();
-    switch (type.kind()) {
+// The kernel for NumPy's own types, by kind and size.
+[[nodiscard]] Kernel own_kernel(char kind, py::ssize_t size) {
+    switch (kind) {
         case 'b':
-            return compare<irfuzz::Bool>(a, b);
+            return compare<irfuzz::Bool>;
         case 'f':
-            switch (width) {
-                case 2:
-                    return compare<irfuzz::Float16>(a, b);
-                case 4:
-                    return compare<float>(a, b);
-                case 8:
-                    return compare<double>(a, b);
-                default:
-                    break;
-            }
-            break;
+            return size == 2   ? compare<irfuzz::Float16>
+                   : size == 4 ? compare<float>
+                   : size == 8 ? compare<double>
+                               : nullptr;
         case 'i':
-            switch (width) {
-                case 1:
-                    return compare<std::int8_t>(a, b);
-                case 2:
-                    return compare<std::int16_t>(a, b);
-                case 4:
-                    return compare<std::int32_t>(a, b);
-                case 8:
-                    return compare<std::int64_t>(a, b);
-                default:
-                    break;
-            }
-            break;
+            return size == 1   ? compare<std::int8_t>
+                   : size == 2 ? compare<std::int16_t>
+                   : size == 4 ? compare<std::int32_t>
+                               : compare<std::int64_t>;
         case 'u':
-            switch (width) {
-                case 1:
-                    return compare<std::uint8_t>(a, b);
-                case 2:
-                    return compare<std::uint16_t>(a, b);
-                case 4:
-                    return compare<std::uint32_t>(a, b);
-                case 8:
-                    return compare<std::uint64_t>(a, b);
-                default:
-                    break;
-            }
-            break;
-        default: {
-            const std::string name = name_of(type);
-            if (name == "bfloat16") {
-                return compare<irfuzz::BFloat16>(a, b);
-            }
-            for (const std::string_view known : through_float) {
-                if (name == known) {
-                    return compare<float>(a.attr("astype")("float32").cast<py::array>(),
-                                          b.attr("astype")("float32").cast<py::array>());
-                }
-            }
-            break;
-        }
+            return size == 1   ? compare<std::uint8_t>
+                   : size == 2 ? compare<std::uint16_t>
+                   : size == 4 ? compare<std::uint32_t>
+                               : compare<std::uint64_t>;
+        default:
+            return nullptr;
     }
-    throw py::type_error("difference: no kernel for dtype " + name_of(type) +
+}
+
+[[nodiscard]] Difference dispatch(const py::array& a, const py::array& b) {
+    if (const Kernel kernel = own_kernel(a.dtype().kind(), a.dtype().itemsize()); kernel != nullptr) {
+        return kernel(a, b);
+    }
+    const std::string name = name_of(a.dtype());
+    if (name == "bfloat16") {
+        return compare<irfuzz::BFloat16>(a, b);
+    }
+    if (std::ranges::find(through_float, name) != through_float.end()) {
+        return compare<float>(a.attr("astype")("float32").cast<py::array>(),
+                              b.attr("astype")("float32").cast<py::array>());
+    }
+    throw py::type_error("difference: no kernel for dtype " + name +
                          ", expected bool, an integer, or a floating-point type of at most 64 bits");
 }
 

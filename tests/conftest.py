@@ -1,0 +1,34 @@
+"""Settings of every test: paths, one thread, the same Hypothesis examples each time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Before NumPy or a framework starts its threads, here and in every process that a test starts.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+settings.register_profile("irfuzz", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.load_profile("irfuzz")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say at once what to do where the native module was not built."""
+    try:
+        import irfuzz._native  # noqa: F401
+    except ImportError as error:
+        pytest.exit(
+            f"{error}; install irfuzz (`pip install .`), or build the module in place (docs/native.md)", returncode=4
+        )
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout that these tests belong to."""
+    return ROOT
