@@ -1,0 +1,35 @@
+"""Operator specs: ONNX's schemas and ``ops/*.toml`` enter; checks and samples of single calls leave."""
+
+from irfuzz.spec.check import bindings, check_call
+from irfuzz.spec.draw import Seen
+from irfuzz.spec.registry import Specs, load_specs
+from irfuzz.spec.sample import sample_call
+from irfuzz.spec.types import (
+    AttrSpec,
+    Call,
+    Domain,
+    Formal,
+    InputPlan,
+    Numerics,
+    OpSpec,
+    UndefinedBehaviour,
+    Violation,
+)
+
+__all__ = [
+    "AttrSpec",
+    "Call",
+    "Domain",
+    "Formal",
+    "InputPlan",
+    "Numerics",
+    "OpSpec",
+    "Seen",
+    "Specs",
+    "UndefinedBehaviour",
+    "Violation",
+    "bindings",
+    "check_call",
+    "load_specs",
+    "sample_call",
+]

@@ -1,0 +1,343 @@
+"""A call (facts of the inputs, attributes) enters, the rules of its operator that it certainly breaks leave."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.spec.dims import Item, Pattern
+from irfuzz.spec.expression import Expression, truth
+from irfuzz.spec.functions import Undefined
+from irfuzz.spec.types import Domain, Formal, OpSpec, Patterns, Violation
+
+_INTEGERS = (int, np.integer)
+_REALS = (int, float, np.integer, np.floating)
+DTYPE_NAMES: Mapping[ir.DataType, str] = {d: d.name.lower() for d in ir.DataType}
+
+
+def _is_int(v: Any) -> bool:
+    return isinstance(v, _INTEGERS) and not isinstance(v, bool)
+
+
+def _is_real(v: Any) -> bool:
+    return isinstance(v, _REALS) and not isinstance(v, bool)
+
+
+def _is_text(v: Any) -> bool:
+    return isinstance(v, str | bytes)
+
+
+_KINDS: dict[str, tuple[Callable[[Any], bool], bool]] = {
+    "INT": (_is_int, False),
+    "FLOAT": (_is_real, False),
+    "STRING": (_is_text, False),
+    "INTS": (_is_int, True),
+    "FLOATS": (_is_real, True),
+    "STRINGS": (_is_text, True),
+}
+"""Attribute types whose values are looked at: test of one element, and whether it is a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """What ``check_call`` needs of a spec, in the order of its work."""
+
+    formals: tuple[tuple[Formal, Patterns, bool], ...]
+    defaults: tuple[tuple[str, Any], ...]
+    domains: tuple[tuple[str, Domain], ...]
+    lookups: frozenset[str]
+    rules: tuple[tuple[str, Expression], ...]
+
+
+@functools.cache
+def checker(spec: OpSpec) -> Checker:
+    """The compiled part of a spec, made once."""
+    overlay = spec.overlay
+    defaults = tuple((a.name, a.default) for a in spec.attrs.values() if a.default is not None)
+    if overlay is None:
+        return Checker(tuple((f, (), False) for f in spec.inputs), defaults, (), frozenset(), ())
+    domains: list[tuple[str, Domain]] = [(a.name, a.domain) for a in spec.attrs.values() if a.domain]
+    domains += list(overlay.values.items())
+    limits = tuple((n, d) for n, d in domains if d.absent or d.one_of or d.length or d.at_least or d.at_most)
+    used: set[str] = set()
+    for e in (*(r for _, r in overlay.rules), *overlay.prefer):
+        used |= e.names
+    for _, d in limits:
+        for e in (d.absent, d.length, d.at_least, d.at_most):
+            used |= e.names if e else frozenset()
+    for alternatives in overlay.patterns.values():
+        for condition, pattern in alternatives:
+            used |= pattern.needs | (condition.names if condition else frozenset())
+    for u in spec.undefined:
+        used |= u.when.names if u.when else frozenset()
+    for d in (*(d for _, d in domains), *overlay.sizes.values()):
+        used |= d.names
+    if spec.numerics and spec.numerics.terms:
+        used |= spec.numerics.terms.names
+    if overlay.outputs:
+        used |= overlay.outputs.names
+    formals = tuple((f, overlay.patterns.get(f.name, ()), f.name in used or f.name in overlay.values) for f in spec.inputs)
+    return Checker(formals, defaults, limits, frozenset(n for n in used if ":" in n), overlay.rules)
+
+
+def check_call(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Violation]:
+    """The rules of ``spec`` that a call certainly breaks; empty where it is valid as far as is known.
+
+    Args:
+        spec: the operator version.
+        inputs: one fact an input by position; ``None`` is an omitted optional input. Facts that are not of dense
+            tensors are checked for presence only. Unknown and named sizes and values never make a violation.
+        attrs: plain Python values (numbers, text, lists); tensors, graphs and types are not looked into.
+    """
+    return bindings(spec, inputs, attrs)[1]
+
+
+def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[dict[str, Any], list[Violation]]:
+    """The names that expressions of ``spec`` see in a call (``None`` or missing: not known), and the violations.
+
+    Names are attributes (with defaults), sizes, type variables (``"float"``...), values of inputs as flat tuples, and
+    lookups such as ``"shape:X"``.
+    """
+    c = checker(spec)
+    out: list[Violation] = []
+    env: dict[str, Any] = dict(c.defaults)
+    _attributes(spec, attrs, env, out)
+    _inputs(spec, c, inputs, env, out)
+    later: list[tuple[str, Item, Any]] = []
+    into: list[tuple[str, Pattern, tuple[Any, ...]]] = []
+    _match(c, inputs, env, out, later, into)
+    for name, domain in c.domains:
+        if env.get(name) is not None:
+            wrong = outside(domain, env[name], env)
+            if wrong:
+                out.append(Violation("attribute" if name in spec.attrs else "value", name, wrong))
+        elif domain.absent is not None and f"?{name}" not in env:
+            try:
+                env[name] = domain.absent.evaluate(env)
+            except Undefined:
+                env[name] = None
+    _deferred(env, out, later, into)
+    for text, rule in c.rules:
+        try:
+            holds = truth(rule.evaluate(env))
+        except Undefined as e:
+            out.append(Violation("rule", "", f"{text} has no value: {e} ({_shown(rule, env)})"))
+            continue
+        if holds is False:
+            out.append(Violation("rule", "", f"{text} does not hold ({_shown(rule, env)})"))
+    return env, out
+
+
+def outside(domain: Domain, value: Any, env: Mapping[str, Any]) -> str | None:
+    """Why ``value`` cannot be one of ``domain`` (only what limits validity), or ``None``."""
+    if domain.one_of is not None and value not in domain.one_of:
+        return f"expected one of {', '.join(map(repr, domain.one_of))}, got {value!r}"
+    try:
+        if domain.length is not None and value.__class__ is tuple:
+            length = domain.length.evaluate(env)
+            if length is not None and length != len(value):
+                return f"expected {domain.length.text} = {length} elements, got {len(value)}: {value!r}"
+        for limit, sign, words in ((domain.at_least, 1, "at least"), (domain.at_most, -1, "at most")):
+            bound = limit.evaluate(env) if limit is not None else None
+            if bound is None:
+                continue
+            for v in value if value.__class__ is tuple else (value,):
+                if v is not None and (v - bound) * sign < 0:
+                    return f"expected {words} {bound}, got {value!r}"
+    except (Undefined, TypeError):
+        return None
+    return None
+
+
+def _shown(rule: Expression, env: Mapping[str, Any]) -> str:
+    return ", ".join(f"{n} = {env.get(n)!r}" for n in sorted(rule.names))
+
+
+def _attributes(spec: OpSpec, attrs: Mapping[str, Any], env: dict[str, Any], out: list[Violation]) -> None:
+    for name, value in attrs.items():
+        a = spec.attrs.get(name)
+        if a is None:
+            known = ", ".join(sorted(spec.attrs)) or "none"
+            out.append(Violation("attribute", name, f"{spec.op}-{spec.since} has no such attribute; it has {known}"))
+            continue
+        kind = _KINDS.get(a.type)
+        if kind is None:
+            env[f"?{name}"] = True
+            continue
+        test, is_list = kind
+        if is_list:
+            if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
+                out.append(Violation("attribute", name, f"expected {a.type}, got {value!r}"))
+                continue
+            value = tuple(value)
+            good = all(test(v) for v in value)
+        else:
+            good = test(value)
+        if not good:
+            out.append(Violation("attribute", name, f"expected {a.type}, got {value!r}"))
+            continue
+        if a.type == "STRING" and isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        elif a.type == "STRINGS":
+            value = tuple(v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value)
+        env[name] = value
+    for name, a in spec.attrs.items():
+        if a.required and name not in attrs:
+            out.append(Violation("attribute", name, "required, but missing"))
+
+
+def _inputs(spec: OpSpec, c: Checker, inputs: Sequence[Any], env: dict[str, Any], out: list[Violation]) -> None:
+    count = len(inputs)
+    if not spec.min_inputs <= count <= spec.max_inputs:
+        out.append(Violation("arity", "", f"expected {spec.min_inputs} to {spec.max_inputs} inputs, got {count}"))
+    lookups = c.lookups
+    formals = c.formals
+    last = len(formals) - 1
+    for i, fact in enumerate(inputs):
+        if i > last and (last < 0 or formals[last][0].option != "variadic"):
+            break
+        formal, _, wants_value = formals[i if i < last else last]
+        name = formal.name
+        if fact is None:
+            if formal.option == "single":
+                out.append(Violation("arity", name, "required, but omitted"))
+            continue
+        if lookups and f"has:{name}" in lookups:
+            env[f"has:{name}"] = True
+        if not isinstance(fact, TensorFact):
+            continue
+        dtype = fact.dtype
+        if formal.dtypes and dtype not in formal.dtypes:
+            allowed = ", ".join(sorted(DTYPE_NAMES[d] for d in formal.dtypes))
+            out.append(Violation("dtype", name, f"expected one of {allowed}, got {DTYPE_NAMES[dtype]}"))
+        elif formal.homogeneous and formal.type_str in spec.type_vars:
+            bound = env.get(formal.type_str)
+            if bound is None:
+                env[formal.type_str] = DTYPE_NAMES[dtype]
+            elif bound != DTYPE_NAMES[dtype]:
+                message = f"{formal.type_str} is {bound} elsewhere, got {DTYPE_NAMES[dtype]}"
+                out.append(Violation("dtype", name, message))
+        if lookups:
+            _lookups(lookups, formal, fact, env)
+        if wants_value and fact.value is not None and formal.option != "variadic":
+            env[name] = tuple(None if isinstance(v, str) and dtype != ir.DataType.STRING else v for v in fact.value)
+        elif wants_value:
+            env[f"?{name}"] = True  # present, but not known: what holds for an omission does not apply
+    if lookups:
+        for i, (formal, _, _) in enumerate(formals):
+            if f"has:{formal.name}" in lookups and (i >= count or inputs[i] is None):
+                env[f"has:{formal.name}"] = False
+
+
+def _lookups(lookups: frozenset[str], formal: Formal, fact: TensorFact, env: dict[str, Any]) -> None:
+    name = formal.name
+    key = f"shape:{name}"
+    if key in lookups:
+        shape = sizes(fact.shape)
+        if formal.option == "variadic":
+            env[key] = (*env.get(key, ()), shape)
+        else:
+            env[key] = shape
+    if f"rank:{name}" in lookups and fact.shape is not None:
+        env[f"rank:{name}"] = len(fact.shape)
+    if f"dtype:{name}" in lookups:
+        env[f"dtype:{name}"] = DTYPE_NAMES[fact.dtype]
+
+
+def sizes(shape: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    """A shape with ``None`` for every size that is not an integer."""
+    if shape is None:
+        return None
+    for d in shape:
+        if d.__class__ is not int:
+            return tuple(d if d.__class__ is int else None for d in shape)
+    return shape
+
+
+def _match(
+    c: Checker,
+    inputs: Sequence[Any],
+    env: dict[str, Any],
+    out: list[Violation],
+    later: list[tuple[str, Item, Any]],
+    into: list[tuple[str, Pattern, tuple[Any, ...]]],
+) -> None:
+    formals = c.formals
+    last = len(formals) - 1
+    open_casts: set[str] = set()
+    for i, fact in enumerate(inputs):
+        if last < 0:
+            return
+        formal, patterns, _ = formals[i if i < last else last]
+        if not patterns or fact is None or not isinstance(fact, TensorFact):
+            continue
+        if fact.shape is None:
+            for _, p in patterns:
+                open_casts.update(item.name for item in p.items if item.kind == "cast")
+            continue
+        pattern = choose(patterns, len(fact.shape), env)
+        if pattern is None:
+            if any(cond is not None and cond.holds(env) is None for cond, _ in patterns):
+                continue
+            wanted = " or ".join(p.ranks() for cond, p in patterns if cond is None or cond.holds(env))
+            texts = " | ".join(p.text or "(scalar)" for _, p in patterns)
+            out.append(Violation("shape", formal.name, f"expected {wanted} ({texts}), got {fact.shape}"))
+            continue
+        shape = sizes(fact.shape) or ()
+        if pattern.into:
+            into.append((formal.name, pattern, shape))
+            continue
+        mine: list[tuple[Item, Any]] = []
+        wrong = pattern.match(shape, env, mine)
+        if wrong:
+            out.append(Violation("shape", formal.name, f"{wrong}: expected ({pattern.text}), got {fact.shape}"))
+        for item, size in mine:
+            later.append((formal.name, item, size))
+    for name in open_casts:
+        env.pop(name, None)
+
+
+def choose(patterns: Patterns, rank: int, env: Mapping[str, Any]) -> Pattern | None:
+    """The pattern that applies to a shape of ``rank``: the first whose condition holds and whose rank fits."""
+    for condition, pattern in patterns:
+        if condition is not None and condition.holds(env) is not True:
+            continue
+        if pattern.fits(rank):
+            return pattern
+    return None
+
+
+def _differ(expected: Any, size: Any) -> bool:
+    if size.__class__ is not tuple:
+        return expected != size
+    if expected.__class__ is not tuple or len(expected) != len(size):
+        return True
+    return any(a is not None and b is not None and a != b for a, b in zip(expected, size, strict=True))
+
+
+def _deferred(
+    env: dict[str, Any],
+    out: list[Violation],
+    later: list[tuple[str, Item, Any]],
+    into: list[tuple[str, Pattern, tuple[Any, ...]]],
+) -> None:
+    for name, item, size in later:
+        assert item.expr is not None
+        try:
+            expected = item.expr.evaluate(env)
+        except Undefined as e:
+            out.append(Violation("shape", name, f"{item.expr.text} has no value: {e} ({_shown(item.expr, env)})"))
+            continue
+        if expected is not None and _differ(expected, size):
+            message = f"expected {item.expr.text} = {expected}, got {size} ({_shown(item.expr, env)})"
+            out.append(Violation("shape", name, message))
+    for name, pattern, shape in into:
+        wrong = pattern.broadcasts(shape, env)
+        if wrong:
+            out.append(Violation("shape", name, f"{wrong}: expected {pattern.text}"))

@@ -1,0 +1,153 @@
+"""A domain, the names bound so far and recorded choices enter, one drawn value leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from irfuzz.choices import Choices
+from irfuzz.spec.expression import Expression
+from irfuzz.spec.functions import Undefined, broadcast
+from irfuzz.spec.generators import GENERATORS
+from irfuzz.spec.types import Domain, Generate
+
+Env = dict[str, Any]
+
+
+class Failed(Exception):  # noqa: N818 - control flow of one sampling attempt
+    """This attempt came to a dead end; another may not."""
+
+
+class Impossible(Exception):  # noqa: N818 - control flow of sampling
+    """No attempt can succeed for these inputs."""
+
+
+class Seen(Protocol):
+    """Counts of what a campaign has already covered."""
+
+    def count(self, feature: tuple[Any, ...]) -> int:
+        """How often a feature, such as ``("attr", "Conv", "group", 2)``, was seen."""
+        ...
+
+
+def evaluated(expression: Expression, env: Mapping[str, Any]) -> Any:
+    """The expression's value; ``Failed`` where it has none."""
+    try:
+        return expression.evaluate(env)
+    except Undefined as e:
+        raise Failed(str(e)) from None
+
+
+def limits(bounds: tuple[Expression, Expression], env: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """Both ends of a range, or ``None`` where one is not known."""
+    low, high = evaluated(bounds[0], env), evaluated(bounds[1], env)
+    return None if low is None or high is None else (low, high)
+
+
+def options(domain: Domain, env: Env) -> list[Any] | None:
+    """All values of a domain that can be listed, or ``None``."""
+    if domain.value is not None:
+        value = evaluated(domain.value, env)
+        return None if value is None else [value]
+    if domain.pick is not None:
+        return list(domain.pick)
+    if domain.bounds is not None:
+        ends = limits(domain.bounds, env)
+        if ends is None:
+            return None
+        low, high = ends
+        if low.__class__ is int and high.__class__ is int:
+            if low > high:
+                raise Failed(f"the range [{low}, {high}] is empty")
+            return list(range(low, min(high, low + 63) + 1))
+        return None
+    if domain.one_of is not None:
+        return list(domain.one_of)
+    return None
+
+
+def real(choices: Choices, domain: Domain, env: Env) -> float | None:
+    """A number from a range of reals, exact in single precision; ``None`` where the domain has no such range."""
+    ends = limits(domain.bounds, env) if domain.bounds is not None else None
+    if ends is None:
+        return None
+    return float(np.float32(round(choices.real(float(ends[0]), float(ends[1])), 4)))
+
+
+def vector(choices: Choices, domain: Domain, env: Env) -> Any:
+    """A list by ``each`` and ``len``, or what a generator makes. Raises ``Failed``."""
+    if domain.generate is not None:
+        return generated(choices, domain.generate, env)
+    if domain.each is None:
+        raise Failed("nothing says what to draw")
+    count = evaluated(domain.length, env) if domain.length is not None else choices.integer(1, 3)
+    if count is None:
+        raise Failed("the number of elements is not known")
+    if not domain.each_is_range:
+        return tuple(choices.pick(domain.each) for _ in range(count))
+    out: list[Any] = []
+    for i in range(count):
+        env["i"] = i
+        ends = limits(domain.each, env)  # type: ignore[arg-type] - a pair of expressions, as each_is_range says
+        if ends is None or ends[0] > ends[1]:
+            raise Failed("the range of an element is empty")
+        low, high = ends
+        if low.__class__ is int and high.__class__ is int:
+            out.append(choices.integer(low, high))
+        else:
+            out.append(float(np.float32(round(choices.real(float(low), float(high)), 4))))
+    return tuple(out)
+
+
+def generated(choices: Choices, call: Generate, env: Env) -> Any:
+    """What a generator makes of its arguments. Raises ``Failed`` where it makes nothing."""
+    arguments = [evaluated(a, env) for a in call.arguments]
+    if None in [a if not isinstance(a, np.ndarray) else 0 for a in arguments]:
+        raise Failed(f"an argument of {call.name} is not known")
+    value = GENERATORS[call.name](choices, *arguments)
+    if value is None:
+        raise Failed(f"{call.name} is impossible here")
+    return value
+
+
+def cast_part(choices: Choices, joint: tuple[int, ...] | None, limit: int) -> tuple[int, ...]:
+    """Sizes that broadcast with ``joint``: equal, with ones, shorter, scalar, or larger where ``joint`` has ones."""
+    if joint is None:
+        return tuple(choices.integer(1, 4) for _ in range(choices.integer(0, 3)))
+    how = choices.weighted(("same", "ones", "short", "scalar", "grow"), (5, 3, 2, 1, 2))
+    if how == "scalar":
+        return ()
+    if how == "short":
+        return joint[choices.integer(0, len(joint)) :]
+    if how == "ones":
+        return tuple(1 if choices.boolean(0.5) else d for d in joint)
+    if how == "grow":
+        size = math.prod(joint)
+        out = list(joint)
+        for i, d in enumerate(out):
+            if d == 1 and size * 4 <= limit and choices.boolean(0.6):
+                out[i] = choices.integer(1, 4)
+                size *= out[i]
+        if len(out) < 5 and size * 3 <= limit and choices.boolean(0.5):
+            out.insert(0, choices.integer(1, 3))
+        return tuple(out)
+    return joint
+
+
+def into_part(choices: Choices, target: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes that broadcast one way into ``target``."""
+    shape = target[choices.integer(0, len(target)) :] if choices.boolean(0.5) else target
+    return tuple(1 if choices.boolean(0.25) else d for d in shape)
+
+
+def joined(a: tuple[int, ...] | None, b: tuple[int, ...]) -> tuple[int, ...]:
+    """The joint shape of two that broadcast. Raises ``Failed``."""
+    if a is None:
+        return b
+    try:
+        return broadcast(a, b)
+    except Undefined as e:
+        raise Failed(str(e)) from None

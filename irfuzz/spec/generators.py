@@ -1,0 +1,290 @@
+"""Named generators of attribute and input values that no range can describe: known shapes and choices enter, a value leaves."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from irfuzz.choices import Choices
+from irfuzz.errors import SpecError
+from irfuzz.spec.expression import parse
+from irfuzz.spec.types import Generate
+
+Vector = tuple[int, ...]
+Generator = Callable[..., Any]
+
+
+def parse_generate(text: Any, where: str) -> Generate:
+    """``"name(argument, ...)"`` with expressions as arguments.
+
+    Raises:
+        SpecError: not such a call, or no generator of that name.
+    """
+    if not isinstance(text, str):
+        raise SpecError(f"{where}: expected a generator call as a string, got {text!r}")
+    try:
+        call = ast.parse(text, mode="eval").body
+    except SyntaxError as e:
+        raise SpecError(f"{where}: {text!r}, column {e.offset}: {e.msg}") from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
+        raise SpecError(f"{where}: {text!r} is not a call of a generator, as in 'axes(len(S))'")
+    name = call.func.id
+    if name not in GENERATORS:
+        raise SpecError(f"{where}: unknown generator {name!r}; known are {', '.join(sorted(GENERATORS))}")
+    return Generate(name, tuple(parse(ast.unparse(a), where) for a in call.args))
+
+
+def axes(choices: Choices, rank: int, least: int = 1) -> Vector | None:
+    """Different axes of a tensor, in any order, some counted from the end; at least ``least``."""
+    if rank < least:
+        return None
+    count = choices.integer(least, max(least, min(rank, 3)))
+    return signed(choices, choices.sample(range(rank), count), rank)
+
+
+def signed(choices: Choices, chosen: Any, rank: int) -> Vector:
+    """The same axes, each written from the end with probability 0.3."""
+    return tuple(a - rank if choices.boolean(0.3) else a for a in chosen)
+
+
+def permutation(choices: Choices, rank: int) -> Vector:
+    """An order of all axes."""
+    return tuple(choices.sample(range(rank), rank))
+
+
+def new_axes(choices: Choices, rank: int, most: int = 6) -> Vector | None:
+    """Positions of axes to insert (Unsqueeze): different, in the rank of the result."""
+    if rank >= most:
+        return None
+    count = choices.integer(1, min(2, most - rank))
+    return signed(choices, choices.sample(range(rank + count), count), rank + count)
+
+
+def unit_axes(choices: Choices, shape: Vector) -> Vector | None:
+    """Axes of size 1 (Squeeze), at least one; ``None`` where there is none."""
+    units = [i for i, d in enumerate(shape) if d == 1]
+    if not units:
+        return None
+    return signed(choices, choices.sample(units, choices.integer(1, len(units))), len(shape))
+
+
+def target_shape(choices: Choices, shape: Vector, zero_copies: bool = True) -> Vector:
+    """A target for Reshape: another factorisation, with a -1 or copying zeros sometimes."""
+    size = math.prod(shape)
+    if size == 0:
+        return (0,) * len(shape) if zero_copies else tuple(shape)
+    out = _factors(choices, size)
+    if zero_copies:
+        for i, d in enumerate(out):
+            if i < len(shape) and shape[i] == d and choices.boolean(0.4):
+                out[i] = 0
+    if out and choices.boolean(0.4):
+        out[choices.index(len(out))] = -1
+    return tuple(out)
+
+
+def _factors(choices: Choices, size: int) -> list[int]:
+    """Sizes with the given product, rank 1 to 5 (sometimes with ones)."""
+    out: list[int] = []
+    left = size
+    for _ in range(choices.integer(0, 3)):
+        divisors = [d for d in range(1, min(left, 64) + 1) if left % d == 0]
+        d = choices.pick(divisors)
+        out.append(d)
+        left //= d
+    out.insert(choices.integer(0, len(out)), left)
+    if len(out) < 5 and choices.boolean(0.15):
+        out.insert(choices.integer(0, len(out)), 1)
+    return out
+
+
+def expand_target(choices: Choices, shape: Vector, limit: int) -> Vector:
+    """A target for Expand: sizes of 1 grow, leading axes appear, a 1 may stand where the input's size stays."""
+    out = list(shape)
+    size = math.prod(shape)
+    for i, d in enumerate(out):
+        if d == 1 and choices.boolean(0.6):
+            grow = choices.integer(1, 4)
+            if size * grow <= limit:
+                out[i] = grow
+                size *= grow
+        elif choices.boolean(0.25):
+            out[i] = 1
+    while len(out) < 5 and choices.boolean(0.3):
+        grow = choices.integer(1, 3)
+        if size * grow > limit:
+            break
+        out.insert(0, grow)
+        size *= grow
+    drop = 0
+    while drop < len(shape) and out and choices.boolean(0.15):
+        out.pop(0)
+        drop += 1
+    return tuple(out)
+
+
+def split_sizes(choices: Choices, size: int, equal: bool = False) -> Vector | None:
+    """Sizes of parts that add up to ``size``; none is empty unless ``size`` is too small."""
+    if size <= 0:
+        return None
+    parts = choices.integer(1, min(4, size))
+    if equal:
+        divisors = [p for p in range(1, 5) if size % p == 0]
+        parts = choices.pick(divisors)
+        return (size // parts,) * parts
+    cuts = sorted(choices.sample(range(1, size), parts - 1))
+    return tuple(b - a for a, b in zip([0, *cuts], [*cuts, size], strict=True))
+
+
+def steps(choices: Choices, count: int) -> Vector:
+    """Steps of Slice: mostly 1, sometimes larger or backwards."""
+    return tuple(choices.weighted((1, 2, 3, -1, -2), (6, 2, 1, 2, 1)) for _ in range(count))
+
+
+def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector:
+    """First indices of Slice, some counted from the end, some beyond it."""
+    out: list[int] = []
+    for d, s in zip(sizes, by, strict=True):
+        if d == 0:
+            out.append(0)
+            continue
+        start = choices.integer(0, d - 1) if s < 0 else choices.integer(0, (d - 1) // 2)
+        beyond = start + d if s < 0 and start == d - 1 and choices.boolean(0.3) else start
+        out.append(start - d if beyond == start and choices.boolean(0.3) else beyond)
+    return tuple(out)
+
+
+def slice_ends(choices: Choices, sizes: Vector, starts: Vector, by: Vector) -> Vector:
+    """Bounds of Slice that leave at least one element where the axis has one; sometimes the far ends of int64."""
+    out: list[int] = []
+    for d, a, s in zip(sizes, starts, by, strict=True):
+        a = min(max(a + d if a < 0 else a, 0), max(d - 1, 0))
+        if choices.boolean(0.15):
+            out.append(2**63 - 1 if s > 0 else -(2**63) + 1)
+        elif s > 0:
+            end = choices.integer(a + 1, d + 1) if d else 0
+            out.append(end - d if end < d and choices.boolean(0.3) else end)
+        else:
+            end = choices.integer(-1, a - 1) if d else 0
+            out.append(end - d if end < 0 or choices.boolean(0.3) else end)
+    return tuple(out)
+
+
+def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> Vector:
+    """Begins, then ends, for Pad: reflect stays inside the axis, wrap and edge need an element, some are negative."""
+    limit = {"reflect": lambda d: min(3, d - 1), "wrap": lambda d: min(3, d)}.get(mode, lambda d: 3)
+    begins: list[int] = []
+    ends: list[int] = []
+    for d in sizes:
+        top = max(0, limit(d)) if d or mode == "constant" else 0
+        low = -1 if negative and d > 2 and mode == "constant" else 0
+        begins.append(choices.integer(low, top))
+        ends.append(choices.integer(low, top))
+    return (*begins, *ends)
+
+
+def growth(choices: Choices, sizes: Vector, integer: bool = False) -> tuple[float, ...]:
+    """Scale factors for Resize (exact in binary): each result has at least one element."""
+    out: list[float] = []
+    for d in sizes:
+        options = [1.0, 2.0, 1.0, 3.0] if integer else [1.0, 2.0, 0.5, 1.5, 0.75, 3.0, 1.25]
+        out.append(choices.pick([o for o in options if math.floor(d * o) >= 1] or [1.0]))
+    return tuple(out)
+
+
+def indices_nd(choices: Choices, shape: Vector, batch: Vector, last: int, batch_dims: int = 0, repeat: bool = True) -> Any:
+    """Indices of GatherND/ScatterND, shape ``(*batch, last)``; without ``repeat`` no two index tuples are equal."""
+    rng = np.random.default_rng(choices.seed())
+    span = shape[batch_dims : batch_dims + last]
+    count = math.prod(batch)
+    space = math.prod(span)
+    if space == 0 and count or not repeat and count > space:
+        return None
+    flat = rng.choice(space, size=count, replace=repeat) if count else np.zeros(0, np.int64)
+    parts = np.unravel_index(flat, span) if last else ()
+    table = np.stack(parts, axis=-1) if last else np.zeros((count, 0))
+    table = table.astype(np.int64)
+    if last:
+        table = np.where(rng.random(table.shape) < 0.3, table - np.array(span), table)
+    return table.reshape(*batch, last)
+
+
+def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int) -> Any:
+    """Indices of ScatterElements, shape ``size``: no two write to one element, some count from the end."""
+    axis %= len(shape)
+    if size[axis] > shape[axis]:
+        return None
+    rng = np.random.default_rng(choices.seed())
+    order = np.argsort(rng.random((*size[:axis], *size[axis + 1 :], shape[axis])), axis=-1)[..., : size[axis]]
+    table = np.moveaxis(order, -1, axis).astype(np.int64)
+    return np.where(rng.random(table.shape) < 0.3, table - shape[axis], table)
+
+
+def concat_shapes(choices: Choices, shape: Vector, axis: int, count: int) -> list[Vector]:
+    """Shapes of ``count`` more inputs of Concat: equal but at ``axis``."""
+    axis %= len(shape)
+    return [(*shape[:axis], choices.integer(1, 5), *shape[axis + 1 :]) for _ in range(count)]
+
+
+_LETTERS = "abcdefghij"
+
+
+def equation(choices: Choices, rank: int, inputs: int) -> str | None:
+    """An Einsum equation whose first operand has ``rank`` axes: products, contractions, transposes, diagonals."""
+    if rank > 5:
+        return None
+    first = _LETTERS[:rank]
+    if rank >= 2 and inputs == 1 and choices.boolean(0.0):
+        first = first[0] * 2 + first[2:]
+    terms = [first]
+    known = list(dict.fromkeys(first))
+    for _ in range(inputs - 1):
+        shared = choices.sample(known, choices.integer(0, min(3, len(known))))
+        fresh = [c for c in _LETTERS if c not in known][: choices.integer(0, 1)]
+        letters = choices.sample([*shared, *fresh], 4)
+        terms.append("".join(letters))
+        known += fresh
+    text = ",".join(terms)
+    if choices.boolean(0.2):
+        return text
+    kept = choices.sample(known, choices.integer(0, min(4, len(known))))
+    return text + "->" + "".join(kept)
+
+
+def einsum_shapes(choices: Choices, text: str, shape: Vector, count: int) -> list[Vector]:
+    """Shapes of the other operands of an Einsum whose first has ``shape``."""
+    terms = text.split("->")[0].replace(" ", "").split(",")
+    sizes = dict(zip(terms[0], shape, strict=False))
+    out: list[Vector] = []
+    for term in terms[1 : 1 + count]:
+        for letter in term:
+            if letter not in sizes:
+                sizes[letter] = choices.integer(1, 4)
+        out.append(tuple(sizes[letter] for letter in term))
+    return out
+
+
+GENERATORS: dict[str, Generator] = {
+    "axes": axes,
+    "permutation": permutation,
+    "new_axes": new_axes,
+    "unit_axes": unit_axes,
+    "target_shape": target_shape,
+    "expand_target": expand_target,
+    "split_sizes": split_sizes,
+    "steps": steps,
+    "slice_starts": slice_starts,
+    "slice_ends": slice_ends,
+    "pads": pads,
+    "growth": growth,
+    "indices_nd": indices_nd,
+    "indices_along": indices_along,
+    "concat_shapes": concat_shapes,
+    "equation": equation,
+    "einsum_shapes": einsum_shapes,
+}
+"""What ``generate`` in ``ops/`` may call; the first argument, the choices, is implied. ``None`` means impossible."""

@@ -1,0 +1,164 @@
+"""A spec and what is already bound enter, the order in which a call's open names are drawn leaves."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from irfuzz.errors import SpecError
+from irfuzz.spec.dims import Pattern
+from irfuzz.spec.expression import Expression
+from irfuzz.spec.types import Domain, OpSpec, Patterns
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One draw.
+
+    Attributes:
+        kind: ``match`` (bind sizes from a given input whose pattern depends on attributes), ``cast`` (a part that
+            broadcasts), ``attr``, ``size``, ``sizes`` (a tuple), ``value`` (an exact input), ``absent`` (the value that an
+            omission stands for), ``shapes`` (of a variadic input, by generator) or ``shape`` (of one input).
+        rules: conditions that can be decided once this step is done.
+    """
+
+    kind: str
+    name: str
+    position: int = -1
+    domain: Domain | None = None
+    patterns: Patterns = ()
+    rules: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    step: Step
+    needs: frozenset[str]
+    binds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in order, and the conditions that hold or fail before any of them."""
+
+    steps: tuple[Step, ...]
+    rules: tuple[Expression, ...]
+
+
+@functools.lru_cache(maxsize=8192)
+def make_plan(
+    spec: OpSpec, given: frozenset[int], present: tuple[bool, ...], chosen: tuple[int, ...], bound: frozenset[str]
+) -> Plan:
+    """The order of draws for one situation.
+
+    Args:
+        spec: an operator with an overlay.
+        given: positions that the caller gave.
+        present: for each position, whether an input stands there.
+        chosen: for each position, which alternative of its patterns is used, or -1 for all (conditional ones).
+        bound: names that are bound before the first draw.
+
+    Raises:
+        SpecError: the overlay leaves a name that nothing can bind.
+    """
+    todo = _open_steps(spec, given, present, chosen, bound)
+    overlay = spec.overlay
+    assert overlay is not None
+    rules: list[Expression] = [*(r for _, r in overlay.rules), *overlay.prefer]
+    pending = {n for o in todo for n in o.binds}
+    first = tuple(r for r in rules if not r.names & pending)
+    rules = [r for r in rules if r.names & pending]
+    steps: list[Step] = []
+    while todo:
+        at = next((i for i, o in enumerate(todo) if not (o.needs - o.binds) & pending), None)
+        if at is None:  # a cycle: a size is drawn from its default range, and the rules decide
+            at = next((i for i, o in enumerate(todo) if o.step.kind in ("size", "sizes", "attr")), 0)
+        done = todo.pop(at)
+        pending = {n for o in todo for n in o.binds}
+        ready = tuple(r for r in rules if not r.names & pending)
+        rules = [r for r in rules if r.names & pending]
+        s = done.step
+        steps.append(Step(s.kind, s.name, s.position, s.domain, s.patterns, ready))
+    return Plan(tuple(steps), first)
+
+
+def _open_steps(
+    spec: OpSpec, given: frozenset[int], present: tuple[bool, ...], chosen: tuple[int, ...], bound: frozenset[str]
+) -> list[_Open]:
+    overlay = spec.overlay
+    assert overlay is not None
+    first: list[_Open] = []
+    late: list[_Open] = []
+    sizes: dict[str, str] = {}
+    casts: list[tuple[int, Patterns]] = []
+    for position, here in enumerate(present):
+        formal = spec.formal(position)
+        if formal is None:
+            raise SpecError(f"{overlay.source}: {spec.op} has no input {position}")
+        name = formal.name
+        domain = overlay.values.get(name)
+        if not here:
+            if domain is not None and domain.absent is not None:
+                first.append(_Open(Step("absent", name, domain=domain), domain.absent.names, frozenset({name})))
+            continue
+        patterns = overlay.patterns.get(name, ())
+        if chosen[position] >= 0:
+            patterns = (patterns[chosen[position]],)
+        conditional = any(c is not None for c, _ in patterns)
+        binds = frozenset(n for _, p in patterns for n in p.binds)
+        conditions = frozenset(n for c, _ in patterns if c is not None for n in c.names)
+        if position in given:
+            if conditional:
+                first.append(_Open(Step("match", name, position, patterns=patterns), conditions, binds | _seen(name)))
+            continue
+        if name in overlay.shapes:
+            if not any(o.step.kind == "shapes" and o.step.name == name for o in late):
+                needs = frozenset(n for a in overlay.shapes[name].arguments for n in a.names) - _seen(name)
+                late.append(_Open(Step("shapes", name, position), needs, _seen(name)))
+            continue
+        if domain is not None and domain.exact:
+            late.append(_Open(Step("value", name, position, domain, patterns), domain.names, binds | _seen(name) | {name}))
+            continue
+        for _, p in patterns:
+            _note_sizes(p, sizes)
+            if any(i.kind == "cast" for i in p.items):
+                casts.append((position, patterns))
+        needs = frozenset(n for _, p in patterns for n in p.needs) | conditions
+        late.append(_Open(Step("shape", name, position, patterns=patterns), needs, _seen(name)))
+    for k, (position, patterns) in enumerate(casts):
+        names = frozenset(i.name for _, p in patterns for i in p.items if i.kind == "cast")
+        more = any(i.name in names for _, ps in casts[k + 1 :] for _, p in ps for i in p.items)
+        first.append(_Open(Step("cast", "", position, patterns=patterns), frozenset(), frozenset() if more else names))
+    by_match = {n for o in (*first, *late) if o.step.kind in ("match", "value") for n in o.binds}
+    named = {n for o in first if o.step.kind == "cast" for n in o.binds}
+    attrs = [
+        _Open(Step("attr", a.name, domain=a.domain), a.domain.names | (a.domain.absent.names if a.domain.absent else frozenset()), frozenset({a.name} | ({a.domain.dtype_of} - {""})))
+        for a in spec.attrs.values()
+        if a.domain is not None
+    ]
+    attr_names = frozenset(spec.attrs)
+    free = [
+        _Open(Step(kind, n, domain=overlay.sizes.get(n)), overlay.sizes[n].names if n in overlay.sizes else frozenset(), frozenset({n}))
+        for n, kind in _in_order(sizes, overlay.sizes)
+        if n not in bound and n not in by_match and n not in named and n not in attr_names
+    ]
+    return [*first, *attrs, *free, *late]
+
+
+def _seen(name: str) -> frozenset[str]:
+    return frozenset({f"shape:{name}", f"rank:{name}"})
+
+
+def _note_sizes(pattern: Pattern, sizes: dict[str, str]) -> None:
+    for item in pattern.items:
+        if item.kind == "name":
+            sizes.setdefault(item.name, "size")
+        elif item.kind == "spread":
+            sizes.setdefault(item.name, "sizes")
+
+
+def _in_order(sizes: dict[str, str], domains: object) -> Sequence[tuple[str, str]]:
+    """Sizes in the order of the overlay's ``[sizes]`` table, then the others as the patterns name them."""
+    known = [n for n in domains if n in sizes] if isinstance(domains, dict) else []
+    return [(n, sizes[n]) for n in [*known, *(n for n in sizes if n not in known)]]

@@ -1,0 +1,245 @@
+"""What is known of an operator: the schema's formal part and the overlay's, as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.spec.dims import Pattern
+from irfuzz.spec.expression import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Formal:
+    """A formal input or output of an operator's schema.
+
+    Attributes:
+        option: ``single``, ``optional`` or ``variadic``.
+        types: ONNX type strings, as ``"tensor(float)"`` or ``"seq(tensor(int64))"``.
+        type_str: the type variable (``"T"``), or the only type.
+        dtypes: element types of the tensor types among ``types``.
+        homogeneous: all items of a variadic formal have one type.
+        least: for variadic ones, the smallest number of items.
+    """
+
+    name: str
+    option: str
+    types: frozenset[str]
+    type_str: str
+    dtypes: frozenset[ir.DataType]
+    homogeneous: bool = True
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """A call of a generator (``irfuzz/spec/generators.py``)."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where the values of an attribute, a size or an input come from (the tables of ``ops/``).
+
+    ``one_of``, ``at_least``, ``at_most`` and ``len`` limit what is valid; everything else only says what to draw.
+
+    Attributes:
+        one_of: the only valid values.
+        pick: values to draw (valid, but others may be too).
+        bounds: smallest and largest number to draw.
+        each: the same for every element of a list (``i`` is its index), or a list of values to draw from.
+        length: number of elements of a list.
+        value: the only value to draw, computed.
+        generate: a named generator and its arguments, for what no expression can say.
+        dtype_of: an attribute that is an element type: a portable one of this type variable.
+        absent: value that the operator takes where the attribute or input is omitted.
+        when: give the attribute or input only where this holds.
+        omit: probability of omission where it can be omitted.
+        exact: an input is given as a constant of known value, not as a range.
+        integer_bounds: for inputs, ``bounds`` where the element type is an integer.
+    """
+
+    one_of: tuple[Any, ...] | None = None
+    pick: tuple[Any, ...] | None = None
+    bounds: tuple[Expression, Expression] | None = None
+    each: tuple[Expression, Expression] | tuple[Any, ...] | None = None
+    each_is_range: bool = False
+    length: Expression | None = None
+    value: Expression | None = None
+    generate: Generate | None = None
+    dtype_of: str = ""
+    absent: Expression | None = None
+    when: Expression | None = None
+    omit: float = 0.35
+    exact: bool = False
+    integer_bounds: tuple[Expression, Expression] | None = None
+    at_least: Expression | None = None
+    at_most: Expression | None = None
+    invalid: tuple[Any, ...] = ()
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AttrSpec:
+    """An attribute: the schema's part, and the overlay's ``domain`` (``None``: nothing said).
+
+    Attributes:
+        type: ``INT``, ``FLOATS``, ``STRING``, ``TENSOR``, ``GRAPH``... as in ``AttributeProto.AttributeType``.
+        default: the schema's default as a Python value, or ``None``.
+        invalid: values that no component may accept (AUDEE's mutations: 0, negative, too long).
+    """
+
+    name: str
+    type: str
+    required: bool
+    default: Any = None
+    domain: Domain | None = None
+
+    @property
+    def invalid(self) -> tuple[Any, ...]:
+        """Deliberately invalid values."""
+        return self.domain.invalid if self.domain else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """How rounding enters an operator.
+
+    Attributes:
+        kind: ``exact`` (no rounding), ``elementwise`` (correctly rounded arithmetic), ``reduction`` (sum of ``terms``
+            products or terms in any order), ``transcendental`` (library function) or ``quantised`` (rounds to integers).
+        terms: number of terms that are added up.
+        hazards: words for what can go wrong: ``overflow``, ``cancellation``, ``division``, ``domain``, ``tie``...
+    """
+
+    kind: str
+    terms: Expression | None = None
+    hazards: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UndefinedBehaviour:
+    """A condition under which ONNX leaves the result open, so components may differ."""
+
+    name: str
+    why: str
+    when: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule of a call: ``where`` is the input or attribute, ``message`` says value, expected and got."""
+
+    kind: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class InputPlan:
+    """One input of a sampled call.
+
+    Attributes:
+        fact: static dtype and shape, with the range and small values that are prescribed.
+        low, high: every element must lie in this range, where not ``None``.
+        value: the exact value where it is prescribed (axes, shapes, indices).
+        is_parameter: a weight: to be an initializer rather than a computed value.
+        given: the caller's own input at this position.
+    """
+
+    fact: TensorFact
+    low: float | None = None
+    high: float | None = None
+    value: np.ndarray | None = None
+    is_parameter: bool = False
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A valid call of an operator.
+
+    Attributes:
+        attrs: only what differs from an omission.
+        inputs: by position; ``None`` is an omitted optional input.
+        outputs: how many outputs the node has.
+    """
+
+    attrs: dict[str, Any]
+    inputs: tuple[InputPlan | None, ...]
+    outputs: int = 1
+
+
+Patterns = tuple[tuple[Expression | None, Pattern], ...]
+"""Alternatives for one input: the first whose condition is not false and whose rank fits applies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """What ``ops/`` says of one version of an operator."""
+
+    doc: str
+    since: int
+    patterns: Mapping[str, Patterns]
+    sizes: Mapping[str, Domain]
+    values: Mapping[str, Domain]
+    rules: tuple[tuple[str, Expression], ...]
+    prefer: tuple[Expression, ...]
+    shapes: Mapping[str, Generate]
+    outputs: Expression | None
+    counts: tuple[int, int]
+    present: Mapping[str, float]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpSpec:
+    """One version of an operator.
+
+    Attributes:
+        since: the operator version; it applies from this opset until the next version.
+        portable: for each type variable, element types that ONNXRuntime's CPU provider runs without optimisation
+            (measured; empty where there is no overlay).
+        portable_except: combinations of portable types which it does not run.
+        overlay: ``None`` where ``ops/`` says nothing: such an operator is checked by schema only and never sampled.
+    """
+
+    op: str
+    domain: str
+    since: int
+    deprecated: bool
+    inputs: tuple[Formal, ...]
+    outputs: tuple[Formal, ...]
+    min_inputs: int
+    max_inputs: int
+    attrs: Mapping[str, AttrSpec]
+    type_vars: Mapping[str, frozenset[ir.DataType]]
+    overlay: Overlay | None = None
+    numerics: Numerics | None = None
+    undefined: tuple[UndefinedBehaviour, ...] = ()
+    parameters: tuple[str, ...] = ()
+    portable: Mapping[str, tuple[ir.DataType, ...]] = field(default_factory=dict)
+    portable_except: tuple[Mapping[str, ir.DataType], ...] = ()
+
+    @property
+    def has_overlay(self) -> bool:
+        """True where calls can be sampled."""
+        return self.overlay is not None
+
+    def formal(self, position: int) -> Formal | None:
+        """The formal input at a position, the last one again where it is variadic; ``None`` beyond the end."""
+        if position < len(self.inputs):
+            return self.inputs[position]
+        if self.inputs and self.inputs[-1].option == "variadic":
+            return self.inputs[-1]
+        return None
