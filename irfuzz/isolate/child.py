@@ -15,8 +15,9 @@ import socket
 import sys
 import time
 import traceback
+from pathlib import Path
 from types import ModuleType
-from typing import Any, Dict, List
+from typing import Any
 
 PIPE_GONE = 113
 """Exit code of a child that could not answer because its socket was closed under it."""
@@ -58,7 +59,7 @@ def _redirect(log_fd: int) -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _limit(setup: Dict[str, Any]) -> None:
+def _limit(setup: dict[str, Any]) -> None:
     # The limit 1 stops core dumps to files and, unlike 0, also those to a program (core(5)).
     resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (setup["file_bytes"], setup["file_bytes"]))
@@ -66,11 +67,11 @@ def _limit(setup: Dict[str, Any]) -> None:
         # Private writable memory only: RLIMIT_AS would count the address space that CUDA and allocators merely reserve.
         # The hard limit stays, so that an answer can still be made after memory ran out.
         resource.setrlimit(resource.RLIMIT_DATA, (setup["data_bytes"], resource.getrlimit(resource.RLIMIT_DATA)[1]))
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+    with contextlib.suppress(OSError), Path("/proc/self/oom_score_adj").open("w") as file:
         file.write("1000")  # Should the machine run out of memory, this process is the one to go.
 
 
-def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: Dict[str, Any]) -> None:
+def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: dict[str, Any]) -> None:
     """Serve requests until the socket closes; never returns.
 
     Args:
@@ -99,14 +100,10 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
 
 
 def _serve(transport: Any, handler: ModuleType, data: socket.socket, request_bytes: int) -> int:
-    send = data.sendmsg
-
-    def receive(target: memoryview) -> int:
-        return data.recv_into(target)
-
+    reader = transport.Reader(data.recv_into, request_bytes)
     while True:
         try:
-            request_id, meta, body = transport.read(receive, request_bytes)
+            request_id, meta, body = reader.read()
         except transport.Closed:
             return 0
         except OSError:
@@ -115,13 +112,15 @@ def _serve(transport: Any, handler: ModuleType, data: socket.socket, request_byt
         parts = _answer(transport, handler, request_id, message, values)
         del message, values, body
         try:
-            transport.write(send, parts)
+            transport.write(data.sendmsg, parts)
         except OSError:
             return PIPE_GONE
         del parts
 
 
-def _answer(transport: Any, handler: ModuleType, request_id: int, message: Dict[str, Any], values: List[Any]) -> List[Any]:
+def _answer(
+    transport: Any, handler: ModuleType, request_id: int, message: dict[str, Any], values: list[Any]
+) -> list[Any]:
     """Run the handler and encode what it says or raises."""
     began = time.perf_counter()
     try:
@@ -141,7 +140,7 @@ def _answer(transport: Any, handler: ModuleType, request_id: int, message: Dict[
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _tell(error: BaseException) -> Dict[str, str]:
+def _tell(error: BaseException) -> dict[str, str]:
     """Type, message and traceback as text of bounded length, even of an exception that cannot be printed."""
     try:
         message = str(error)
@@ -154,7 +153,7 @@ def _tell(error: BaseException) -> Dict[str, str]:
     return {"type": type(error).__name__, "message": message[:MAX_TEXT], "traceback": trace[-MAX_TEXT:]}
 
 
-def _dispatch(handler: Any, message: Dict[str, Any], values: List[Any]) -> Any:
+def _dispatch(handler: Any, message: dict[str, Any], values: list[Any]) -> Any:
     kind = message["kind"]
     if kind == "warm":
         if hasattr(handler, "warm"):
@@ -164,5 +163,6 @@ def _dispatch(handler: Any, message: Dict[str, Any], values: List[Any]) -> Any:
         return (handler.describe() if hasattr(handler, "describe") else {}), []
     answer = handler.handle(message["request"], values)
     if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], dict)):
-        raise TypeError(f"handle() of {handler.__file__} returned {type(answer).__name__}; expected (dict, list of values)")
+        what = type(answer).__name__
+        raise TypeError(f"handle() of {handler.__file__} returned {what}; expected (dict, list of values)")
     return answer

@@ -29,7 +29,7 @@ def how(death: Death) -> str:
     return f"exited with code {os.WEXITSTATUS(death.status)}"
 
 
-def answered(message: dict[str, Any], values: list[Value], memory: int, limit: int | None) -> Reply:
+def answered(message: dict[str, Any], values: list[Value], memory: int, limit: int | None, served: int) -> Reply:
     """The reply for a frame that the child sent.
 
     Raises:
@@ -39,12 +39,13 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
     if not isinstance(seconds, float):
         raise Ended("protocol", "an answer without its time")
     if limit is not None and memory > limit:
-        return Reply("memory", seconds=seconds, memory=memory, detail=f"held {memory >> 20} MiB more than at its start")
+        detail = f"held {memory >> 20} MiB more than at its start"
+        return Reply("memory", seconds=seconds, memory=memory, served=served, detail=detail)
     if kind == "ok":
         response = message.get("response")
         if not isinstance(response, dict):
             raise Ended("protocol", "an answer without a response")
-        return Reply("ok", response, values, seconds=seconds, memory=memory)
+        return Reply("ok", response, values, seconds=seconds, memory=memory, served=served)
     error = message.get("error")
     if (
         kind not in ("error", "memory")
@@ -56,12 +57,11 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
     if any(word in error["message"] for word in MEMORY_WORDS):
         kind = "memory"
     detail = f"{error['type']}: {error['message']}".strip().split("\n")[0][:500]
-    return Reply("memory" if kind == "memory" else "error", error=error, seconds=seconds, memory=memory, detail=detail)
+    exit_kind = "memory" if kind == "memory" else "error"
+    return Reply(exit_kind, error=error, seconds=seconds, memory=memory, detail=detail, served=served)
 
 
-def ended(
-    cause: Cause, detail: str, death: Death | None, log: str, limit: int | None, base: int, memory: int
-) -> Reply:
+def ended(cause: Cause, detail: str, death: Death | None, log: str, limit: int | None, base: int, memory: int) -> Reply:
     """The reply for a child that gave no answer.
 
     Args:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from irfuzz.isolate import linux, transport
 from irfuzz.isolate.log import Log
 from irfuzz.isolate.process import Zygote
+from irfuzz.isolate.types import Limits
 
 WATCH_SECONDS = 0.05
 """How often the memory of a child that has not answered yet is looked at."""
@@ -35,9 +36,12 @@ class Ended(Exception):
 class Line:
     """The parent's side of one child."""
 
-    __slots__ = ("_deadline", "_memory", "_poll", "_statm", "_zygote", "cwd", "log", "pid", "served", "sock", "warm")
+    __slots__ = (
+        "_deadline", "_memory", "_poll", "_reader", "_statm", "_zygote", "cwd", "log", "pid", "served", "sock",
+        "warm",
+    )  # fmt: skip
 
-    def __init__(self, zygote: Zygote, log_bytes: int, memory_bytes: int | None, cwd: Path) -> None:
+    def __init__(self, zygote: Zygote, limits: Limits, cwd: Path) -> None:
         """Fork a child.
 
         Raises:
@@ -48,9 +52,10 @@ class Line:
         self.served = 0
         self.warm = False
         self._zygote = zygote
-        self._memory = memory_bytes
+        self._memory = limits.memory_bytes
+        self._reader = transport.Reader(self._receive, limits.answer_bytes)
         self._deadline = 0.0
-        self.log = Log(log_bytes)
+        self.log = Log(limits.log_bytes)
         self.sock, theirs = socket.socketpair()
         try:
             self.pid = zygote.fork(theirs.fileno(), self.log.fd, cwd)
@@ -60,7 +65,7 @@ class Line:
             raise
         finally:
             theirs.close()
-        self.sock.setblocking(False)
+        self.sock.settimeout(0)
         try:
             self._statm = os.open(f"/proc/{self.pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # already dead
@@ -73,7 +78,7 @@ class Line:
         """Whether the child wrote or died without having been asked."""
         return bool(self._poll.poll(0))
 
-    def exchange(self, number: int, parts: Sequence[Any], seconds: float, answer_bytes: int) -> tuple[dict[str, Any], list[Any]]:
+    def exchange(self, number: int, parts: Sequence[Any], seconds: float) -> tuple[dict[str, Any], list[Any]]:
         """Send a request and wait for its answer.
 
         Raises:
@@ -85,7 +90,7 @@ class Line:
         self.log.rewind()
         try:
             transport.write(self._send, parts)
-            answered, meta, body = transport.read(self._receive, answer_bytes)
+            answered, meta, body = self._reader.read()
             if answered != number:
                 raise _wrong_request(answered, number)
             return transport.decode(meta, body)

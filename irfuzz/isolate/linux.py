@@ -1,4 +1,7 @@
-"""Process ids enter, their memory, children and deaths leave: the few Linux calls that Python lacks (standard library only)."""
+"""Process ids enter, their memory, children and deaths leave: the few Linux calls that Python lacks.
+
+It runs in workers too: standard library only.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import ctypes
 import os
 import signal
 import time
-from typing import List, Optional
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -39,21 +42,21 @@ def signal_name(number: int) -> str:
         return f"SIG{number}"
 
 
-def children(pid: int) -> List[int]:
+def children(pid: int) -> list[int]:
     """Process ids of the children of all threads of a process; empty where it is gone."""
-    found: List[int] = []
+    found: list[int] = []
     try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
-                found += map(int, file.read().split())
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += map(int, (task / "children").read_text().split())
     except OSError:
         return []
     return found
 
 
-def descendants(pid: int) -> List[int]:
+def descendants(pid: int) -> list[int]:
     """Process ids of all that stem from a process, itself not among them."""
-    found: List[int] = []
+    found: list[int] = []
     todo = [pid]
     while todo:
         below = children(todo.pop())
@@ -65,18 +68,16 @@ def descendants(pid: int) -> List[int]:
 def resident(pid: int) -> int:
     """Bytes of memory that a process holds in RAM; 0 where it is gone."""
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * PAGE
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE
     except (OSError, IndexError):
         return 0
 
 
 def data_size() -> int:
     """Bytes of this process that ``RLIMIT_DATA`` counts: private writable memory, reservations left out."""
-    with open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith("VmData:"):
-                return int(line.split()[1]) * 1024
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
     raise OSError("/proc/self/status has no VmData")
 
 
@@ -88,7 +89,7 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def wait_for(pid: int, seconds: float) -> "Optional[tuple[int, int]]":
+def wait_for(pid: int, seconds: float) -> tuple[int, int] | None:
     """Wait for a child's end.
 
     Returns:

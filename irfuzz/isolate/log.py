@@ -13,8 +13,8 @@ TAIL = 6000
 class Log:
     """Memory of fixed size that a child has as standard output and error.
 
-    Parent and child share one file offset, so that the parent may rewind before a request and sees afterwards how much was
-    written, at no cost for the child and without draining a pipe. A sealed file cannot grow: gigabytes of
+    Parent and child share one file offset, so that the parent may rewind before a request and sees afterwards how
+    much was written, at no cost for the child and without draining a pipe. A sealed file cannot grow: gigabytes of
     output fail at once instead of filling a disk.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import TracebackType
+from typing import Self
 
 from irfuzz.errors import UsageError
 from irfuzz.isolate.types import Limits, WorkerSpec
@@ -27,11 +27,11 @@ class Pool:
                 raise UsageError(f"two workers are called {spec.name}")
             self._workers[spec.name] = Worker(spec, limits)
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __getitem__(self, name: str) -> Worker:

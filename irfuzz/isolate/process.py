@@ -56,8 +56,19 @@ class Zygote:
     """The process that has imported the component, seen from irfuzz."""
 
     __slots__ = (
-        "_deadline", "_hello", "_limits", "_log", "_owner", "_process", "_spec", "control", "death", "child", "resident",
-        "scratch", "versions",
+        "_deadline",
+        "_hello",
+        "_limits",
+        "_log",
+        "_owner",
+        "_process",
+        "_spec",
+        "child",
+        "control",
+        "death",
+        "resident",
+        "scratch",
+        "versions",
     )  # fmt: skip
 
     def __init__(self, spec: WorkerSpec, limits: Limits) -> None:
@@ -80,7 +91,7 @@ class Zygote:
         # Whole messages, and file descriptors with them.
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the interpreter is the user's choice
+            self._process = subprocess.Popen(
                 [spec.python, str(SCRIPT), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL, stdout=self._log.fd, stderr=self._log.fd, pass_fds=[theirs.fileno()],
                 env=self._environment(), cwd=self.scratch,
@@ -239,11 +250,12 @@ class Zygote:
             self._process.wait()
         for pid in [*below, *([self.child] if self.child is not None and self.death is None else [])]:
             linux.kill(pid)
+        code = self._process.wait()
         self._free()
-        return self._process.returncode
+        return code
 
     def close(self) -> None:
-        """End everything and reap it; may be called twice. In a fork of irfuzz only the copies of descriptors are closed."""
+        """End everything and reap it; may be called twice. A fork of irfuzz only closes its copies of descriptors."""
         if os.getpid() != self._owner:
             self.control.close()
             self._log.close()

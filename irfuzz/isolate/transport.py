@@ -1,6 +1,7 @@
 """Values and JSON enter, length-prefixed frames of raw bytes leave, and back again; nothing is ever pickled.
 
-This file runs on both sides of the process border, so it needs only Python 3.9 and numpy: a worker's interpreter has no irfuzz.
+This file runs on both sides of the process border, so it needs only Python 3.9 and numpy: a worker's interpreter has
+no irfuzz.
 
 A frame is a header (magic, request id, length of the JSON part, length of the body), a JSON part, and a body that
 holds the raw bytes of all values, each beginning at a multiple of ``ALIGN``. The JSON part describes the values::
@@ -14,10 +15,12 @@ holds the raw bytes of all values, each beginning at a multiple of ``ALIGN``. Th
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import struct
-from typing import Any, Callable, Iterable, List, Sequence, Tuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,20 +34,21 @@ MAX_DEPTH = 32
 MAX_PARTS = 512
 """Buffers handed to one ``sendmsg``; Linux refuses more than 1024."""
 FIRST_READ = 1 << 17
+COPY = 1 << 16
+"""Up to so many bytes, joining buffers is faster than handing them to the kernel one by one."""
+_ZEROS = bytes(ALIGN)
 
-STANDARD = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 "
-    "float128 complex256".split()
-)
+STANDARD = frozenset((
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128", "float128", "complex256",
+))  # fmt: skip
 """dtypes that numpy has by itself (the last two only on some platforms)."""
 
 EXTENDED = {
     "bfloat16": 2,
-    **dict.fromkeys(
-        "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
-        "float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2 int1 uint1".split(),
-        1,
-    ),
+    **dict.fromkeys(("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"), 1),
+    **dict.fromkeys(("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn"), 1),
+    **dict.fromkeys(("float4_e2m1fn", "int4", "uint4", "int2", "uint2", "int1", "uint1"), 1),
 }
 """dtypes of the ml_dtypes package with their bytes per element; the 4-bit ones are not packed."""
 
@@ -85,7 +89,7 @@ class Tagged:
         self.raw = raw
 
 
-def _extended(name: str) -> "np.dtype | None":
+def _extended(name: str) -> np.dtype | None:
     """The dtype of that name, or ``None`` where ml_dtypes is missing or too old for it."""
     try:
         import ml_dtypes
@@ -95,8 +99,29 @@ def _extended(name: str) -> "np.dtype | None":
     return None if scalar is None else np.dtype(scalar)
 
 
-def _pad(size: int) -> int:
-    return -size % ALIGN
+@functools.lru_cache(maxsize=256)
+def _name(dtype: np.dtype) -> str:
+    """``dtype.name``, which numpy makes anew every time, where a tensor of it can be sent."""
+    name = dtype.name
+    if name not in STANDARD and name not in EXTENDED:
+        raise TypeError(f"a tensor of dtype {dtype} cannot cross a process; expected a number, bool or string type")
+    return name
+
+
+@functools.lru_cache(maxsize=256)
+def _dtype(name: str) -> tuple[np.dtype | None, int]:
+    """The dtype of that name (``None`` where this interpreter lacks it) and the bytes of an element."""
+    if name in STANDARD:
+        dtype = np.dtype(name)
+        return dtype, dtype.itemsize
+    if name in EXTENDED:
+        return _extended(name), EXTENDED[name]
+    raise ProtocolError(f"not a dtype: {name[:80]}")
+
+
+def memory(flat: np.ndarray) -> memoryview:
+    """The bytes of a contiguous array of one dimension, also of types whose buffer format ``memoryview`` rejects."""
+    return cast("Any", flat.view(np.uint8)).data
 
 
 class _Body:
@@ -105,16 +130,21 @@ class _Body:
     __slots__ = ("parts", "size")
 
     def __init__(self) -> None:
-        self.parts: List[Any] = []
+        self.parts: list[Any] = []
         self.size = 0
 
     def add(self, buffer: Any, size: int) -> None:
         if size:
             self.parts.append(buffer)
-            pad = _pad(size)
+            pad = -size % ALIGN
             if pad:
-                self.parts.append(b"\0" * pad)
+                self.parts.append(_ZEROS[:pad])
             self.size += size + pad
+
+    def add_array(self, array: np.ndarray) -> None:
+        size = array.nbytes
+        # A copy of a few kilobytes costs less than the views that avoid it.
+        self.add(array.tobytes() if size <= COPY else memory(np.ascontiguousarray(array).reshape(-1)), size)
 
 
 def _describe(value: Any, body: _Body, depth: int = 0) -> Any:
@@ -125,18 +155,13 @@ def _describe(value: Any, body: _Body, depth: int = 0) -> Any:
         kind = array.dtype.kind
         if kind in "OUS":
             return _describe_strings(array, body)
-        name = array.dtype.name
-        if name not in STANDARD and name not in EXTENDED:
-            raise TypeError(f"a tensor of dtype {array.dtype} cannot cross a process; expected a number, bool or string type")
+        name = _name(array.dtype)
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
-        flat = np.ascontiguousarray(array).reshape(-1)
-        # A view as bytes: types of ml_dtypes have no buffer format that memoryview understands.
-        body.add(memoryview(flat.view(np.uint8)), flat.nbytes)
+        body.add_array(array)
         return ["t", name, list(array.shape)]
     if isinstance(value, Tagged):
-        flat = np.ascontiguousarray(value.raw).reshape(-1)
-        body.add(memoryview(flat.view(np.uint8)), flat.nbytes)
+        body.add_array(value.raw)
         return ["t", value.dtype, list(value.raw.shape)]
     if isinstance(value, (bytes, bytearray, memoryview)):
         size = memoryview(value).nbytes
@@ -153,7 +178,7 @@ def _describe(value: Any, body: _Body, depth: int = 0) -> Any:
 
 
 def _describe_strings(array: np.ndarray, body: _Body) -> Any:
-    encoded: List[bytes] = []
+    encoded: list[bytes] = []
     kinds = bytearray()
     for item in array.reshape(-1).tolist():
         if isinstance(item, str):
@@ -166,13 +191,13 @@ def _describe_strings(array: np.ndarray, body: _Body) -> Any:
             raise TypeError(f"an object array holds {type(item).__name__}; expected only str or bytes")
     lengths = np.array([len(e) for e in encoded], np.int64)
     text = b"".join(encoded)
-    body.add(memoryview(lengths.view(np.uint8)), lengths.nbytes)
+    body.add(memory(lengths), lengths.nbytes)
     body.add(kinds, len(kinds))
     body.add(text, len(text))
     return ["s", list(array.shape)]
 
 
-def encode(request_id: int, message: "dict[str, Any]", values: Iterable[Any] = ()) -> List[Any]:
+def encode(request_id: int, message: dict[str, Any], values: Iterable[Any] = ()) -> list[Any]:
     """Make a frame.
 
     Args:
@@ -189,17 +214,21 @@ def encode(request_id: int, message: "dict[str, Any]", values: Iterable[Any] = (
     body = _Body()
     message = dict(message)
     message["values"] = [_describe(value, body) for value in values]
-    meta = json.dumps(message, separators=(",", ":"), default=_plain).encode("utf-8", "surrogatepass")
+    meta = _ENCODER.encode(message).encode("utf-8", "surrogatepass")
     if len(meta) > MAX_META:
         raise TypeError(f"a message of {len(meta)} bytes of JSON is longer than {MAX_META}; send large data as arrays")
-    return [HEADER.pack(MAGIC, request_id, len(meta), body.size) + meta, *body.parts]
+    parts = [HEADER.pack(MAGIC, request_id, len(meta), body.size), meta, *body.parts]
+    return [b"".join(parts)] if body.size <= COPY else parts
 
 
 def _plain(item: Any) -> Any:
-    """numpy scalars as Python's own, for ``json``."""
+    """Numpy scalars as Python's own, for ``json``."""
     if isinstance(item, (np.bool_, np.integer, np.floating)):
         return item.item()
     raise TypeError(f"{type(item).__name__} is not JSON-able; send arrays as values")
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_plain)
 
 
 class _Cursor:
@@ -211,16 +240,20 @@ class _Cursor:
         self.body = body
         self.at = 0
 
+    def skip(self, size: int) -> int:
+        """Where the next ``size`` bytes begin."""
+        at = self.at
+        if at + size > self.body.size:
+            raise ProtocolError(f"a value claims {size} bytes where the body has {self.body.size - at} left")
+        self.at = at + size + -size % ALIGN
+        return at
+
     def take(self, size: int) -> np.ndarray:
-        end = self.at + size
-        if end > self.body.size:
-            raise ProtocolError(f"a value claims {size} bytes where the body has {self.body.size - self.at} left")
-        piece = self.body[self.at : end]
-        self.at = end + _pad(size)
-        return piece
+        at = self.skip(size)
+        return self.body[at : at + size]
 
 
-def _shape(described: Any) -> "Tuple[int, ...]":
+def _shape(described: Any) -> tuple[int, ...]:
     if type(described) is not list or len(described) > 32:
         raise ProtocolError(f"not a shape: {str(described)[:80]}")
     for size in described:
@@ -246,23 +279,20 @@ def _restore(described: Any, cursor: _Cursor, depth: int = 0) -> Any:
     raise ProtocolError(f"not a value: {str(described)[:80]}")
 
 
-def _restore_tensor(name: Any, shape: "Tuple[int, ...]", cursor: _Cursor) -> Any:
-    if type(name) is not str or not (name in STANDARD or name in EXTENDED):
+def _restore_tensor(name: Any, shape: tuple[int, ...], cursor: _Cursor) -> Any:
+    if type(name) is not str:
         raise ProtocolError(f"not a dtype: {str(name)[:80]}")
-    dtype: "np.dtype | None"
-    if name in STANDARD:
-        dtype = np.dtype(name)
-        width = dtype.itemsize
-    else:
-        dtype = _extended(name)
-        width = EXTENDED[name]
-    raw = cursor.take(math.prod(shape) * width)
+    dtype, width = _dtype(name)
+    tagged = dtype is None
     if dtype is None:
-        return Tagged(name, raw.view(np.uint16 if width == 2 else np.uint8).reshape(shape))
-    return raw.view(dtype).reshape(shape)
+        dtype = np.dtype(np.uint16 if width == 2 else np.uint8)
+    size = math.prod(shape) * width
+    at = cursor.skip(size)
+    array = np.ndarray(shape, dtype, cursor.body, at) if size else np.empty(shape, dtype)
+    return Tagged(name, array) if tagged else array
 
 
-def _restore_strings(shape: "Tuple[int, ...]", cursor: _Cursor) -> np.ndarray:
+def _restore_strings(shape: tuple[int, ...], cursor: _Cursor) -> np.ndarray:
     count = math.prod(shape)
     lengths = cursor.take(count * 8).view(np.int64).tolist()
     kinds = cursor.take(count).tolist()
@@ -271,14 +301,14 @@ def _restore_strings(shape: "Tuple[int, ...]", cursor: _Cursor) -> np.ndarray:
     text = cursor.take(sum(lengths)).tobytes()
     array = np.empty(count, object)
     at = 0
-    for i, (length, kind) in enumerate(zip(lengths, kinds)):
+    for i, length in enumerate(lengths):
         piece = text[at : at + length]
-        array[i] = piece if kind else piece.decode("utf-8", "surrogatepass")
+        array[i] = piece if kinds[i] else piece.decode("utf-8", "surrogatepass")
         at += length
     return array.reshape(shape)
 
 
-def decode(meta: bytes, body: np.ndarray) -> "Tuple[dict[str, Any], List[Any]]":
+def decode(meta: bytes, body: np.ndarray) -> tuple[dict[str, Any], list[Any]]:
     """Take a frame apart; arrays are writable views into ``body`` (uint8, one dimension).
 
     Raises:
@@ -286,11 +316,8 @@ def decode(meta: bytes, body: np.ndarray) -> "Tuple[dict[str, Any], List[Any]]":
     """
     try:
         message = json.loads(meta)
-        described = message.pop("values")
-        if type(message) is not dict or type(described) is not list:
-            raise ProtocolError("the JSON part is not an object with a list of values")
         cursor = _Cursor(body)
-        values = [_restore(item, cursor) for item in described]
+        values = [_restore(item, cursor) for item in message.pop("values")]
     except ProtocolError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
@@ -300,50 +327,62 @@ def decode(meta: bytes, body: np.ndarray) -> "Tuple[dict[str, Any], List[Any]]":
     return message, values
 
 
-def read(receive_into: Callable[[memoryview], int], max_body: int) -> "Tuple[int, bytes, np.ndarray]":
-    """Read one frame, and take no more memory than ``max_body`` and ``MAX_META`` bytes whatever it claims.
+class Reader:
+    """Takes frames from a stream, with one buffer for all of them."""
 
-    Args:
-        receive_into: fills a part of the buffer and returns how many bytes it wrote, 0 at the end of the stream.
-        max_body: longest body accepted, in bytes.
+    __slots__ = ("_first", "_max_body", "_receive_into")
 
-    Returns:
-        Request id, JSON part, body (uint8).
+    def __init__(self, receive_into: Callable[[memoryview], int], max_body: int) -> None:
+        """Read through ``receive_into``, which fills a part of a buffer.
 
-    Raises:
-        Closed: the stream ended.
-        Trailing: bytes came with the frame that do not belong to it.
-        ProtocolError: no frame, or a longer one than accepted.
-    """
-    first = bytearray(FIRST_READ)
-    view = memoryview(first)
-    have = 0
-    while have < HEADER.size:
-        have += _some(receive_into, view[have:], have)
-        if first[: min(have, 8)] != MAGIC[: min(have, 8)]:
-            raise ProtocolError(f"bytes that are no frame: {bytes(first[: min(have, 60)])!r}")
-    _, request_id, meta_size, body_size = HEADER.unpack_from(first)
-    if meta_size > MAX_META or body_size > max_body:
-        raise ProtocolError(f"a frame claims {meta_size} + {body_size} bytes; at most {MAX_META} + {max_body} are accepted")
-    rest = view[HEADER.size : have]
-    if len(rest) > meta_size + body_size:
-        raise Trailing(request_id, len(rest) - meta_size - body_size)
-    meta = bytearray(meta_size)
-    body = np.empty(body_size, np.uint8)
-    for target in (memoryview(meta), memoryview(body)):
-        filled = min(len(rest), len(target))
-        target[:filled] = rest[:filled]
-        rest = rest[filled:]
-        while filled < len(target):
-            filled += _some(receive_into, target[filled:], have)
-    return request_id, bytes(meta), body
+        Args:
+            receive_into: returns how many bytes it wrote, 0 at the end of the stream (as ``socket.recv_into``).
+            max_body: longest body accepted, in bytes.
+        """
+        self._receive_into = receive_into
+        self._max_body = max_body
+        self._first = memoryview(bytearray(FIRST_READ))
 
+    def read(self) -> tuple[int, bytes, np.ndarray]:
+        """One frame; no more memory is taken than ``max_body`` and ``MAX_META`` bytes whatever it claims.
 
-def _some(receive_into: Callable[[memoryview], int], target: memoryview, have: int) -> int:
-    count = receive_into(target)
-    if count == 0:
-        raise Closed("the stream ended inside a frame" if have else "the stream ended")
-    return count
+        Returns:
+            Request id, JSON part, body (uint8, one dimension).
+
+        Raises:
+            Closed: the stream ended.
+            Trailing: bytes came with the frame that do not belong to it.
+            ProtocolError: no frame, or a longer one than accepted.
+        """
+        view = self._first
+        have = 0
+        while have < HEADER.size:
+            have += self._some(view[have:], have)
+            if view[: min(have, len(MAGIC))] != MAGIC[:have]:
+                raise ProtocolError(f"bytes that are no frame: {bytes(view[: min(have, 60)])!r}")
+        _, request_id, meta_size, body_size = HEADER.unpack_from(view)
+        if meta_size > MAX_META or body_size > self._max_body:
+            raise ProtocolError(
+                f"a frame claims {meta_size} + {body_size} bytes; at most {MAX_META} + {self._max_body} are accepted"
+            )
+        rest = view[HEADER.size : have]
+        if len(rest) > meta_size + body_size:
+            raise Trailing(request_id, len(rest) - meta_size - body_size)
+        meta = bytearray(meta_size)
+        body = np.empty(body_size, np.uint8)
+        for target in (memoryview(meta), memory(body)):
+            filled = min(len(rest), len(target))
+            target[:filled] = rest[:filled]
+            rest = rest[filled:]
+            while filled < len(target):
+                filled += self._some(target[filled:], have)
+        return request_id, bytes(meta), body
+
+    def _some(self, target: memoryview, have: int) -> int:
+        count = self._receive_into(target)
+        if count == 0:
+            raise Closed("the stream ended inside a frame" if have else "the stream ended")
+        return count
 
 
 def write(send: Callable[[Sequence[Any]], int], parts: Sequence[Any]) -> None:

@@ -8,8 +8,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from irfuzz.errors import InternalError
 from irfuzz.isolate import ending, linux, transport
@@ -17,14 +16,18 @@ from irfuzz.isolate.line import Ended, LateAnswer, Line
 from irfuzz.isolate.process import Zygote, ZygoteGone
 from irfuzz.isolate.types import Limits, Reply, StartError, Value, WorkerSpec
 
+
 class Worker:
     """One component in one environment, ready to take requests one after the other from one thread.
 
-    Nothing runs before the first call. A child that dies or misbehaves is replaced at the next call by a fork, which takes
-    milliseconds; the imports are repeated only if the zygote itself is lost. Always ``close`` it (or use ``with``).
+    Nothing runs before the first call. A child that dies or misbehaves is replaced at the next call by a fork, which
+    takes milliseconds; imports are repeated only if the zygote itself is lost. Always ``close`` it (or use ``with``).
     """
 
-    __slots__ = ("_busy", "_closed", "_described", "_limits", "_line", "_lock", "_number", "_owner", "_spec", "_zygote", "forks")
+    __slots__ = (
+        "_busy", "_closed", "_described", "_limits", "_line", "_lock", "_number", "_owner", "_spec", "_zygote",
+        "forks",
+    )  # fmt: skip
 
     def __init__(self, spec: WorkerSpec, limits: Limits | None = None) -> None:
         self._spec = spec
@@ -40,10 +43,10 @@ class Worker:
         self.forks = 0
         """Children made so far."""
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self) -> None:
@@ -80,7 +83,7 @@ class Worker:
         """
         self._number += 1
         parts = transport.encode(self._number, {"kind": "call", "request": dict(request)}, blobs)
-        return self._guarded(parts, self._limits.seconds if seconds is None else seconds, fresh)
+        return self._guarded(parts, self._limits.seconds if seconds is None else seconds, fresh=fresh)
 
     def describe(self) -> dict[str, Any]:
         """What the handler's ``describe()`` says (asked once, in a child), with the ``python`` and ``numpy`` versions.
@@ -91,12 +94,11 @@ class Worker:
         if self._described is None:
             self._number += 1
             parts = transport.encode(self._number, {"kind": "describe"})
-            reply = self._guarded(parts, self._limits.start_seconds, False)
+            reply = self._guarded(parts, self._limits.start_seconds)
             if reply.exit != "ok":
-                raise StartError(
-                    f"worker {self._spec.name}: interpreter {self._spec.python}: "
-                    f"{'warm' if reply.warming else 'describe'}() of {self._spec.handler}: {reply.detail}\n{reply.log}".strip()
-                )
+                what = f"{'warm' if reply.warming else 'describe'}() of {self._spec.handler}"
+                who = f"worker {self._spec.name}: interpreter {self._spec.python}"
+                raise StartError(f"{who}: {what}: {reply.detail}\n{reply.log}".strip())
             assert self._zygote is not None
             self._described = {**self._zygote.versions, **reply.response}
         return dict(self._described)
@@ -111,13 +113,13 @@ class Worker:
         if zygote is not None:
             zygote.close()
 
-    def _guarded(self, parts: Sequence[Any], seconds: float, fresh: bool) -> Reply:
+    def _guarded(self, parts: Sequence[Any], seconds: float, *, fresh: bool = False) -> Reply:
         """One request; afterwards the worker is in order, or knows that it is not."""
         if not self._lock.acquire(blocking=False):
             raise InternalError(f"worker {self._spec.name} is used by two threads at once; give each its own")
         try:
             if os.getpid() != self._owner:
-                raise InternalError(f"worker {self._spec.name} belongs to process {self._owner}; make one in each process")
+                raise InternalError(f"worker {self._spec.name} belongs to process {self._owner}; each needs its own")
             if self._busy:  # an exception (Ctrl-C) cut the previous call short: nobody knows where it stood
                 self._destroy()
             self.start()
@@ -157,14 +159,14 @@ class Worker:
         if line is None:
             return ""
         if line.news():
-            before = self._describe_news(line)
+            before = self._describe_news()
             self._end()
             return before
         if fresh and line.served:
             self._end()
         return ""
 
-    def _describe_news(self, line: Line) -> str:
+    def _describe_news(self) -> str:
         assert self._zygote is not None
         try:
             death = self._zygote.hear(0.05)
@@ -183,12 +185,13 @@ class Worker:
             self.forks += 1
             cwd = self._zygote.scratch / str(self.forks)
             try:
-                self._line = Line(self._zygote, self._limits.log_bytes, self._limits.memory_bytes, cwd)
-                return self._line
+                self._line = Line(self._zygote, self._limits, cwd)
             except ZygoteGone as gone:
                 self._destroy()
                 if last:
                     raise StartError(f"worker {self._spec.name}: its zygote dies before it can fork: {gone}") from gone
+            else:
+                return self._line
         raise InternalError("unreachable")
 
     def _exchange(self, line: Line, number: int, parts: Sequence[Any], seconds: float) -> Reply:
@@ -196,17 +199,17 @@ class Worker:
         began = time.perf_counter()
         served = line.served
         try:
-            message, values = line.exchange(number, parts, seconds, self._limits.answer_bytes)
+            message, values = line.exchange(number, parts, seconds)
             memory = line.memory()
-            reply = ending.answered(message, values, memory, self._limits.memory_bytes)
+            reply = ending.answered(message, values, memory, self._limits.memory_bytes, served)
         except Ended as ended:
             return self._without_answer(line, ended, time.perf_counter() - began)
         except ZygoteGone as gone:
             return self._without_zygote(line, gone, time.perf_counter() - began)
         if reply.exit == "ok":
             line.served += 1
-            return replace(reply, served=served) if served else reply
-        reply = replace(reply, log=line.log.text(), served=served)
+            return reply
+        reply = replace(reply, log=line.log.text())
         if reply.exit == "error":
             line.served += 1
         else:

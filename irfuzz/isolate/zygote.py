@@ -1,14 +1,15 @@
 """Commands enter over a control socket, forked children and the news of their deaths leave.
 
 Run by path in the interpreter of the component under test, which has no irfuzz. It imports the component and the
-handler and then runs none of their code: a fork after TensorFlow has run an operator hangs, after a mere import it works.
+handler and then runs none of their code: a fork after TensorFlow has run an operator hangs, after a mere import
+it works.
 """
 
 from __future__ import annotations
 
 import sys
 
-_HERE = __file__.rpartition("/")[0] or "."
+_HERE = __file__.rpartition("/")[0]
 if sys.path and sys.path[0] == _HERE:
     del sys.path[0]  # or this folder's types.py would be everybody's ``types``
 
@@ -25,7 +26,7 @@ import socket  # noqa: E402
 import traceback  # noqa: E402
 import warnings  # noqa: E402
 from types import ModuleType  # noqa: E402
-from typing import Any, Dict, List, Optional, Tuple  # noqa: E402
+from typing import Any  # noqa: E402
 
 KILL_SECONDS = 5.0
 """How long a killed child may take to go; longer only where the kernel itself is stuck."""
@@ -47,12 +48,12 @@ def _load(name: str, path: str) -> ModuleType:
 class Zygote:
     """The process that has imported everything and forks one child at a time."""
 
-    def __init__(self, control: socket.socket, setup: Dict[str, Any]) -> None:
+    def __init__(self, control: socket.socket, setup: dict[str, Any]) -> None:
         self.control = control
         self.setup = setup
-        self.linux: Any = _load("irfuzz_isolate_linux", os.path.join(_HERE, "linux.py"))
+        self.linux: Any = _load("irfuzz_isolate_linux", _HERE + "/linux.py")
         self.parent = os.getppid()
-        self.child: Optional[int] = None
+        self.child: int | None = None
         self.wake, self.wake_write = os.pipe()
         for fd in (self.wake, self.wake_write):
             os.set_blocking(fd, False)
@@ -87,16 +88,15 @@ class Zygote:
         step = "numpy"
         try:
             self.say(op="importing", what=step)
-            self.transport = _load("irfuzz_isolate_transport", os.path.join(_HERE, "transport.py"))
-            self.serving: Any = _load("irfuzz_isolate_child", os.path.join(_HERE, "child.py"))
+            self.transport = _load("irfuzz_isolate_transport", _HERE + "/transport.py")
+            self.serving: Any = _load("irfuzz_isolate_child", _HERE + "/child.py")
             for step in self.setup["preload"]:
                 self.say(op="importing", what=step)
                 importlib.import_module(step)
             step = self.setup["handler"]
             self.say(op="importing", what=step)
             self.handler = _load("irfuzz_isolate_handler", step)
-            if not hasattr(self.handler, "handle"):
-                raise ImportError(f"{step} defines no function handle(request, values)")
+            self.handler.handle  # noqa: B018 - an AttributeError now rather than at the first request
         except BaseException as error:  # noqa: BLE001 - whatever an import raises is told
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             self.say(
@@ -144,6 +144,7 @@ class Zygote:
     def bury(self, status: int, peak: int, killed: bool) -> None:
         """After the child's death end what it left behind, and tell."""
         pid, self.child = self.child, None
+        assert pid is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # its session outlives it where it had children
         left = self.linux.end_all_children(KILL_SECONDS)
@@ -164,7 +165,7 @@ class Zygote:
         """End the child; with ``dump`` it is first asked to write where it is to its log."""
         if self.child is None:
             return  # it died meanwhile, and that has been told
-        ended: Optional[Tuple[int, int]] = self.linux.wait_for(self.child, 0)
+        ended: tuple[int, int] | None = self.linux.wait_for(self.child, 0)
         if ended is not None:
             self.bury(*ended, killed=False)
             return
@@ -177,7 +178,7 @@ class Zygote:
         if ended is not None:
             self.bury(*ended, killed=True)
 
-    def fork(self, command: Dict[str, Any], fds: List[int]) -> None:
+    def fork(self, command: dict[str, Any], fds: list[int]) -> None:
         """Make the next child."""
         data_fd, log_fd = fds
         limit = command.pop("memory_bytes")

@@ -253,3 +253,8 @@ def do_tell(request, values):
         return f"{type(value).__name__} {value.dtype}"
 
     return {"values": [words(value) for value in values]}, values
+
+
+def do_tensors(request, values):
+    """What an execution does: take a model and tensors, give tensors."""
+    return {}, values[1:]
