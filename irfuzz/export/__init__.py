@@ -1,0 +1,1 @@
+"""A program enters, source code or a model file of another framework leaves."""

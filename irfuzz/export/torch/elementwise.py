@@ -1,0 +1,125 @@
+"""Elementwise nodes enter, expressions leave."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.export.torch.context import Code, Context, Emitted, Emitter, Many
+
+
+def unary(function: str) -> Emitter:
+    """``function(x)``: a function of torch, or a support function."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        return ctx.call(function, ctx.input(node, 0))
+
+    return emit
+
+
+def with_attrs(function: str, **names: str) -> Emitter:
+    """``function(inputs..., parameter=attribute...)``; ``names`` maps parameters to ONNX attributes."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        return ctx.call(function, *ctx.inputs(node), **{p: ctx.attr(node, a) for p, a in names.items()})
+
+    return emit
+
+
+def infix(symbol: str, function: str) -> Emitter:
+    """``a symbol b`` where torch has it for the element type, else the support function."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        _refuse_old_broadcast(ctx, node)
+        a, b = ctx.input(node, 0), ctx.input(node, 1)
+        return f"{a} {symbol} {b}" if ctx.is_plain(node.inputs[0]) else ctx.call(function, a, b)
+
+    return emit
+
+
+def _refuse_old_broadcast(ctx: Context, node: ir.Node) -> None:
+    if "broadcast" in node.attributes:
+        raise ctx.unsupported(node, "the broadcast attribute of opsets before 7")
+
+
+def variadic(function: str) -> Emitter:
+    """``function(x, y, ...)``."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        return ctx.call(function, *ctx.given(node))
+
+    return emit
+
+
+def div(ctx: Context, node: ir.Node) -> Emitted:
+    """Div: a plain division where both are surely floating."""
+    a, b = ctx.input(node, 0), ctx.input(node, 1)
+    return f"{a} / {b}" if ctx.is_float(node.inputs[0]) else ctx.call("div", a, b)
+
+
+def mod(ctx: Context, node: ir.Node) -> Emitted:
+    """Mod, floored or truncated."""
+    return ctx.call("mod", ctx.input(node, 0), ctx.input(node, 1), fmod=ctx.attr(node, "fmod") or None)
+
+
+def clip(ctx: Context, node: ir.Node) -> Emitted:
+    """Clip with bounds as attributes (before opset 11) or as inputs."""
+    if ctx.opset < 11:
+        return ctx.call("clip_to", ctx.input(node, 0), ctx.attr(node, "min"), ctx.attr(node, "max"))
+    return ctx.call("clip", *ctx.inputs(node))
+
+
+def relu(ctx: Context, node: ir.Node) -> Emitted:
+    """Relu."""
+    return ctx.call("torch.relu" if ctx.is_plain(node.inputs[0]) else "relu", ctx.input(node, 0))
+
+
+def along_axis(function: str) -> Emitter:
+    """Softmax and its kin: one axis from opset 13, before it everything from an axis on."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        x, axis = ctx.input(node, 0), ctx.attr(node, "axis")
+        if ctx.opset >= 13:
+            return ctx.call(function, x, axis)
+        ctx.used.add(function)
+        return ctx.call("as_rows", Code(function), x, axis)
+
+    return emit
+
+
+def is_inf(ctx: Context, node: ir.Node) -> Emitted:
+    """IsInf, of the signs asked for."""
+    negative, positive = ctx.attr(node, "detect_negative"), ctx.attr(node, "detect_positive")
+    if negative and positive:
+        return ctx.call("torch.isinf", ctx.input(node, 0))
+    return ctx.call("is_inf", ctx.input(node, 0), negative=negative, positive=positive)
+
+
+def bit_shift(ctx: Context, node: ir.Node) -> Emitted:
+    """BitShift."""
+    return ctx.call("shift", ctx.input(node, 0), ctx.input(node, 1), ctx.attr(node, "direction"))
+
+
+def erf(ctx: Context, node: ir.Node) -> Emitted:
+    """Erf of floating types; of integers ONNX leaves the rounding open."""
+    dtype = ctx.dtype(node.inputs[0])
+    if dtype is not None and not ctx.is_float(node.inputs[0]):
+        raise ctx.unsupported(node, f"ONNX does not say how Erf of {dtype.name} rounds")
+    return ctx.call("torch.erf", ctx.input(node, 0))
+
+
+def dropout(ctx: Context, node: ir.Node) -> Emitted:
+    """Dropout in inference: the input itself and a mask of ones."""
+    x = ctx.input(node, 0)
+    training = ctx.input_value(node, 2)
+    known = ctx.constant(training)
+    if known is not None and bool(known):
+        ratio = ctx.constant(ctx.input_value(node, 1))
+        if ratio is None or float(ratio) != 0:
+            raise ctx.unsupported(node, "training_mode is true, so the result is random")
+        training = None
+    mask = f"torch.ones_like({x}, dtype=torch.bool)"
+    if training is not None and known is None:
+        y = f"({ctx.call('check_inference', ctx.name(training))}, {x})[1]"
+    else:
+        y = str(x)
+    return Many(f"{y}, {mask}", 2) if len(node.outputs) > 1 else y

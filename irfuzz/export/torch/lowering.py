@@ -1,0 +1,202 @@
+"""A program enters, the text of a PyTorch module and its arrays leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass
+
+from irfuzz.errors import Unsupported
+from irfuzz.export.torch.context import Block, Code, Context, Many, literal
+from irfuzz.export.torch.dtypes import torch_dtype
+from irfuzz.export.torch.names import Names
+from irfuzz.export.torch.source import TorchSource
+from irfuzz.export.torch.support_text import pieces, support_text
+from irfuzz.export.torch.table import EMITTERS
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+OLDEST_OPSET = 7
+"""Before it, broadcasting was an attribute of each operator, and another one."""
+
+
+def lower(program: Program) -> TorchSource:
+    """Lower a program operator by operator.
+
+    The module computes each operator in the element type that ONNX gives its result. float16 and
+    bfloat16 elementwise operators are torch's own (float32 inside, one rounding); matrix products,
+    convolutions, reductions, normalisations and other compositions of them compute in float32 and
+    round once at the end. uint16, uint32 and uint64 are widened or reinterpreted, exactly.
+
+    Raises:
+        Unsupported: an operator, attribute or element type has no exact form in torch.
+    """
+
+    def dtype_of(value: ir.Value) -> ir.DataType | None:
+        dtype = getattr(program.fact(value), "dtype", None)
+        return dtype if dtype is not None else value.dtype
+
+    return lower_model(program.model, dtype_of=dtype_of)
+
+
+def lower_model(model: ir.Model, dtype_of: Callable[[ir.Value], ir.DataType | None] | None = None) -> TorchSource:
+    """``lower`` for a model without facts; ``dtype_of`` gives element types where they are known."""
+    if model.functions:
+        model = model.clone()
+        InlinePass()(model)
+        dtype_of = None
+    known_dtype = dtype_of or (lambda value: value.dtype)
+    opset = model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0))
+    if "" in model.opset_imports and opset < OLDEST_OPSET:
+        raise Unsupported("torch", "model", f"opset {opset} is older than {OLDEST_OPSET}")
+    return _Writer(model, opset, known_dtype).write()
+
+
+class _Writer:
+    """Writes one module. The main graph and control flow bodies become the body of ``forward``."""
+
+    def __init__(self, model: ir.Model, opset: int, dtype_of: Callable[[ir.Value], ir.DataType | None]) -> None:
+        self.model = model
+        self.graph = model.graph
+        self.names = Names(pieces())
+        self.overridable = {v.name for v in self.graph.inputs}
+        self.context = Context(opset, self.names, self._constant, dtype_of, self._graph_lines)
+
+    def write(self) -> TorchSource:
+        graph = self.graph
+        context = self.context
+        input_dtypes: dict[str, str] = {}
+        loads: list[str] = []
+        required: list[str] = []
+        for value in graph.inputs:
+            name = value.name or ""
+            where = f"input {name!r}"
+            input_dtypes[name] = torch_dtype(_element_type(value, where), where)
+            if name in graph.initializers:
+                loads.append(f'    {context.name(value)} = inputs.get({literal(name)}, weights[{literal(name)}])')
+            else:
+                required.append(name)
+                loads.append(f"    {context.name(value)} = inputs[{literal(name)}]")
+        for name, value in graph.initializers.items():
+            if name not in self.overridable:
+                loads.append(self._load(value))
+            else:
+                self._store(value)
+        body = self._node_lines(graph, 1)
+        outputs = [v.name or "" for v in graph.outputs]
+        results = ", ".join(f"{literal(v.name or '')}: {context.name(v)}" for v in graph.outputs)
+        context.used.update({"to_tensor", "to_array"})
+        support = support_text(context.used)
+        constants = [t for t in support if not t.startswith("def ")]
+        functions = [t for t in support if t.startswith("def ")]
+        title = (graph.name or "model").replace("\\", "/").replace('"', "'").replace("\n", " ")
+        header = [
+            f'"""PyTorch form of {title!r}, ONNX opset {context.opset}: ``run(arrays, inputs)`` gives its outputs as arrays."""',
+            "",
+            "import math",
+            "",
+            "import numpy as np",
+            "import torch",
+            "import torch.nn.functional as F",
+        ]
+        if constants:
+            header += ["", *constants]
+        forward = [
+            "def forward(weights, inputs):",
+            '    """Compute the outputs by name, as tensors, from the weights and inputs by name, as tensors."""',
+            *loads,
+            *body,
+            f"    return {{{results}}}",
+        ]
+        run = [
+            _table("INPUT_DTYPES", input_dtypes),
+            _table("WEIGHT_DTYPES", context.array_dtypes),
+            "",
+            "",
+            "def run(arrays, inputs):",
+            '    """Compute the outputs by name, as arrays, from the weights and inputs by name, as arrays."""',
+            "    with torch.inference_mode():",
+            "        weights = {name: to_tensor(arrays[name], dtype) for name, dtype in WEIGHT_DTYPES.items()}",
+            "        given = {name: to_tensor(value, INPUT_DTYPES[name]) for name, value in inputs.items()}",
+            "        return {name: to_array(value) for name, value in forward(weights, given).items()}",
+        ]
+        chunks = ["\n".join(header), *functions, "\n".join(forward), "\n".join(run)]
+        return TorchSource("\n\n\n".join(chunks) + "\n", dict(context.arrays), tuple(required), tuple(outputs))
+
+    # graphs
+
+    def _node_lines(self, graph: ir.Graph, depth: int) -> list[str]:
+        lines: list[str] = []
+        for node in graph:
+            lines.extend("    " * depth + line for line in self._emit(node))
+        return lines
+
+    def _graph_lines(self, graph: ir.Graph, results: Sequence[str], depth: int) -> list[str]:
+        """Lines that compute a subgraph and bind its outputs to ``results``, indented by ``depth``."""
+        lines = [self._load(v)[4:] for v in graph.initializers.values()]
+        lines = ["    " * depth + line for line in lines] + self._node_lines(graph, depth)
+        for result, value in zip(results, graph.outputs, strict=True):
+            lines.append("    " * depth + f"{result} = {self.context.name(value)}")
+        return lines or ["    " * depth + "pass"]
+
+    def _emit(self, node: ir.Node) -> list[str]:
+        emitter = EMITTERS.get((node.domain, node.op_type))
+        if emitter is None:
+            op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+            raise Unsupported("torch", op, "no lowering for this operator")
+        emitted = emitter(self.context, node)
+        if isinstance(emitted, Block):
+            return list(emitted.lines)
+        comment = f"  # {node.op_type}" + (f" {node.name}" if node.name and "\n" not in node.name else "")
+        targets = [self.context.name(v) if v.name else Code("_") for v in node.outputs]
+        if isinstance(emitted, Many):
+            targets += [Code("_")] * (emitted.count - len(targets))
+            left = ", ".join(targets) + ("," if len(targets) == 1 else "")
+            return [f"{left} = {emitted.expression}{comment}"]
+        if len([t for t in targets if t != "_"]) > 1:
+            raise Unsupported("torch", node.op_type, f"{len(targets)} outputs at opset {self.context.opset}")
+        return [f"{targets[0]} = {emitted}{comment}"]
+
+    # constants
+
+    def _constant(self, value: ir.Value) -> np.ndarray | None:
+        """The array of a value that no input can change."""
+        if value.is_initializer():
+            if value.graph is self.graph and value.name in self.overridable:
+                return None
+            return None if value.const_value is None else value.const_value.numpy()
+        producer = value.producer()
+        if producer is not None and producer.domain == "" and producer.op_type == "Constant":
+            for name in ("value", "value_int", "value_ints", "value_float", "value_floats"):
+                found = producer.attributes.get(name)
+                if found is not None:
+                    return found.value.numpy() if name == "value" else np.asarray(found.value)
+        return None
+
+    def _load(self, value: ir.Value) -> str:
+        key = self._store(value)
+        shape = ", ".join(str(d) for d in self.context.arrays[key].shape)
+        return f"    {self.context.name(value)} = weights[{literal(key)}]  # [{shape}]"
+
+    def _store(self, value: ir.Value) -> str:
+        """Put an initializer into the arrays and give its key, which differs from its name only in a clash of scopes."""
+        name = value.name or ""
+        if value.const_value is None:
+            raise Unsupported("torch", f"initializer {name!r}", "its data is not in the model")
+        return self.context.store(name, value.const_value)
+
+
+def _element_type(value: ir.Value, where: str) -> ir.DataType:
+    if value.dtype is None:
+        raise Unsupported("torch", where, "its type is not declared, or holds no tensors")
+    return value.dtype
+
+
+def _table(name: str, dtypes: Mapping[str, str]) -> str:
+    if not dtypes:
+        return f"{name} = {{}}"
+    return "\n".join([f"{name} = {{", *(f"    {literal(k)}: {v}," for k, v in dtypes.items()), "}"])

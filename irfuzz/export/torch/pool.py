@@ -1,0 +1,42 @@
+"""Pooling nodes enter, expressions leave."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.export.torch.context import Context, Emitted, Many
+from irfuzz.export.torch.conv import window_attrs
+
+
+def max_pool(ctx: Context, node: ir.Node) -> Emitted:
+    """MaxPool, with Indices where they are asked for."""
+    x, kernel = ctx.input(node, 0), ctx.attr(node, "kernel_shape")
+    attrs = window_attrs(ctx, node) | {"ceil_mode": ctx.attr(node, "ceil_mode") or None}
+    if len(node.outputs) < 2:
+        return ctx.call("max_pool", x, kernel, **attrs)
+    order = ctx.attr(node, "storage_order") or None
+    return Many(ctx.call("max_pool_indices", x, kernel, **attrs, storage_order=order), 2)
+
+
+def average_pool(ctx: Context, node: ir.Node) -> Emitted:
+    """AveragePool."""
+    return ctx.call(
+        "average_pool",
+        ctx.input(node, 0),
+        ctx.attr(node, "kernel_shape"),
+        **window_attrs(ctx, node),
+        ceil_mode=ctx.attr(node, "ceil_mode") or None,
+        count_include_pad=ctx.attr(node, "count_include_pad") or None,
+    )
+
+
+def lp_pool(ctx: Context, node: ir.Node) -> Emitted:
+    """LpPool."""
+    return ctx.call(
+        "lp_pool",
+        ctx.input(node, 0),
+        ctx.attr(node, "kernel_shape"),
+        **window_attrs(ctx, node),
+        ceil_mode=ctx.attr(node, "ceil_mode") or None,
+        p=ctx.attr(node, "p"),
+    )

@@ -1,0 +1,145 @@
+"""Nodes that move, repeat or select elements by position enter, expressions leave."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.export.torch.context import Code, Context, Emitted, Many, literal
+
+
+def reshape(ctx: Context, node: ir.Node) -> Emitted:
+    """Reshape; torch's own where the shape is spelled out."""
+    x, shape = ctx.input(node, 0), ctx.ints(node, 1)
+    allowzero = ctx.attr(node, "allowzero") or None
+    if isinstance(shape, tuple) and all(n > 0 for n in shape):
+        return f"{x}.reshape({literal(shape)})"
+    return ctx.call("reshape", x, shape, allowzero=allowzero)
+
+
+def transpose(ctx: Context, node: ir.Node) -> Emitted:
+    """Transpose; all axes reversed unless told."""
+    x, perm = ctx.input(node, 0), ctx.attr(node, "perm")
+    return f"{x}.permute({literal(perm)})" if perm is not None else f"{x}.permute(tuple(reversed(range({x}.dim()))))"
+
+
+def _axes(ctx: Context, node: ir.Node) -> tuple[int, ...] | Code | None:
+    """Axes as an attribute (before opset 13) or as the second input."""
+    return ctx.attr(node, "axes") if "axes" in node.attributes else ctx.ints(node, 1)
+
+
+def squeeze(ctx: Context, node: ir.Node) -> Emitted:
+    """Squeeze."""
+    return ctx.call("squeeze", ctx.input(node, 0), _axes(ctx, node))
+
+
+def unsqueeze(ctx: Context, node: ir.Node) -> Emitted:
+    """Unsqueeze."""
+    return ctx.call("unsqueeze", ctx.input(node, 0), _axes(ctx, node))
+
+
+def flatten(ctx: Context, node: ir.Node) -> Emitted:
+    """Flatten."""
+    return ctx.call("flatten", ctx.input(node, 0), ctx.attr(node, "axis"))
+
+
+def concat(ctx: Context, node: ir.Node) -> Emitted:
+    """Concat."""
+    return f"torch.cat([{', '.join(ctx.given(node))}], {ctx.attr(node, 'axis')})"
+
+
+def split(ctx: Context, node: ir.Node) -> Emitted:
+    """Split by sizes (attribute before opset 13, then input) or into equal parts."""
+    x, axis, count = ctx.input(node, 0), ctx.attr(node, "axis"), len(node.outputs)
+    sizes = ctx.attr(node, "split") if "split" in node.attributes else ctx.ints(node, 1)
+    if sizes is None:
+        return Many(ctx.call("split_equal", x, ctx.attr(node, "num_outputs", count), axis), count)
+    sizes = list(sizes) if isinstance(sizes, tuple) else sizes
+    return Many(f"{x}.split({literal(sizes)}, {axis})", count)
+
+
+def slice_(ctx: Context, node: ir.Node) -> Emitted:
+    """Slice by attributes (before opset 10) or inputs."""
+    if ctx.opset < 10:
+        return ctx.call("slice_", ctx.input(node, 0), *[ctx.attr(node, n) for n in ("starts", "ends", "axes")])
+    steps = ctx.ints(node, 4)
+    return ctx.call("slice_", ctx.input(node, 0), ctx.ints(node, 1), ctx.ints(node, 2), ctx.ints(node, 3), steps=steps)
+
+
+def pad(ctx: Context, node: ir.Node) -> Emitted:
+    """Pad by attributes (before opset 11) or inputs."""
+    mode = ctx.attr(node, "mode")
+    mode = None if mode == "constant" else mode
+    if ctx.opset < 11:
+        return ctx.call("pad_with", ctx.input(node, 0), ctx.attr(node, "pads"), ctx.attr(node, "value"), mode=mode)
+    value, axes = ctx.input(node, 2), ctx.ints(node, 3)
+    return ctx.call("pad", ctx.input(node, 0), ctx.ints(node, 1), mode=mode, value=value, axes=axes)
+
+
+def tile(ctx: Context, node: ir.Node) -> Emitted:
+    """Tile."""
+    return ctx.call("tile", ctx.input(node, 0), ctx.ints(node, 1))
+
+
+def expand(ctx: Context, node: ir.Node) -> Emitted:
+    """Expand."""
+    return ctx.call("expand", ctx.input(node, 0), ctx.ints(node, 1))
+
+
+def shape(ctx: Context, node: ir.Node) -> Emitted:
+    """Shape, from ``start`` to ``end`` (opset 15), clamped as Python's slices are."""
+    start, end = ctx.attr(node, "start", 0), ctx.attr(node, "end")
+    part = "" if not start and end is None else f"[{start or ''}:{'' if end is None else end}]"
+    return f"torch.tensor({ctx.input(node, 0)}.shape{part}, dtype=torch.int64)"
+
+
+def size(ctx: Context, node: ir.Node) -> Emitted:
+    """Size."""
+    return f"torch.tensor({ctx.input(node, 0)}.numel(), dtype=torch.int64)"
+
+
+def space_to_depth(ctx: Context, node: ir.Node) -> Emitted:
+    """SpaceToDepth."""
+    return ctx.call("space_to_depth", ctx.input(node, 0), ctx.attr(node, "blocksize"))
+
+
+def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
+    """DepthToSpace; only DCR before opset 11."""
+    return ctx.call("depth_to_space", ctx.input(node, 0), ctx.attr(node, "blocksize"), ctx.attr(node, "mode", "DCR"))
+
+
+def range_(ctx: Context, node: ir.Node) -> Emitted:
+    """Range."""
+    return ctx.call("range_", *ctx.given(node))
+
+
+def eye_like(ctx: Context, node: ir.Node) -> Emitted:
+    """EyeLike in the type asked for, else in that of its input."""
+    x, dtype = ctx.input(node, 0), ctx.attr(node, "dtype")
+    spelled = Code(f"{x}.dtype") if dtype is None else ctx.torch_dtype(node, dtype)
+    return ctx.call("eye_like", x, ctx.attr(node, "k"), spelled)
+
+
+def trilu(ctx: Context, node: ir.Node) -> Emitted:
+    """Trilu; the diagonal is an input."""
+    known = ctx.constant(ctx.input_value(node, 1))
+    k = ctx.input(node, 1) or 0
+    if known is not None:
+        k = int(known.reshape(-1)[0])
+    return ctx.call("trilu", ctx.input(node, 0), k, ctx.attr(node, "upper"))
+
+
+def center_crop_pad(ctx: Context, node: ir.Node) -> Emitted:
+    """CenterCropPad."""
+    return ctx.call("center_crop_pad", ctx.input(node, 0), ctx.ints(node, 1), axes=ctx.attr(node, "axes"))
+
+
+def compress(ctx: Context, node: ir.Node) -> Emitted:
+    """Compress."""
+    return ctx.call("compress", ctx.input(node, 0), ctx.input(node, 1), axis=ctx.attr(node, "axis"))
+
+
+def reverse_sequence(ctx: Context, node: ir.Node) -> Emitted:
+    """ReverseSequence."""
+    return ctx.call(
+        "reverse_sequence", ctx.input(node, 0), ctx.input(node, 1), ctx.attr(node, "batch_axis"), ctx.attr(node, "time_axis")
+    )

@@ -1,0 +1,27 @@
+"""What the PyTorch exporter gives: the text of a module and the arrays that it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class TorchSource:
+    """A program as a PyTorch module.
+
+    Attributes:
+        source: text of a Python module that imports only numpy and torch. It defines
+            ``forward(weights, inputs) -> outputs`` on dictionaries of tensors (sequences are lists,
+            empty optionals ``None``) and ``run(arrays, inputs) -> outputs`` on dictionaries of arrays.
+        arrays: initializers and large constants by name; bfloat16 ones as ``uint16`` bit patterns, so
+            that ``numpy.savez`` keeps them.
+        inputs: names of the graph inputs that must be given.
+        outputs: names of the graph outputs, in order.
+    """
+
+    source: str
+    arrays: dict[str, np.ndarray]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]

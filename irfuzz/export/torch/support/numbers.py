@@ -1,0 +1,78 @@
+"""Element types that torch has little arithmetic for enter, exact wider or reinterpreted ones leave."""
+
+from __future__ import annotations
+
+import torch
+
+SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}
+INT64_MIN = -(2**63)
+
+
+def bits(x):
+    """``x``, or uint16/32/64 seen as the signed type of that width: moves and wrapping +, -, * have the same bits."""
+    return x.view(SIGNED[x.dtype]) if x.dtype in SIGNED else x
+
+
+def unbits(x, dtype):
+    """Undo ``bits``."""
+    return x.view(dtype) if dtype in SIGNED else x
+
+
+def ordered(x):
+    """Numbers that torch can compare, in the same order as ``x``; uint64 is shifted down by 2**63."""
+    if x.dtype == torch.uint64:
+        return x.view(torch.int64) ^ INT64_MIN
+    return x.to(WIDER[x.dtype]) if x.dtype in WIDER else x
+
+
+def unordered(x, dtype):
+    """Undo ``ordered``."""
+    if dtype == torch.uint64:
+        return (x ^ INT64_MIN).view(torch.uint64)
+    return x.to(dtype) if dtype in WIDER else x
+
+
+def single(x):
+    """``x``, or float16 and bfloat16 as float32."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def exact_int(x):
+    """An integer tensor as int64, modulo 2**64."""
+    return x.view(torch.int64) if x.dtype == torch.uint64 else x.to(torch.int64)
+
+
+def lowest(dtype):
+    """The least value of a type, -inf for floats."""
+    if dtype == torch.bool:
+        return False
+    return -float("inf") if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def highest(dtype):
+    """The greatest value of a type, +inf for floats."""
+    if dtype == torch.bool:
+        return True
+    return float("inf") if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def divide_int(a, b):
+    """Integer quotient rounded toward zero, wrapping (ONNX Div on integers)."""
+    if a.dtype == torch.uint64:
+        return divide_uint64(a, b)
+    wide = WIDER.get(a.dtype, a.dtype)
+    return torch.div(a.to(wide), b.to(wide), rounding_mode="trunc").to(a.dtype)
+
+
+def divide_uint64(a, b):
+    """Quotient of uint64 numbers by signed arithmetic: halve, divide, double, correct by at most one."""
+    a, b = torch.broadcast_tensors(a.view(torch.int64), b.view(torch.int64))
+    large = b < 0  # the divisor is at least 2**63, so the quotient is 0 or 1
+    divisor = torch.where(large, 1, b)
+    half = torch.div((a >> 1) & (2**63 - 1), divisor, rounding_mode="trunc")
+    quotient = half << 1
+    rest = a - quotient * divisor
+    quotient = quotient + ((rest ^ INT64_MIN) >= (divisor ^ INT64_MIN)).to(torch.int64)
+    whole = ((a ^ INT64_MIN) >= (b ^ INT64_MIN)).to(torch.int64)
+    return torch.where(large, whole, quotient).view(torch.uint64)

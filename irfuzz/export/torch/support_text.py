@@ -1,0 +1,76 @@
+"""Names of support functions enter, the source text of these functions and of all they use leaves."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+
+from irfuzz.errors import InternalError
+
+_PACKAGE = "irfuzz.export.torch.support"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One top-level function or constant of the support modules.
+
+    Attributes:
+        text: its source, comments above it included.
+        uses: names of the other pieces that it mentions.
+        order: position among all pieces; text is printed in this order.
+    """
+
+    text: str
+    uses: frozenset[str]
+    order: int
+
+
+@functools.cache
+def pieces() -> dict[str, Piece]:
+    """Every top-level definition of the support modules by name. Raises ``InternalError`` where two share a name."""
+    found: dict[str, tuple[str, set[str], int]] = {}
+    files = sorted((f for f in resources.files(_PACKAGE).iterdir() if f.name.endswith(".py")), key=lambda f: f.name)
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for statement in ast.parse(text).body:
+            name = _defined(statement)
+            if name is None:
+                continue
+            if name in found:
+                raise InternalError(f"support function {name!r} is defined twice, the second time in {file.name}")
+            mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+            source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+            found[name] = (source, mentioned, len(found))
+    return {
+        name: Piece(source, frozenset(mentioned & found.keys()) - {name}, order)
+        for name, (source, mentioned, order) in found.items()
+    }
+
+
+def _defined(statement: ast.stmt) -> str | None:
+    if isinstance(statement, ast.FunctionDef):
+        return statement.name
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return None
+
+
+def support_text(names: Iterable[str]) -> list[str]:
+    """Source of the named functions and of all that they use, constants first, each text ready to print."""
+    table = pieces()
+    needed: set[str] = set()
+    todo = list(names)
+    while todo:
+        name = todo.pop()
+        if name in needed:
+            continue
+        if name not in table:
+            raise InternalError(f"no support function {name!r} in {_PACKAGE}")
+        needed.add(name)
+        todo.extend(table[name].uses)
+    constants_first = sorted(needed, key=lambda n: (table[n].text.startswith("def "), table[n].order))
+    return [table[name].text for name in constants_first]
