@@ -1,0 +1,101 @@
+"""What the user asked for: settings enter from flags or a stored campaign, one frozen record leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of a campaign.
+
+    Attributes:
+        seed: root of all randomness.
+        targets: names as for ``execute.resolve``; ``None``: everything installed.
+        mutators: names; ``None``: all.
+        jobs: processes that mutate and judge, each with workers of its own.
+        max_nodes: no mutant gets larger, unless its seed is.
+        edits: most edits between two programs of the corpus.
+        every: targets that are sampled run on one program in so many.
+        timeout: seconds that one target may take with one program.
+        memory: bytes that a worker may take beyond what its framework takes.
+        reduce: seconds that making one finding small may take.
+    """
+
+    seed: int = 0
+    targets: tuple[str, ...] | None = None
+    mutators: tuple[str, ...] | None = None
+    jobs: int = 1
+    max_nodes: int = 200
+    edits: int = 4
+    every: int = 16
+    timeout: float = 10.0
+    memory: int = 4 << 30
+    reduce: float = 20.0
+
+    def __post_init__(self) -> None:
+        for name in ("jobs", "max_nodes", "edits", "every"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"--{name.replace('_', '-')}: expected at least 1, got {getattr(self, name)}")
+        for name in ("timeout", "reduce", "memory"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"--{name}: expected a positive number, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise UsageError(f"--seed: expected at least 0, got {self.seed}")
+
+    def to_json(self) -> str:
+        """All settings as JSON text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Config:
+        """The inverse of ``to_json``.
+
+        Raises:
+            UsageError: the text was written by another version.
+        """
+        data: Mapping[str, Any] = json.loads(text)
+        known = {field.name for field in fields(cls)}
+        if set(data) != known:
+            raise UsageError(f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder")
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a campaign keeps what, below its ``--out`` folder."""
+
+    out: Path
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file that holds the campaign's whole state."""
+        return self.out / "campaign.sqlite"
+
+    @property
+    def findings(self) -> Path:
+        """One folder a finding, made from the database and made again where missing."""
+        return self.out / "findings"
+
+    @property
+    def suspects(self) -> Path:
+        """The same for what is too thinly proven to be called a finding."""
+        return self.out / "suspects"
+
+    def inflight(self, job: int) -> Path:
+        """The model that a job is running now."""
+        return self.out / "inflight" / f"job{job}.onnx"
+
+    def log(self, job: int) -> Path:
+        """What a job writes to its standard error."""
+        return self.out / "logs" / f"job{job}.log"
+
+    def lock(self) -> Path:
+        """Held by the process that runs the campaign."""
+        return self.out / "campaign.lock"

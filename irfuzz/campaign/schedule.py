@@ -1,0 +1,28 @@
+"""Which targets run on which program: all of them on a sample, the quick and telling ones on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irfuzz.execute.types import Target
+
+SAMPLED = frozenset({"reference", "onnxruntime:basic", "onnxruntime:extended", "onnxruntime:layout"})
+"""The reference evaluator is 10 to 100 times slower than the runtimes, and the levels between ``disabled`` and ``all``
+rarely show what ``all`` does not. They run on a sample, and on every program on which the others disagree."""
+
+
+def everyday(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """The targets that run on each program; all of them where nothing else would be left to compare."""
+    chosen = tuple(t for t in targets if t.name not in SAMPLED)
+    return chosen if len(chosen) > 1 or len(chosen) == len(targets) else tuple(targets)
+
+
+def turn(targets: Sequence[Target], iteration: int, every: int) -> tuple[Target, ...]:
+    """The targets for one iteration."""
+    return tuple(targets) if iteration % every == 0 else everyday(targets)
+
+
+def remaining(targets: Sequence[Target], done: Sequence[Target]) -> tuple[Target, ...]:
+    """What has not run yet, in order."""
+    names = {t.name for t in done}
+    return tuple(t for t in targets if t.name not in names)

@@ -1,0 +1,253 @@
+"""From a disagreement to a finding: a case enters, it is confirmed, made small, replayed and stored once."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute import Runner, RunResult
+from irfuzz.execute.types import Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.oracle import judge, signature, title
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.reduce import Reduced, reduce_case
+from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.store.database import Database, FindingRow, Status
+from irfuzz.store.tensors import pack
+
+SHARE = 0.4
+"""Largest part of a job's time that goes into triage; what comes in faster is counted as ``untriaged``."""
+
+GRACE = 60.0
+"""Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
+
+TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
+"""Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program on which targets disagree.
+
+    Attributes:
+        program: the mutant.
+        inputs: what it was run on.
+        results: what every target did.
+        invalid: an edit declared the program invalid, so that refusing it is right.
+        trace: JSON: how the mutant was made.
+        seed: name of the seed at the root of its lineage.
+        job: which job made it.
+        iteration: and when.
+    """
+
+    program: Program
+    inputs: Mapping[str, Value]
+    results: Sequence[RunResult]
+    invalid: bool
+    trace: str
+    seed: str
+    job: int
+    iteration: int
+
+
+class Triage:
+    """What one job does with disagreements; shares a runner with it."""
+
+    def __init__(self, layout: Layout, database: Database, runner: Runner, config: Config) -> None:
+        self._layout = layout
+        self._database = database
+        self._runner = runner
+        self._config = config
+        self._known: set[str] = set()
+        self._began = time.monotonic()
+        self._spent = 0.0
+
+    def look(self, case: Case, counts: Counter[str]) -> None:
+        """Store what is new about a case and count what is not."""
+        start = time.monotonic()
+        for verdict in self._judge(case.program, case.inputs, case.results, case.invalid):
+            if verdict.suspect:
+                counts["suspect runs"] += 1
+                self._suspect(case, verdict)
+            elif self._is_known(verdict, case.program):
+                counts["repeated"] += 1
+            elif self._spent > GRACE + SHARE * (time.monotonic() - self._began):
+                counts["untriaged"] += 1
+            else:
+                counts[self._finding(case, verdict)] += 1
+        self._spent += time.monotonic() - start
+
+    # ---- the two ways -----------------------------------------------------------------------
+
+    def _suspect(self, case: Case, verdict: Verdict) -> None:
+        key = f"suspect|{signature(verdict, case.program)}"
+        if verdict.symptom not in TELLING:
+            # Without a proof there is nothing to make small, so the place where it shows must do.
+            output = case.program.value(verdict.output)
+            producer = None if output is None else output.producer()
+            key = f"suspect|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
+        if key in self._known or self._database.count_again(key):
+            self._known.add(key)
+            return
+        self._known.add(key)
+        row = self._row(case, verdict, case.program, case.inputs, case.results, key, Status.UNREPLAYED)
+        number = self._database.add_finding(row)
+        if number is not None:
+            write_bundle(self._layout.suspects / folder_name(number, row), row)
+
+    def _finding(self, case: Case, verdict: Verdict) -> str:
+        """Confirm, reduce, replay and store; returns what to count."""
+        if not self._shows(case.program, case.inputs, verdict, case.invalid, fresh=True):
+            return "unrepeatable"
+        involved = self._involved(verdict)
+
+        def still(program: Program, inputs: Mapping[str, Value]) -> bool:
+            return self._shows(program, inputs, verdict, case.invalid, targets=involved)
+
+        small: Reduced = reduce_case(case.program, case.inputs, still, seconds=self._config.reduce)
+        results = self._runner.run_fresh(small.program, small.inputs)
+        again = self._same(self._judge(small.program, small.inputs, results, case.invalid), verdict)
+        if again is None:
+            small, again, results = Reduced(case.program, dict(case.inputs)), verdict, list(case.results)
+        key = signature(again, small.program)
+        self._known.add(signature(verdict, case.program) if verdict.symptom in TELLING else key)
+        self._known.add(key)
+        if self._database.count_again(key):
+            return "repeated"
+        row = self._row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
+        return self._store(row, case)
+
+    def _store(self, row: FindingRow, case: Case) -> str:
+        draft = self._layout.out / "drafts" / f"job{case.job}"
+        shutil.rmtree(draft, ignore_errors=True)
+        write_bundle(draft, row)
+        shown, log = replays(draft, seconds=max(120.0, 12 * self._config.timeout))
+        if not shown:
+            runs = json.loads(row.runs)
+            row = replace(row, status=Status.UNREPLAYED, runs=json.dumps([*runs, {"repro.py": log[-2000:]}]))
+        number = self._database.add_finding(row)
+        if number is None:
+            shutil.rmtree(draft, ignore_errors=True)
+            return "repeated"
+        # The row is the finding; its folder can be made from it at any time.
+        place_bundle(self._layout, replace(row, number=number))
+        shutil.rmtree(draft, ignore_errors=True)
+        return "findings" if shown else "unreplayed"
+
+    # ---- judging again ----------------------------------------------------------------------
+
+    def _judge(
+        self, program: Program, inputs: Mapping[str, Value], results: Sequence[RunResult], invalid: bool
+    ) -> list[Verdict]:
+        targets = tuple(r.target for r in results)
+
+        def rerun(other: Mapping[str, Value]) -> Sequence[RunResult]:
+            return self._runner.run(program, other, targets)
+
+        return judge(program, inputs, results, rerun=rerun, expected_invalid=invalid)
+
+    def _shows(
+        self,
+        program: Program,
+        inputs: Mapping[str, Value],
+        verdict: Verdict,
+        invalid: bool,
+        *,
+        targets: Sequence[Target] | None = None,
+        fresh: bool = False,
+    ) -> bool:
+        try:
+            run = self._runner.run_fresh if fresh else self._runner.run
+            results = run(program, inputs, targets)
+            return self._same(self._judge(program, inputs, results, invalid), verdict) is not None
+        except (InvalidProgram, Unsupported):
+            return False
+
+    @staticmethod
+    def _same(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
+        for verdict in verdicts:
+            if verdict.symptom is wanted.symptom and verdict.target == wanted.target and not verdict.suspect:
+                return verdict
+        return None
+
+    def _is_known(self, verdict: Verdict, program: Program) -> bool:
+        if verdict.symptom not in TELLING:
+            return False
+        key = signature(verdict, program)
+        if key not in self._known:
+            return False
+        self._database.count_again(key)
+        return True
+
+    def _involved(self, verdict: Verdict) -> tuple[Target, ...]:
+        names = {verdict.target, *verdict.witnesses}
+        chosen = tuple(t for t in self._runner.targets if t.name in names)
+        return chosen if len(chosen) > 1 else tuple(self._runner.targets)
+
+    def _row(
+        self,
+        case: Case,
+        verdict: Verdict,
+        program: Program,
+        inputs: Mapping[str, Value],
+        results: Sequence[RunResult],
+        key: str,
+        status: Status,
+    ) -> FindingRow:
+        return FindingRow(
+            signature=key,
+            symptom=verdict.symptom,
+            target=verdict.target,
+            suspect=verdict.suspect,
+            title=title(verdict, program),
+            verdict=json.dumps(asdict(verdict)),
+            runs=json.dumps([_run_json(r) for r in results]),
+            trace=case.trace,
+            model=program.to_bytes(),
+            inputs=pack(inputs),
+            original_model=case.program.to_bytes(),
+            original_inputs=pack(case.inputs),
+            status=status,
+            job=case.job,
+            iteration=case.iteration,
+        )
+
+
+def _run_json(result: RunResult) -> dict[str, object]:
+    target = result.target
+    return {
+        "target": target.name,
+        "component": target.component,
+        "version": target.version,
+        "options": dict(target.options),
+        "stage": result.stage,
+        "exit": result.exit,
+        "error": result.error[:500],
+    }
+
+
+def folder_name(number: int, row: FindingRow) -> str:
+    """``0007-difference-onnxruntime-all``: readable, and safe as a file name whatever the target is called."""
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{row.symptom} {row.target}".lower()).strip("-")[:60]
+    return f"{number:04d}-{slug}"
+
+
+def place_bundle(layout: Layout, row: FindingRow) -> Path:
+    """Write a stored finding's folder where it belongs, unless it is there already."""
+    kind = layout.suspects if row.suspect else layout.findings
+    if row.status == Status.UNREPLAYED and not row.suspect:
+        kind = layout.out / "unreplayed"
+    folder = kind / folder_name(row.number, row)
+    if not folder.exists():
+        write_bundle(folder, row)
+    return folder
+
+

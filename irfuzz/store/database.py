@@ -1,0 +1,222 @@
+"""A campaign's memory: programs, counts and findings enter one SQLite file and survive kill -9."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from irfuzz.errors import UsageError
+from irfuzz.store.schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+
+
+class Status(StrEnum):
+    """Where a finding stands."""
+
+    CONFIRMED = "confirmed"
+    """Its ``repro.py`` shows it in a fresh process."""
+    UNREPLAYED = "unreplayed"
+    """It was seen, but its ``repro.py`` does not show it; reported apart from the findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRow:
+    """A program of the corpus; see ``schema.PROGRAM``."""
+
+    digest: str
+    model: bytes
+    seed: str
+    parent: str
+    trace: str
+    features: int
+    job: int
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A finding; see ``schema.FINDING``."""
+
+    signature: str
+    symptom: str
+    target: str
+    suspect: bool
+    title: str
+    verdict: str
+    runs: str
+    trace: str
+    model: bytes
+    inputs: bytes
+    original_model: bytes
+    original_inputs: bytes
+    status: str
+    job: int
+    iteration: int
+    times: int = 1
+    number: int = 0
+    first: float = 0.0
+    last: float = 0.0
+
+
+class Database:
+    """One campaign's database, opened by several processes at once.
+
+    Every method is one transaction: after it returns, ``kill -9`` of any process loses nothing of it.
+
+    Raises:
+        UsageError: the file cannot be opened or written, is no database, or has another schema version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
+        event.listen(self._engine, "connect", _configure)
+        try:
+            with self._engine.begin() as connection:
+                METADATA.create_all(connection)
+                connection.execute(
+                    insert(SETTING).values(key="schema", value=str(SCHEMA)).on_conflict_do_nothing()
+                )
+                found = connection.execute(select(SETTING.c.value).where(SETTING.c.key == "schema")).scalar_one()
+        except (OperationalError, DatabaseError) as error:
+            raise UsageError(f"{path}: cannot be used as a campaign database: {error.orig}") from None
+        if found != str(SCHEMA):
+            raise UsageError(f"{path}: expected database schema {SCHEMA}, got {found}; use another --out folder")
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            yield connection
+
+    # ---- settings ---------------------------------------------------------------------------
+
+    def settings(self) -> dict[str, str]:
+        """All settings by key."""
+        with self._transaction() as connection:
+            return {row.key: row.value for row in connection.execute(select(SETTING))}
+
+    def set(self, key: str, value: str) -> None:
+        """Store a setting, over an older one."""
+        with self._transaction() as connection:
+            statement = insert(SETTING).values(key=key, value=value)
+            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
+
+    # ---- corpus -----------------------------------------------------------------------------
+
+    def add_program(self, row: ProgramRow) -> bool:
+        """Add a program; False where one with its digest is there already."""
+        values = {name: getattr(row, name) for name in ProgramRow.__slots__}
+        with self._transaction() as connection:
+            statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
+            return connection.execute(statement).rowcount == 1
+
+    def programs_after(self, number: int) -> list[tuple[int, ProgramRow]]:
+        """Programs added after the one of that number, oldest first, each with its number."""
+        columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in ProgramRow.__slots__)]
+        with self._transaction() as connection:
+            rows = connection.execute(select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number))
+            return [(row[0], ProgramRow(*row[1:])) for row in rows]
+
+    def corpus_size(self) -> int:
+        """How many programs there are, seeds included."""
+        with self._transaction() as connection:
+            return connection.execute(select(func.count()).select_from(PROGRAM)).scalar_one()
+
+    # ---- counts -----------------------------------------------------------------------------
+
+    def tally(self, job: int) -> tuple[int, int, dict[str, int]]:
+        """``(next iteration, programs, counts)`` of a job; zeros where it is new."""
+        with self._transaction() as connection:
+            row = connection.execute(select(TALLY).where(TALLY.c.job == job)).one_or_none()
+        return (0, 0, {}) if row is None else (row.iteration, row.programs, json.loads(row.counts))
+
+    def set_tally(self, job: int, iteration: int, programs: int, counts: Mapping[str, int]) -> None:
+        """Store how far a job has come."""
+        values = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
+        with self._transaction() as connection:
+            statement = insert(TALLY).values(**values)
+            connection.execute(statement.on_conflict_do_update(index_elements=["job"], set_=values))
+
+    def tallies(self) -> list[tuple[int, int, int, dict[str, int]]]:
+        """``(job, iteration, programs, counts)`` of every job."""
+        with self._transaction() as connection:
+            rows = connection.execute(select(TALLY).order_by(TALLY.c.job)).all()
+        return [(row.job, row.iteration, row.programs, json.loads(row.counts)) for row in rows]
+
+    # ---- findings ---------------------------------------------------------------------------
+
+    def count_again(self, signature: str) -> bool:
+        """Count a finding once more; False where its signature is new."""
+        with self._transaction() as connection:
+            statement = (
+                update(FINDING)
+                .where(FINDING.c.signature == signature)
+                .values(times=FINDING.c.times + 1, last=time.time())
+            )
+            return connection.execute(statement).rowcount == 1
+
+    def add_finding(self, row: FindingRow) -> int | None:
+        """Add a finding and return its number; where its signature is known, count that one and return ``None``."""
+        names = [name for name in FindingRow.__slots__ if name not in {"number", "first", "last"}]
+        now = time.time()
+        with self._transaction() as connection:
+            statement = insert(FINDING).values(
+                **{name: getattr(row, name) for name in names}, first=now, last=now
+            )
+            result = connection.execute(
+                statement.on_conflict_do_nothing(index_elements=["signature"]).returning(FINDING.c.number)
+            )
+            number = result.scalar_one_or_none()
+        if number is None:
+            self.count_again(row.signature)
+        return number
+
+    def findings(self, *, suspects: bool | None = None) -> list[FindingRow]:
+        """All findings in the order in which they were made; with or without suspects, or only those."""
+        columns = [FINDING.c[name] for name in FindingRow.__slots__]
+        query = select(*columns).order_by(FINDING.c.number)
+        if suspects is not None:
+            query = query.where(FINDING.c.suspect == suspects)
+        with self._transaction() as connection:
+            return [FindingRow(*row) for row in connection.execute(query)]
+
+    def finding_counts(self) -> dict[str, int]:
+        """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none)."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                select(FINDING.c.suspect, FINDING.c.status, func.count(), func.max(FINDING.c.first)).group_by(
+                    FINDING.c.suspect, FINDING.c.status
+                )
+            ).all()
+        counts = {"findings": 0, "suspects": 0, "unreplayed": 0, "last": 0}
+        for suspect, status, count, first in rows:
+            if suspect:
+                counts["suspects"] += count
+            elif status == Status.CONFIRMED:
+                counts["findings"] += count
+                counts["last"] = max(counts["last"], int(first))
+            else:
+                counts["unreplayed"] += count
+        return counts
+
+
+def _configure(connection: Any, record: Any) -> None:
+    cursor = connection.cursor()
+    # Write-ahead log: readers never wait, and a killed process leaves a whole database behind.
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA busy_timeout=30000")
+    cursor.close()

@@ -1,0 +1,67 @@
+"""Tables of a campaign's database."""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint
+
+SCHEMA = 1
+"""Version of these tables; a database of another version is refused."""
+
+METADATA = MetaData()
+
+SETTING = Table(
+    "setting",
+    METADATA,
+    Column("key", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+PROGRAM = Table(
+    "program",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("digest", String, nullable=False),
+    Column("model", LargeBinary, nullable=False),
+    Column("seed", String, nullable=False),  # name of the seed at the root of its lineage
+    Column("parent", String, nullable=False, default=""),  # digest; empty for a seed
+    Column("trace", Text, nullable=False),  # JSON: the edits that lead from the seed to it
+    Column("features", Integer, nullable=False),  # how many were new when it came
+    Column("job", Integer, nullable=False),
+    Column("iteration", Integer, nullable=False),
+    Column("added", Float, nullable=False),
+    UniqueConstraint("digest", name="one_row_a_program"),
+)
+
+TALLY = Table(
+    "tally",
+    METADATA,
+    Column("job", Integer, primary_key=True),
+    Column("iteration", Integer, nullable=False),
+    Column("programs", Integer, nullable=False),
+    Column("counts", Text, nullable=False),  # JSON: everything else that is counted
+)
+
+FINDING = Table(
+    "finding",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("signature", String, nullable=False),
+    Column("symptom", String, nullable=False),
+    Column("target", String, nullable=False),
+    Column("suspect", Boolean, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("verdict", Text, nullable=False),  # JSON
+    Column("runs", Text, nullable=False),  # JSON: what every target did
+    Column("trace", Text, nullable=False),  # JSON
+    Column("model", LargeBinary, nullable=False),
+    Column("inputs", LargeBinary, nullable=False),
+    Column("original_model", LargeBinary, nullable=False),
+    Column("original_inputs", LargeBinary, nullable=False),
+    Column("status", String, nullable=False),  # see Status
+    Column("times", Integer, nullable=False),
+    Column("job", Integer, nullable=False),
+    Column("iteration", Integer, nullable=False),
+    Column("first", Float, nullable=False),
+    Column("last", Float, nullable=False),
+    UniqueConstraint("signature", name="one_row_a_signature"),
+)

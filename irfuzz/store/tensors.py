@@ -1,0 +1,88 @@
+"""Named values enter, one ``npz`` without pickled parts leaves, and back again."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from irfuzz.errors import InvalidProgram
+
+Value: TypeAlias = "np.ndarray | list[Value] | None"
+
+SCHEMA = 1
+MANIFEST = "__irfuzz__"
+"""Member that says how the arrays make up the values; JSON text."""
+
+
+def pack(values: Mapping[str, Value]) -> bytes:
+    """Values as the bytes of an npz file.
+
+    Plain tensors are members under their own names. dtypes that npz cannot hold are stored as unsigned integers
+    of the same width, strings as fixed-width text, sequences item by item; the manifest says which.
+    """
+    arrays: dict[str, np.ndarray] = {}
+
+    def put(value: Value, key: str) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, list):
+            return {"items": [put(item, f"{key}/{i}") for i, item in enumerate(value)]}
+        array = np.asarray(value)
+        if array.dtype.kind in "OUS":
+            texts = [t.decode("utf-8", "surrogateescape") if isinstance(t, bytes) else str(t) for t in array.ravel().tolist()]
+            # Fixed-width text cannot end in NUL, which JSON can say.
+            return {"strings": texts, "shape": list(array.shape)}
+        name = array.dtype.name
+        if array.dtype.kind == "V" or hasattr(ml_dtypes, name):
+            array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+        key = key if key != MANIFEST else f"{key}_"
+        arrays[key] = array
+        return {"array": key, "dtype": name}
+
+    manifest = {"schema": SCHEMA, "values": {name: put(value, name) for name, value in values.items()}}
+    buffer = io.BytesIO()
+    members: dict[str, Any] = {**arrays, MANIFEST: np.array(json.dumps(manifest))}
+    np.savez(buffer, allow_pickle=False, **members)
+    return buffer.getvalue()
+
+
+def unpack(data: bytes, name: str = "npz") -> dict[str, Value]:
+    """The values of an npz file made by ``pack``, or of a plain one (every member a tensor).
+
+    Raises:
+        InvalidProgram: it is not such a file; ``name`` is what the message calls it.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as members:
+            arrays = {key: members[key] for key in members.files}
+    except (ValueError, OSError, EOFError, KeyError) as error:
+        raise InvalidProgram(f"{name}: not an npz file: {error}") from None
+    if MANIFEST not in arrays:
+        return dict(arrays)
+    try:
+        manifest = json.loads(str(arrays[MANIFEST]))
+        if manifest["schema"] != SCHEMA:
+            raise InvalidProgram(f"{name}: expected schema {SCHEMA}, got {manifest['schema']}")
+        return {key: _take(entry, arrays) for key, entry in manifest["values"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidProgram(f"{name}: its manifest does not fit its arrays: {error!r}") from None
+
+
+def _take(entry: Any, arrays: Mapping[str, np.ndarray]) -> Value:
+    if entry is None:
+        return None
+    if "items" in entry:
+        return [_take(item, arrays) for item in entry["items"]]
+    if "strings" in entry:
+        array = np.empty(len(entry["strings"]), dtype=object)
+        array[:] = entry["strings"]
+        return array.reshape(entry["shape"])
+    array = arrays[entry["array"]]
+    if array.dtype.name == entry["dtype"]:
+        return array
+    return array.view(np.dtype(getattr(ml_dtypes, entry["dtype"]))).reshape(array.shape)
