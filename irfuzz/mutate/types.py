@@ -58,7 +58,7 @@ class Donors(Protocol):
         ...
 
     def get(self, digest: str) -> Program:
-        """A private copy of one of them."""
+        """One of them, to be read and not to be changed."""
         ...
 
 

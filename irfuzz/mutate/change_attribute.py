@@ -1,0 +1,92 @@
+"""``change-attribute``: a layer gets other attribute values from its operator's domains (COMET's MParam, table 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.novelty import attribute_bucket
+from irfuzz.mutate.relayer import facts_of, largest, predict, put_in_place, restorable
+from irfuzz.mutate.sites import layer_nodes, node_at
+from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.spec import sample_call
+
+_TRIES = 4
+_NOT_HERE = frozenset({"Cast", "CastLike"})
+"""``change-dtype`` changes these, with a guard against casts out of range."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAttribute:
+    """Draws attributes that are valid for the layer's present inputs, keeps one or all, and restores the outputs."""
+
+    context: Context
+    name: ClassVar[str] = "change-attribute"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Layers whose operator has attributes and can be sampled."""
+        specs = self.context.specs
+        found = []
+        for node in layer_nodes(program, specs):
+            spec = specs.get(node.op_type, program.opset)
+            if spec is not None and spec.has_overlay and spec.attrs and node.op_type not in _NOT_HERE:
+                found.append(program.site_of(node))
+        return found
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw until something differs and is valid."""
+        node = node_at(program, site)
+        specs, op, opset = self.context.specs, node.op_type, program.opset
+        spec = specs.get(op, opset)
+        if spec is None or not spec.has_overlay or not spec.attrs:
+            return Skipped("no attribute that can be drawn")
+        facts = facts_of(program, node.inputs)
+        given = {i: f for i, f in enumerate(facts) if isinstance(f, TensorFact)}
+        old = program.attrs(node)
+        limit = largest(program)
+        for _ in range(_TRIES):
+            call = sample_call(spec, given, choices, max_elements=limit)
+            if call is None:
+                continue
+            drawn = call.attrs
+            changed = [n for n in sorted({*drawn, *old}) if n in spec.attrs and not _same(drawn.get(n), old.get(n))]
+            if not changed:
+                continue
+            one = self.context.prefer(choices, changed, lambda n, drawn=drawn: ("attr", op, n, attribute_bucket(drawn.get(n))))
+            candidates = [_with(node, old, drawn, [one]), _with(node, old, drawn, changed)]
+            if len(changed) > 1 and choices.boolean():
+                candidates.reverse()
+            for attrs, names in candidates:
+                result = predict(specs, opset, op, facts, attrs, len(node.outputs), limit)
+                if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
+                    continue
+                inserter = Inserter(program, node)
+                new_node = inserter.node(op, node.inputs, attrs, len(node.outputs))
+                put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
+                return f"{op} at {site} has {', '.join(f'{n} = {_text(drawn.get(n))}' for n in names)}"
+        return Skipped("no other attribute value")
+
+
+def _with(node: ir.Node, old: dict[str, Any], drawn: dict[str, Any], names: list[str]) -> tuple[dict[str, Any], list[str]]:
+    attrs: dict[str, Any] = {name: node.attributes[name] for name in old if name not in names}
+    attrs.update({name: drawn[name] for name in names if name in drawn})
+    return attrs, names
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return list(a) == list(b)
+    return type(a) is type(b) and a == b
+
+
+def _text(value: object) -> str:
+    return "its default" if value is None else repr(value)

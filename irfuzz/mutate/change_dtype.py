@@ -1,0 +1,94 @@
+"""``change-dtype``: a layer computes in another element type, between casts (COMET's MDtype, table 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import cast
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable
+from irfuzz.mutate.sites import is_exact, layer_sites, node_at
+from irfuzz.mutate.types import Relation, Skipped
+
+_KEEP_VALUES = frozenset({"Clip", "Pad"})
+"""Their exact inputs survive a cast: they are limits, not scales or indices."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDtype:
+    """Casts all inputs of one type variable, runs the layer, casts its outputs back."""
+
+    context: Context
+    name: ClassVar[str] = "change-dtype"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Layers."""
+        return layer_sites(program, self.context.specs)
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw a type variable and a type, and cast around the node."""
+        node = node_at(program, site)
+        specs = self.context.specs
+        op = node.op_type
+        spec = specs.get(op, program.opset)
+        if spec is None:
+            return Skipped("unknown operator")
+        facts = facts_of(program, node.inputs)
+        options = []
+        for variable in dict.fromkeys(formal.type_str for formal in spec.inputs):
+            indices = [i for i in range(len(facts)) if (f := spec.formal(i)) is not None and f.type_str == variable and facts[i]]
+            current = facts[indices[0]] if indices else None
+            if not isinstance(current, TensorFact) or current.dtype not in CASTABLE:
+                continue
+            if op not in _KEEP_VALUES and any(is_exact(node, i, current.dtype) for i in indices):
+                continue
+            measured = spec.portable.get(variable)
+            for dtype in CASTABLE:
+                if dtype == current.dtype or (measured is not None and dtype not in measured):
+                    continue
+                if op in ("Div", "Mod") and dtype.is_integer():
+                    continue  # a divisor may round to 0
+                new = [replace(f.without_value(), dtype=dtype) if i in indices and isinstance(f, TensorFact) else f for i, f in enumerate(facts)]
+                options.append((indices, dtype, new))
+        limit = largest(program)
+        usable = []
+        for indices, dtype, new in options:
+            result = predict(specs, program.opset, op, new, node.attributes, len(node.outputs), limit)
+            if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
+                continue
+            usable.append((indices, dtype))
+        if not usable:
+            return Skipped("no other element type")
+        indices, dtype = self.context.prefer(choices, usable, lambda option: ("dtype", op, option[0][0], option[1].value))
+        inserter = Inserter(program, node)
+        casts: dict[str, ir.Value] = {}
+        inputs = list(node.inputs)
+        for index in indices:
+            value = inputs[index]
+            assert value is not None and value.name is not None
+            if value.name not in casts:
+                casts[value.name] = _converted(program, inserter, value, dtype, choices)
+            inputs[index] = casts[value.name]
+        before = facts[indices[0]]
+        assert isinstance(before, TensorFact)
+        new_node = inserter.node(op, inputs, attributes(node), len(node.outputs))
+        put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
+        return f"{op} at {site} computes in {dtype.name} instead of {before.dtype.name}"
+
+
+def _converted(program: Program, inserter: Inserter, value: ir.Value, dtype: ir.DataType, choices: Choices) -> ir.Value:
+    """A cast, or for a constant sometimes another constant."""
+    tensor = program.constant_of(value)
+    if tensor is not None and tensor.dtype.is_floating_point() and dtype.is_floating_point() and choices.boolean():
+        return inserter.constant(tensor.numpy().astype(dtype.numpy()), "cast")
+    return cast(inserter, value, dtype)

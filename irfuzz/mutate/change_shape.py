@@ -1,0 +1,88 @@
+"""``change-shape``: a layer computes on another size of one axis, which is restored behind it (COMET's MShape, table 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.novelty import size_class
+from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
+from irfuzz.mutate.sites import is_exact, layer_sites, node_at
+from irfuzz.mutate.types import Relation, Skipped
+
+_TRIES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeShape:
+    """Pads, crops, repeats or reduces an input of a layer along one axis, and restores the outputs."""
+
+    context: Context
+    name: ClassVar[str] = "change-shape"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Layers."""
+        return layer_sites(program, self.context.specs)
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw an axis and a size until the operator takes them."""
+        node = node_at(program, site)
+        specs, op = self.context.specs, node.op_type
+        facts = facts_of(program, node.inputs)
+        first = facts[0] if facts else None
+        if not isinstance(first, TensorFact) or first.shape is None or is_exact(node, 0, first.dtype):
+            return Skipped("no input whose size may change")
+        alike = [i for i, f in enumerate(facts) if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)]
+        axes = [axis for axis, size in enumerate(first.shape) if type(size) is int]
+        if not axes:
+            return Skipped("no axis of known size")
+        limit = largest(program)
+        for _ in range(_TRIES):
+            axis = choices.pick(axes)
+            size = first.shape[axis]
+            assert type(size) is int
+            want = self.context.prefer(
+                choices, _sizes(size), lambda n, axis=axis: ("shape", op, 0, _classes(first.shape or (), axis, n))
+            )
+            where = choices.pick([[0], alike]) if len(alike) > 1 else [0]
+            shape = (*first.shape[:axis], want, *first.shape[axis + 1 :])
+            new = [replace(f.without_value(), shape=shape) if i in where and isinstance(f, TensorFact) else f for i, f in enumerate(facts)]
+            if any(why_not(specs, program.opset, facts[i], new[i]) for i in where):  # type: ignore[arg-type]
+                continue
+            result = predict(specs, program.opset, op, new, node.attributes, len(node.outputs), limit)
+            if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
+                continue
+            inserter = Inserter(program, node)
+            inputs = list(node.inputs)
+            made: dict[str, ir.Value] = {}
+            for index in where:
+                value, wanted = inputs[index], new[index]
+                assert value is not None and value.name is not None and isinstance(wanted, TensorFact)
+                if value.name not in made:
+                    made[value.name] = adapt(specs, inserter, value, wanted, choices)
+                inputs[index] = made[value.name]
+            new_node = inserter.node(op, inputs, attributes(node), len(node.outputs))
+            put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
+            return f"{op} at {site} computes on {shape_text(replace(first, shape=shape))} instead of {shape_text(first)}"
+        return Skipped("no other size")
+
+
+def _sizes(size: int) -> list[int]:
+    """Other sizes worth trying, in a fixed order."""
+    found = [1, 2, 3, size - 1, size + 1, size // 2, 2 * size, size + 3, size + 7, (size + 15) // 16 * 16]
+    return [n for n in dict.fromkeys(found) if n > 0 and n != size]
+
+
+def _classes(shape: tuple[object, ...], axis: int, want: int) -> tuple[object, ...]:
+    changed = (*shape[:axis], want, *shape[axis + 1 :])
+    return tuple(map(size_class, changed[-3:]))

@@ -1,0 +1,119 @@
+"""``change-weights``: a layer's weights are disturbed, shuffled, silenced, inverted, switched or scaled (LEMON, table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from irfuzz.choices import Choices
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.sites import exact_values, layer_nodes, main_uses, value_at
+from irfuzz.mutate.types import Relation, Skipped
+
+_EXTREMES = (0.0, -1.0, 1e-30, 1e-8, 1e-3, 10.0, 1e3, 1e8, 1e30)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeWeights:
+    """Replaces a floating constant of at least two elements that a layer reads."""
+
+    context: Context
+    name: ClassVar[str] = "change-weights"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Constants that layers read and whose elements are free."""
+        exact = exact_values(program)
+        found: dict[str, None] = {}
+        for node in layer_nodes(program, self.context.specs):
+            for value in node.inputs:
+                if value is None or not value.name or value in exact:
+                    continue
+                tensor = program.constant_of(value)
+                if tensor is not None and tensor.dtype.is_floating_point() and tensor.size >= 2:
+                    found[value.name] = None
+        return list(found)
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw the operator and its strength."""
+        value = value_at(program, site)
+        tensor = program.constant_of(value)
+        uses = main_uses(program, value)
+        if tensor is None or not tensor.dtype.is_floating_point() or tensor.size < 2 or not uses:
+            return Skipped("not a floating constant that a layer reads")
+        kind = self.context.prefer(choices, tuple(WAYS), lambda k: ("weights", k, uses[0][0].op_type))
+        old = tensor.numpy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            new = WAYS[kind](old.astype(np.float64), choices).astype(old.dtype)
+        program.replace_uses(value, Inserter(program, uses[0][0]).constant(new, "w"))
+        program.prune()
+        return f"{kind} on {site}, read by {uses[0][0].op_type}"
+
+
+def gaussian(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """GF: noise of some fraction of the standard deviation on some of the elements."""
+    rng = np.random.default_rng(choices.seed())
+    strength = choices.pick((0.01, 0.1, 1.0, 10.0))
+    noise = rng.standard_normal(array.shape) * strength * (float(np.std(array)) or 1.0)
+    return array + noise * (rng.random(array.shape) < choices.pick((0.1, 0.5, 1.0)))
+
+
+def shuffle(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """WS: the elements that feed one neuron, or all, in another order."""
+    rng = np.random.default_rng(choices.seed())
+    result = array.copy()
+    if array.ndim >= 2 and choices.boolean(0.7):
+        row = choices.index(array.shape[0])
+        result[row] = rng.permutation(array[row].ravel()).reshape(array[row].shape)
+        return result
+    return rng.permutation(array.ravel()).reshape(array.shape)
+
+
+def block(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """NEB: what one neuron contributes becomes 0."""
+    result = array.copy()
+    result[choices.index(array.shape[0])] = 0
+    return result
+
+
+def inverse(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """NAI: the sign of one neuron's weights turns, so that its activation does."""
+    result = array.copy()
+    row = choices.index(array.shape[0])
+    result[row] = -result[row]
+    return result
+
+
+def switch(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """NS: two neurons change places."""
+    result = array.copy()
+    a, b = choices.index(array.shape[0]), choices.index(array.shape[0])
+    result[[a, b]] = result[[b, a]]
+    return result
+
+
+def scale(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """All elements times an extreme factor; what does not fit the type becomes infinite."""
+    return array * choices.pick(_EXTREMES)
+
+
+def zero(array: np.ndarray, choices: Choices) -> np.ndarray:
+    """All elements exactly 0, or exactly -0."""
+    return np.full_like(array, choices.pick((0.0, -0.0)))
+
+
+WAYS: dict[str, Callable[[np.ndarray, Choices], np.ndarray]] = {
+    "Gaussian noise": gaussian,
+    "weight shuffle": shuffle,
+    "neuron block": block,
+    "neuron inverse": inverse,
+    "neuron switch": switch,
+    "scale": scale,
+    "zero": zero,
+}

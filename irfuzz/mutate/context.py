@@ -1,0 +1,48 @@
+"""What every mutator may look at besides the program: operator specs, novelty and donors enter, weighted picks leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.novelty import Feature
+from irfuzz.mutate.types import Donors
+
+if TYPE_CHECKING:
+    from irfuzz.spec import Specs
+
+T = TypeVar("T")
+
+
+class Novelty(Protocol):
+    """Anything that knows how often a feature has been seen."""
+
+    def count(self, feature: Feature) -> int:
+        """Number of times it was seen."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Shared by the mutators of one engine; it may steer which choice is drawn, never what a drawn choice means.
+
+    Attributes:
+        specs: operator specs.
+        seen: weighs down what was seen before; ``None`` makes all choices equally likely.
+        donors: programs from which ``splice`` takes parts; ``None`` where there are none.
+        max_opset: conversion goes no further than this version of the default domain.
+    """
+
+    specs: Specs
+    seen: Novelty | None = None
+    donors: Donors | None = None
+    max_opset: int = 21
+
+    def prefer(self, choices: Choices, items: Sequence[T], feature: Callable[[T], Feature]) -> T:
+        """One of ``items``, each with weight ``1 / (1 + times its feature was seen)``; the record holds its index."""
+        seen = self.seen
+        if seen is None:
+            return choices.pick(items)
+        return choices.weighted(items, [1.0 / (1 + seen.count(feature(item))) for item in items])

@@ -1,0 +1,88 @@
+"""``convert-opset``: the whole model is converted to another version of the default domain by ONNX's own converter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import onnx_ir as ir
+from onnx import version_converter
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.sites import has_subgraph
+from irfuzz.mutate.types import Relation, Skipped
+
+TARGETS = tuple(range(13, 22))
+"""Versions that a model may be converted to."""
+
+IR_VERSIONS = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
+"""The IR version that came with each opset (ONNX Versioning.md); an older one does not know the opset."""
+
+MAX_NODES = 400
+"""Larger models take too long in the converter, which is quadratic in places."""
+
+SITE = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertOpset:
+    """Converts models that consist of operators whose conversion is known to be right."""
+
+    context: Context
+    name: ClassVar[str] = "convert-opset"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.EQUIVALENT
+
+    def sites(self, program: Program) -> list[str]:
+        """The model, where the converter can be trusted with it."""
+        return [] if _refused(program) else [SITE]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw a version, convert, and infer anew."""
+        reason = _refused(program)
+        if reason is not None:
+            return Skipped(reason)
+        opset = program.opset
+        weights = [float(self._allowed(program, target)) for target in TARGETS]
+        if not any(weights):
+            return Skipped("no version to which it can be converted")
+        target = choices.weighted(TARGETS, weights)
+        proto = program.to_proto()
+        try:
+            converted = version_converter.convert_version(proto, target)
+        except RuntimeError as error:
+            return Skipped(f"the converter refuses: {str(error).splitlines()[0][:80]}")
+        converted.ir_version = max(proto.ir_version, IR_VERSIONS[target])
+        new = Program.from_proto(converted)
+        Program.__init__(program, new.model, new.residue, program.parents)
+        program.infer()
+        return f"opset {opset} becomes {target}"
+
+    def _allowed(self, program: Program, target: int) -> bool:
+        opset = program.opset
+        if target <= opset or target > self.context.max_opset:
+            return False
+        specs = self.context.specs
+        return all(specs.get(op, target) is not None for op in dict.fromkeys(n.op_type for n in program.nodes()))
+
+
+def _refused(program: Program) -> str | None:
+    """Why the converter, which aborts or errs on some models, is not tried."""
+    nodes = program.nodes()
+    if len(nodes) > MAX_NODES:
+        return "too many nodes for the converter"
+    if program.model.functions or set(program.model.opset_imports) - {"", "ai.onnx"}:
+        return "functions or other domains"
+    if any(has_subgraph(node) for node in nodes):
+        return "control flow"
+    for value in program.values():
+        fact = program.fact(value)
+        if value.name and not (isinstance(fact, TensorFact) and fact.dtype in CASTABLE and fact.shape is not None):
+            return "a value that is not a dense tensor of a plain type"
+    if any(attr.type is ir.AttributeType.TENSOR and attr.value.dtype not in CASTABLE for node in nodes for attr in node.attributes.values()):
+        return "a tensor attribute of an unusual type"
+    return None

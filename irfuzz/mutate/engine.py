@@ -1,0 +1,280 @@
+"""A program and recorded choices enter, a valid mutant with the edits that made it leaves, and edits can be replayed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx
+
+from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.ir.program import Program
+from irfuzz.ir.verify import verify
+from irfuzz.mutate.context import Context, Novelty
+from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
+from irfuzz.mutate.table import WEIGHTS, build_mutators
+from irfuzz.mutate.types import Donors, Edit, Mutator, Relation, Skipped
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+    from irfuzz.spec import Specs
+
+ATTEMPTS = 16
+"""How many mutator and site pairs are tried for one edit before it is given up."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the attempts.
+
+    Attributes:
+        applied: edits that stand, by mutator.
+        skipped: attempts that changed nothing, by mutator and reason.
+        thrown: edits that were made and taken back because the result was not valid, by mutator and message.
+    """
+
+    applied: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    thrown: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, other: Counts) -> None:
+        """Add another count to this one."""
+        self.applied.update(other.applied)
+        self.skipped.update(other.skipped)
+        self.thrown.update(other.thrown)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A program made from another by at least one edit.
+
+    Attributes:
+        program: the result; the program it was made from is untouched.
+        edits: what was done, in order.
+        counts: what was tried on the way.
+    """
+
+    program: Program
+    edits: tuple[Edit, ...]
+    counts: Counts
+
+    def to_bytes(self) -> bytes:
+        """The mutant as a serialized ONNX model."""
+        return self.program.to_bytes()
+
+    @property
+    def model_proto(self) -> onnx.ModelProto:
+        """The mutant as an ONNX model."""
+        return self.program.to_proto()
+
+
+class Engine:
+    """Applies mutators to programs.
+
+    Args:
+        specs: operator specs.
+        mutators: names of those to use (default: all in the table and from entry points).
+        max_nodes: no mutant gets more nodes than this in its main graph, unless it already had more; such a program
+            may only shrink or keep its size.
+        seen: weighs down choices that were seen before; it never enters what a recorded choice means.
+        donors: programs from which ``splice`` takes parts.
+        max_opset: conversion of models goes no further than this version of the default domain.
+        weights: how often each mutator is tried, relative to others (default: the table's).
+
+    Raises:
+        UsageError: an unknown mutator, a negative weight, or nothing left to choose from.
+    """
+
+    def __init__(
+        self,
+        specs: Specs,
+        mutators: Sequence[str] | None = None,
+        *,
+        max_nodes: int = 200,
+        seen: Novelty | None = None,
+        donors: Donors | None = None,
+        max_opset: int = 21,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        if max_nodes < 1:
+            raise UsageError(f"max_nodes: expected at least 1, got {max_nodes}")
+        self.specs = specs
+        self.max_nodes = max_nodes
+        self.counts = Counts()
+        table = build_mutators(Context(specs, seen, donors, max_opset))
+        self._table = table
+        self.mutators: dict[str, Mutator] = {name: table[name] for name in select(mutators, table)}
+        given = {**WEIGHTS, **(weights or {})}
+        self._names = tuple(self.mutators)
+        self._weights = tuple(float(given.get(name, 1.0)) for name in self._names)
+        if min(self._weights) < 0 or sum(self._weights) <= 0:
+            raise UsageError(f"weights: expected none below 0 and one above it, got {dict(zip(self._names, self._weights, strict=True))}")
+
+    def mutate(self, program: Program, choices: Choices, edits: int = 1) -> Mutant | None:
+        """A mutant of ``program``, which stays as it is.
+
+        Args:
+            program: a valid program.
+            choices: every draw comes from here.
+            edits: how many edits are wanted; fewer are made where too many attempts fail.
+
+        Returns:
+            ``None`` where not one edit could be made.
+        """
+        counts = Counts()
+        done: list[Edit] = []
+        work = program.clone()
+        frozen = self._freeze(work)
+        if frozen is not None:
+            done.append(frozen)
+        given = len(done)
+        for _ in range(edits):
+            for _attempt in range(ATTEMPTS):
+                edit = self._attempt(work, choices, counts)
+                if isinstance(edit, Edit):
+                    done.append(edit)
+                    break
+                if edit is _SPOILT:
+                    work = self._redo(program, done)
+        self.counts.add(counts)
+        if len(done) == given:
+            return None
+        return Mutant(work, tuple(done), counts)
+
+    def _freeze(self, work: Program) -> Edit | None:
+        """What old models need before anything is known of their weights."""
+        mutator = self._table[FreezeDefaults.name]
+        if not mutator.sites(work):
+            return None
+        edit = Edit(mutator.name, mutator.version, SITE, (), mutator.relation, "")
+        answer = mutator.apply(work, SITE, Choices.from_record(()))
+        return None if isinstance(answer, Skipped) else replace(edit, detail=answer)
+
+    def _attempt(self, work: Program, choices: Choices, counts: Counts) -> Edit | object | None:
+        """One mutator at one site: the edit, ``None`` where the program is unchanged, ``_SPOILT`` where it must be rebuilt."""
+        name = choices.weighted(self._names, self._weights)
+        mutator = self.mutators[name]
+        sites = mutator.sites(work)
+        if not sites:
+            counts.skipped[name, "no site"] += 1
+            return None
+        site = choices.pick(sites)
+        before = snapshot(work)
+        mark = choices.mark()
+        try:
+            answer = mutator.apply(work, site, choices)
+            if isinstance(answer, Skipped):
+                counts.skipped[name, answer.reason] += 1
+                return None
+            if mutator.relation is not Relation.INVALID:
+                changed = changed_nodes(work, before)
+                violations = verify(work, self.specs, nodes=changed)
+                if violations:
+                    raise InvalidProgram(str(violations[0]))
+        except InvalidProgram as error:
+            counts.thrown[name, str(error)] += 1
+            return _SPOILT
+        size = len(work.nodes())
+        if size > self.max_nodes and size > len(before):
+            counts.skipped[name, "more nodes than allowed"] += 1
+            return _SPOILT
+        counts.applied[name] += 1
+        return Edit(name, mutator.version, site, tuple(choices.record[mark:]), mutator.relation, answer)
+
+    def _redo(self, program: Program, done: Iterable[Edit]) -> Program:
+        work = program.clone()
+        for edit in done:
+            apply_edit(work, edit, self._table)
+        return work
+
+
+_SPOILT = object()
+
+Snapshot: TypeAlias = "dict[int, tuple[ir.Node, tuple[ir.Value | None, ...]]]"
+
+
+def snapshot(program: Program) -> Snapshot:
+    """Which values each main-graph node reads, to tell later which nodes an edit touched.
+
+    It holds the nodes and values themselves, so that their identities are not given to new ones.
+    """
+    return {id(node): (node, tuple(node.inputs)) for node in program.nodes()}
+
+
+def changed_nodes(program: Program, before: Snapshot) -> list[ir.Node]:
+    """New and rewired nodes of the main graph, with the readers of what they compute."""
+    nodes = program.nodes()
+    changed = set()
+    for node in nodes:
+        known = before.get(id(node))
+        if known is None or known[1] != tuple(node.inputs):
+            changed.add(id(node))
+    return [
+        node
+        for node in nodes
+        if id(node) in changed
+        or any(value is not None and (made := value.producer()) is not None and id(made) in changed for value in node.inputs)
+    ]
+
+
+def apply_edit(program: Program, edit: Edit, mutators: Mapping[str, Mutator]) -> None:
+    """Do a recorded edit again, in place.
+
+    Raises:
+        InvalidProgram: the mutator is unknown or has another version, or the record does not fit the program.
+    """
+    mutator = mutators.get(edit.mutator)
+    if mutator is None:
+        raise InvalidProgram(f"edit at {edit.site}: unknown mutator {edit.mutator!r}; known: {', '.join(sorted(mutators))}")
+    if mutator.version != edit.version:
+        raise InvalidProgram(
+            f"edit {edit.mutator} at {edit.site}: made by version {edit.version} of the mutator, this one is {mutator.version}"
+        )
+    choices = Choices.from_record(edit.choices)
+    answer = mutator.apply(program, edit.site, choices)
+    if isinstance(answer, Skipped):
+        raise InvalidProgram(f"edit {edit.mutator} at {edit.site} does not fit this program: {answer.reason}")
+    if len(choices.record) != len(edit.choices):
+        raise InvalidProgram(
+            f"edit {edit.mutator} at {edit.site}: expected to use {len(edit.choices)} draws, used {len(choices.record)}"
+        )
+
+
+def replay(seed: Program, edits: Iterable[Edit], specs: Specs, donors: Donors | None = None) -> Program:
+    """The program that recorded edits make of ``seed``, which stays as it is.
+
+    Args:
+        seed: the program from which the first edit started.
+        edits: in order.
+        specs: operator specs.
+        donors: must hold every donor that a splice names.
+
+    Raises:
+        InvalidProgram: an edit does not fit.
+    """
+    mutators = build_mutators(Context(specs, None, donors))
+    program = seed.clone()
+    for edit in edits:
+        apply_edit(program, edit, mutators)
+    return program
+
+
+def select(wanted: Sequence[str] | None, table: Mapping[str, Mutator]) -> tuple[str, ...]:
+    """Names of the mutators to use, in the table's order.
+
+    Raises:
+        UsageError: a name is unknown, or none is given.
+    """
+    if wanted is None:
+        return tuple(table)
+    for name in wanted:
+        if name not in table:
+            raise UsageError(f"unknown mutator {name!r}; known: {', '.join(sorted(table))}")
+    if not wanted:
+        raise UsageError("no mutator is selected")
+    chosen = frozenset(wanted)
+    return tuple(name for name in table if name in chosen)

@@ -1,0 +1,121 @@
+"""Wanted operations enter, nodes in the form that the program's opset asks for leave, all before one place in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.mutate.sites import tensor_fact
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+_FREE_INITIALIZERS = 4
+"""First IR version in which an initializer need not be a graph input (ONNX IR.md, "Graphs")."""
+
+
+class Inserter:
+    """Inserts nodes before ``before`` (``None``: at the end), and knows how old opsets spell each operation.
+
+    Facts are those of dense tensors of known rank; every method returns the new value.
+    """
+
+    __slots__ = ("before", "opset", "program")
+
+    def __init__(self, program: Program, before: ir.Node | None) -> None:
+        self.program = program
+        self.before = before
+        self.opset = program.opset
+
+    def node(
+        self, op: str, inputs: Sequence[ir.Value | None], attrs: Mapping[str, Any] | None = None, outputs: int = 1
+    ) -> ir.Node:
+        """A node of the default domain.
+
+        Raises:
+            InvalidProgram: ONNX finds the call ill-typed.
+        """
+        return self.program.insert(op, inputs, attrs, before=self.before, outputs=outputs)
+
+    def value(self, op: str, *inputs: ir.Value | None, **attrs: Any) -> ir.Value:
+        """The only output of a new node."""
+        return self.node(op, inputs, attrs).outputs[0]
+
+    def fact(self, value: ir.Value) -> TensorFact:
+        """The fact of a dense tensor."""
+        return tensor_fact(self.program, value)
+
+    def constant(self, array: np.ndarray | ir.TensorProtocol, hint: str = "c") -> ir.Value:
+        """A constant with these elements."""
+        if self.program.model.ir_version < _FREE_INITIALIZERS:
+            self.program.model.ir_version = _FREE_INITIALIZERS
+        return self.program.constant(array, hint)
+
+    def ints(self, values: Sequence[int]) -> ir.Value:
+        """A constant ``int64`` list."""
+        return self.constant(np.array(values, np.int64), "shape")
+
+    def scalar(self, number: float, dtype: ir.DataType) -> ir.Value:
+        """A constant without dimensions."""
+        return self.constant(np.array(number).astype(dtype.numpy()), "s")
+
+    def cast(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
+        """``Cast`` without any guard."""
+        return self.value("Cast", value, to=int(dtype.value))
+
+    def reshape(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """``Reshape``; 0 copies the size at its index."""
+        return self.value("Reshape", value, self.ints(shape))
+
+    def unsqueeze(self, value: ir.Value, axes: Sequence[int]) -> ir.Value:
+        """Insert sizes of 1 at ``axes`` of the result."""
+        return self._with_axes("Unsqueeze", value, axes, 13)
+
+    def squeeze(self, value: ir.Value, axes: Sequence[int]) -> ir.Value:
+        """Drop sizes of 1."""
+        return self._with_axes("Squeeze", value, axes, 13)
+
+    def slice(
+        self, value: ir.Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Sequence[int] | None = None
+    ) -> ir.Value:
+        """``value[start:end:step]`` along each of ``axes``; steps need opset 10."""
+        if self.opset < 10:
+            return self.value("Slice", value, axes=list(axes), starts=list(starts), ends=list(ends))
+        rest = [self.ints(steps)] if steps is not None else []
+        return self.value("Slice", value, self.ints(starts), self.ints(ends), self.ints(axes), *rest)
+
+    def pad(self, value: ir.Value, before: Sequence[int], after: Sequence[int], mode: str = "constant") -> ir.Value:
+        """Add elements at both ends of every axis."""
+        pads = [*before, *after]
+        if self.opset < 11:
+            return self.value("Pad", value, pads=pads, mode=mode)
+        return self.value("Pad", value, self.ints(pads), mode=mode)
+
+    def tile(self, value: ir.Value, repeats: Sequence[int]) -> ir.Value:
+        """Repeat along every axis."""
+        return self.value("Tile", value, self.ints(repeats))
+
+    def reduce(self, op: str, value: ir.Value, axes: Sequence[int], keepdims: bool = True) -> ir.Value:
+        """``ReduceMax`` and its like over ``axes``."""
+        return self._with_axes(op, value, axes, 13 if op == "ReduceSum" else 18, keepdims=int(keepdims))
+
+    def expand(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Broadcast to ``shape``; a size of 1 keeps the value's own."""
+        return self.value("Expand", value, self.ints(shape))
+
+    def clip(self, value: ir.Value, low: float, high: float) -> ir.Value:
+        """Limit a float tensor to ``[low, high]``."""
+        if self.opset < 11:
+            return self.value("Clip", value, min=float(low), max=float(high))
+        dtype = self.fact(value).dtype
+        return self.value("Clip", value, self.scalar(low, dtype), self.scalar(high, dtype))
+
+    def _with_axes(self, op: str, value: ir.Value, axes: Sequence[int], since: int, **attrs: Any) -> ir.Value:
+        """``axes`` became an input in opset ``since``."""
+        if self.opset < since:
+            return self.value(op, value, axes=list(axes), **attrs)
+        return self.value(op, value, self.ints(axes), **attrs)

@@ -1,0 +1,97 @@
+"""Planned inputs of a sampled call enter, values of the program or new constants leave."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.portable import INTEGER_LIMITS
+from irfuzz.mutate.sites import is_exact_input
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Call, InputPlan
+
+_REUSE = 0.5
+"""How often a computed value of the right type stands in for a planned input."""
+
+
+def materialise(
+    program: Program, inserter: Inserter, op: str, call: Call, given: dict[int, ir.Value], choices: Choices
+) -> list[ir.Value | None]:
+    """A value for each planned input.
+
+    Prescribed elements and parameters become constants, the rest constants or values that the program computes
+    before the inserter's place and that have exactly the planned type and shape.
+    """
+    inputs: list[ir.Value | None] = []
+    for index, plan in enumerate(call.inputs):
+        if plan is None:
+            inputs.append(None)
+        elif index in given:
+            inputs.append(given[index])
+        elif plan.value is not None:
+            inputs.append(inserter.constant(np.asarray(plan.value), "c"))
+        else:
+            exact = is_exact_input(op, index, plan.fact.dtype) or plan.low is not None or plan.high is not None
+            found = [] if exact or plan.is_parameter else _alike(program, inserter.before, plan.fact)
+            if found and choices.boolean(_REUSE):
+                inputs.append(choices.pick(found))
+            else:
+                nonzero = op in ("Div", "Mod") and index == 1
+                inputs.append(inserter.constant(random_array(plan, choices.seed(), nonzero), "w" if plan.is_parameter else "c"))
+    return inputs
+
+
+def _alike(program: Program, before: ir.Node | None, fact: TensorFact) -> list[ir.Value]:
+    """Computed values and graph inputs of one type and shape that exist before a node."""
+    graph = program.graph
+    found = [value for value in graph.inputs if _has(program, value, fact)]
+    for node in graph:
+        if node is before:
+            break
+        found.extend(value for value in node.outputs if value.name and _has(program, value, fact))
+    return found
+
+
+def _has(program: Program, value: ir.Value, fact: TensorFact) -> bool:
+    own = program.fact(value)
+    return isinstance(own, TensorFact) and own.dtype == fact.dtype and own.shape == fact.shape
+
+
+def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarray:
+    """Elements for a constant: inside the plan's range, else small numbers of a scale that keeps sums near 1.
+
+    Weights of rank 2 and more are normal with deviation ``1 / sqrt(fan in)`` (He et al. 2015 without the factor 2).
+    """
+    rng = np.random.default_rng(seed)
+    dtype = plan.fact.dtype
+    shape = plan.fact.static_shape or ()
+    kind = dtype.numpy()
+    if dtype is ir.DataType.BOOL:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype in INTEGER_LIMITS:
+        least, most = INTEGER_LIMITS[dtype]
+        low = max(least, -4) if plan.low is None else max(least, math.ceil(plan.low))
+        high = min(most, 5) if plan.high is None else min(most, math.floor(plan.high))
+        if nonzero:
+            low = max(low, 1)
+        array = rng.integers(low, max(low, high), shape, endpoint=True)
+        return np.asarray(array).astype(kind)
+    if plan.low is not None or plan.high is not None:
+        low = plan.low if plan.low is not None else min(plan.high or 0.0, 0.0) - 2.0
+        high = plan.high if plan.high is not None else max(low, 0.0) + 2.0
+        low, high = max(low, -1e4), min(high, 1e4)
+        return np.asarray(rng.uniform(low, max(low, high), shape)).astype(kind)
+    array = rng.standard_normal(shape)
+    if plan.is_parameter and len(shape) >= 2:
+        array = array / math.sqrt(max(1, math.prod(shape[1:])))
+    if nonzero:
+        array = np.where(array < 0, array - 0.25, array + 0.25)
+    return np.asarray(array).astype(kind)

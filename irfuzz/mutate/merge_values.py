@@ -1,0 +1,98 @@
+"""``merge-values``: two values become one through a merging operator, the first keeps its type (COMET's ML, table 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import Dim, TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.portable import runs
+from irfuzz.mutate.relayer import largest, splice_in
+from irfuzz.mutate.sites import flow_values, main_uses, tensor_fact, value_at
+from irfuzz.mutate.types import Relation, Skipped
+
+_NUMERIC = ("Add", "Sub", "Mul", "Max", "Min", "Sum", "Mean", "PRelu", "Pow")
+_LOGICAL = ("And", "Or", "Xor")
+_ANY = ("Where", "Concat")
+_FLOAT_ONLY = frozenset({"Mean", "PRelu", "Pow"})
+
+
+@dataclass(frozen=True, slots=True)
+class MergeValues:
+    """Adapts a second value to the first, merges both, and lets later readers of the first read the result."""
+
+    context: Context
+    name: ClassVar[str] = "merge-values"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Values that some node of the main graph reads."""
+        return [v.name for v in flow_values(program) if v.name and v.uses()]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw a reader of the value, another value that exists before that reader, and an operator."""
+        value = value_at(program, site)
+        specs, opset = self.context.specs, program.opset
+        fact = tensor_fact(program, value)
+        uses = main_uses(program, value)
+        if not uses:
+            return Skipped("no reader in the main graph")
+        reader = uses[0][0] if choices.boolean() else choices.pick(uses)[0]
+        places = program.positions()
+        place = places[reader]
+        others = []
+        for other in flow_values(program):
+            producer = other.producer()
+            if other is value or (producer is not None and places[producer] >= place):
+                continue
+            other_fact = program.fact(other)
+            if isinstance(other_fact, TensorFact) and why_not(specs, opset, other_fact, fact) is None:
+                others.append(other)
+        if not others:
+            return Skipped("no other value that can be adapted")
+        ops = [op for op in _operators(fact.dtype) if runs(specs, op, opset, fact.dtype, 1 if op == "Where" else 0)]
+        size = fact.size()
+        if "Concat" in ops:
+            axes = [i for i, d in enumerate(fact.shape or ()) if type(d) is int]
+            doubled = [replace(fact, shape=_twice(fact.shape or (), axis)) for axis in axes]
+            if not axes or 2 * (size or 0) > largest(program) or any(why_not(specs, opset, d, fact) for d in doubled):
+                ops.remove("Concat")
+        if not ops:
+            return Skipped(f"no operator merges {fact.dtype.name}")
+        other = choices.pick(others)
+        op = self.context.prefer(choices, ops, lambda name: ("dtype", name, 0, fact.dtype.value))
+        inserter = Inserter(program, reader)
+        second = adapt(specs, inserter, other, fact, choices)
+        pair = [value, second]
+        if choices.boolean(0.3):
+            pair.reverse()
+        if op == "Where":
+            mask = np.random.default_rng(choices.seed()).integers(0, 2, [d if type(d) is int else 1 for d in fact.shape or ()])
+            merged = inserter.value("Where", inserter.constant(mask.astype(np.bool_), "mask"), *pair)
+        elif op == "Concat":
+            merged = inserter.value("Concat", *pair, axis=choices.pick([i for i, d in enumerate(fact.shape or ()) if type(d) is int]))
+        else:
+            merged = inserter.value(op, *pair)
+        later = [(node, index) for node, index in uses if places[node] >= place]
+        splice_in(program, specs, inserter, value, merged, choices, later)
+        return f"{op} of {site} and {other.name}, read by {reader.op_type}"
+
+
+def _twice(shape: tuple[Dim, ...], axis: int) -> tuple[Dim, ...]:
+    size = shape[axis]
+    return (*shape[:axis], 2 * size if type(size) is int else size, *shape[axis + 1 :])
+
+
+def _operators(dtype: ir.DataType) -> list[str]:
+    if dtype is ir.DataType.BOOL:
+        return [*_LOGICAL, *_ANY]
+    return [op for op in _NUMERIC if dtype.is_floating_point() or op not in _FLOAT_ONLY] + list(_ANY)

@@ -1,0 +1,104 @@
+"""A program enters, the features that it shows leave, with how often each has been seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+Feature: TypeAlias = tuple[Hashable, ...]
+"""A named trait of a program, for example ``("dtype", "Relu", "FLOAT16")``."""
+
+_LISTS = (ir.AttributeType.INTS, ir.AttributeType.FLOATS, ir.AttributeType.STRINGS)
+_SCALARS = (ir.AttributeType.INT, ir.AttributeType.FLOAT, ir.AttributeType.STRING)
+_INPUT = "<input>"
+
+
+def size_class(dim: object) -> object:
+    """A size as what usually makes a difference: 0, 1, 2, 3, odd, even, a multiple of 16, or named."""
+    if type(dim) is not int:
+        return "?"
+    if dim <= 3:
+        return dim
+    if dim % 16 == 0:
+        return 16
+    return 4 + dim % 2
+
+
+def attribute_bucket(value: object) -> Hashable:
+    """An attribute's value as a class: itself where it is small, its sign and magnitude where it is a number."""
+    if isinstance(value, bool | str | bytes) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if -4 <= value <= 16 else value.bit_length() * (1 if value > 0 else -1) + 100
+    if isinstance(value, float):
+        return round(value, 1) if abs(value) < 4 else "large"
+    if isinstance(value, list | tuple):
+        return tuple(attribute_bucket(item) for item in value[:4])
+    return "other"
+
+
+def features(program: Program) -> Iterator[Feature]:
+    """Every feature of a program's main graph, in node order and with repeats.
+
+    For each operator: input dtype and rank, class of the input's sizes, each scalar or list attribute's bucket,
+    and the pair with each operator that feeds it (COMET, equations 1 to 3; GraphFuzz's operator-level coverage).
+    """
+    fact_of = program.fact
+    for node in program.nodes():
+        op = node.op_type
+        yield ("op", op, len(node.inputs), len(node.outputs))
+        for index, value in enumerate(node.inputs):
+            if value is None or index > 1:
+                continue
+            producer = value.producer()
+            yield ("edge", _INPUT if producer is None else producer.op_type, op)
+            fact = fact_of(value)
+            if isinstance(fact, TensorFact):
+                shape = fact.shape
+                yield ("dtype", op, index, fact.dtype.value)
+                if shape is not None:
+                    yield ("rank", op, index, len(shape))
+                    yield ("shape", op, index, tuple(map(size_class, shape[-3:])))
+        for name, attr in node.attributes.items():
+            if attr.type in _SCALARS or attr.type in _LISTS:
+                yield ("attr", op, name, attribute_bucket(attr.value))
+
+
+class Seen:
+    """Counts of features over all programs that were added."""
+
+    __slots__ = ("_counts", "programs")
+
+    def __init__(self) -> None:
+        self._counts: dict[Feature, int] = {}
+        self.programs = 0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def count(self, feature: Feature) -> int:
+        """In how many nodes of added programs the feature occurred."""
+        return self._counts.get(feature, 0)
+
+    def add(self, feature: Feature) -> bool:
+        """Count one feature; true where it is new."""
+        counts = self._counts
+        before = counts.get(feature, 0)
+        counts[feature] = before + 1
+        return before == 0
+
+    def add_program(self, program: Program) -> int:
+        """Count all features of a program; the answer is how many were new."""
+        before = len(self._counts)
+        counts = self._counts
+        for feature in features(program):
+            counts[feature] = counts.get(feature, 0) + 1
+        self.programs += 1
+        return len(counts) - before

@@ -1,0 +1,72 @@
+"""An operator and element types enter; whether the calls that mutators insert may use them leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from irfuzz.facts import Fact, TensorFact
+
+if TYPE_CHECKING:
+    from irfuzz.spec import OpSpec, Specs
+
+_D = ir.DataType
+_PLAIN = frozenset({_D.FLOAT, _D.DOUBLE, _D.INT32, _D.INT64})
+"""Assumed to run where nothing was measured."""
+
+INTEGER_LIMITS: dict[ir.DataType, tuple[int, int]] = {
+    _D.INT8: (-128, 127),
+    _D.INT16: (-32768, 32767),
+    _D.INT32: (-(2**31), 2**31 - 1),
+    _D.INT64: (-(2**63), 2**63 - 1),
+    _D.UINT8: (0, 255),
+    _D.UINT16: (0, 65535),
+    _D.UINT32: (0, 2**32 - 1),
+    _D.UINT64: (0, 2**64 - 1),
+    _D.INT4: (-8, 7),
+    _D.UINT4: (0, 15),
+}
+"""Smallest and largest value of each integer type."""
+
+CASTABLE = (
+    _D.FLOAT, _D.DOUBLE, _D.FLOAT16, _D.INT8, _D.INT16, _D.INT32, _D.INT64,
+    _D.UINT8, _D.UINT16, _D.UINT32, _D.UINT64, _D.BOOL,
+)  # fmt: skip
+"""Element types between which ``Cast`` is defined for every opset from 9 on."""
+
+
+def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType, index: int = 0) -> bool:
+    """True where ``op`` is known to run with ``dtype`` at input ``index``, or the type is one that everything takes."""
+    spec = specs.get(op, opset)
+    if spec is None:
+        return False
+    formal = spec.formal(index)
+    if formal is None or dtype not in formal.dtypes:
+        return False
+    measured = spec.portable.get(formal.type_str)
+    return dtype in (_PLAIN if measured is None else measured)
+
+
+def call_runs(spec: OpSpec, inputs: Sequence[Fact | None]) -> bool:
+    """True where the element types of all inputs are ones that are known to run together.
+
+    A type variable that stands at several inputs must have one element type.
+    """
+    bound: dict[str, ir.DataType] = {}
+    for index, fact in enumerate(inputs):
+        if fact is None:
+            continue
+        formal = spec.formal(index)
+        if formal is None or not isinstance(fact, TensorFact):
+            return False
+        dtype, variable = fact.dtype, formal.type_str
+        if dtype not in formal.dtypes:
+            return False
+        measured = spec.portable.get(variable)
+        if measured is not None and dtype not in measured:
+            return False
+        if formal.homogeneous and bound.setdefault(variable, dtype) is not dtype:
+            return False
+    return not any(all(bound.get(v) is d for v, d in combination.items()) for combination in spec.portable_except)

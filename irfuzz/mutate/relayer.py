@@ -1,0 +1,150 @@
+"""A layer and its new inputs or attributes enter; what it would compute, and the rewired layer itself, leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
+from irfuzz.ir.infer import infer_call
+from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.portable import call_runs
+from irfuzz.mutate.types import Skipped
+from irfuzz.spec import check_call
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+
+USUAL_ELEMENTS = 1 << 16
+"""A new value has at most this many elements, or as many as the largest that the program had."""
+
+
+def largest(program: Program) -> int:
+    """How many elements a new value may have."""
+    most = USUAL_ELEMENTS
+    for node in program.nodes():
+        for value in node.outputs:
+            fact = program.fact(value)
+            if isinstance(fact, TensorFact):
+                most = max(most, fact.size() or 0)
+    return most
+
+
+def predict(
+    specs: Specs, opset: int, op: str, inputs: Sequence[Fact | None], attrs: Mapping[str, Any], outputs: int, limit: int
+) -> tuple[TensorFact, ...] | Skipped:
+    """Facts of the outputs that a call would have, or why it must not be made.
+
+    Args:
+        inputs: a fact for each input.
+        attrs: attributes as Python values or ``ir.Attr``.
+        outputs: number of outputs.
+        limit: most elements that an output may have.
+    """
+    spec = specs.get(op, opset)
+    if spec is None:
+        return Skipped("unknown operator")
+    if not call_runs(spec, inputs):
+        return Skipped("element types that are not known to run")
+    plain = {name: value.value if isinstance(value, ir.Attr) else value for name, value in attrs.items()}
+    if not all(fact is None or isinstance(fact, TensorFact) for fact in inputs):
+        return Skipped("an input that is not a dense tensor")
+    if check_call(spec, inputs, plain):  # type: ignore[arg-type]
+        return Skipped("the call would break a rule of the operator")
+    try:
+        typed = infer_attribute_types(op, opset, "", attrs)
+        found = infer_call(Call("", op, opset, hashable_attrs(typed), tuple(inputs), (True,) * outputs))
+    except InvalidProgram:
+        return Skipped("ONNX finds the call ill-typed")
+    facts = []
+    for fact in found:
+        if not isinstance(fact, TensorFact) or fact.shape is None:
+            return Skipped("an output of unknown rank")
+        if any(d == 0 for d in fact.shape):
+            return Skipped("an output without elements")
+        if (fact.size() or 0) > limit:
+            return Skipped("an output that is too large")
+        facts.append(fact)
+    return tuple(facts)
+
+
+def restorable(
+    program: Program, specs: Specs, old: Sequence[ir.Value], new: Sequence[TensorFact]
+) -> Skipped | None:
+    """Why results cannot be given the types and shapes of the values that they stand for, if they cannot."""
+    for value, fact in zip(old, new, strict=False):
+        if not value.uses() and not value.is_graph_output():
+            continue
+        wanted = program.fact(value)
+        if not isinstance(wanted, TensorFact):
+            return Skipped("an output that is not a dense tensor")
+        reason = why_not(specs, program.opset, fact, wanted)
+        if reason is not None:
+            return Skipped(f"the result cannot be restored: {reason}")
+    return None
+
+
+def attributes(node: ir.Node) -> dict[str, Any]:
+    """A node's attributes, as they stand."""
+    return dict(node.attributes)
+
+
+def facts_of(program: Program, values: Sequence[ir.Value | None]) -> list[Fact | None]:
+    """The fact of each value, ``None`` for an omitted one."""
+    return [None if value is None else program.fact(value) for value in values]
+
+
+def put_in_place(
+    program: Program, specs: Specs, inserter: Inserter, old: Sequence[ir.Value], new: Sequence[ir.Value], choices: Choices
+) -> None:
+    """Let everybody who reads ``old`` read ``new``, adapted to the same types and shapes, and drop what is then dead.
+
+    ``restorable`` must have found no reason against it.
+    """
+    for before, after in zip(old, new, strict=False):
+        if not before.uses() and not before.is_graph_output():
+            continue
+        wanted = program.fact(before)
+        assert isinstance(wanted, TensorFact)
+        adapted = adapt(specs, inserter, after, wanted, choices)
+        if adapted.is_graph_output() or adapted.is_graph_input():
+            adapted = inserter.value("Identity", adapted)
+        program.replace_uses(before, adapted, outputs=True)
+    program.prune()
+
+
+def splice_in(
+    program: Program,
+    specs: Specs,
+    inserter: Inserter,
+    old: ir.Value,
+    new: ir.Value,
+    choices: Choices,
+    users: Sequence[tuple[ir.Node, int]] | None = None,
+) -> None:
+    """Let readers of ``old`` that come later read ``new``, adapted to the same type and shape; ``new`` may need ``old``.
+
+    Args:
+        users: only these ``(node, input index)`` pairs; all readers, the graph's outputs included, where omitted.
+    """
+    wanted = program.fact(old)
+    assert isinstance(wanted, TensorFact)
+    adapted = adapt(specs, inserter, new, wanted, choices)
+    if adapted is old:
+        return
+    if adapted.is_graph_output() or adapted.is_graph_input() or adapted.is_initializer():
+        adapted = inserter.value("Identity", adapted)
+    program.replace_uses(old, adapted, users=users, outputs=users is None)
+    program.prune()
+
+
+def shape_text(fact: TensorFact) -> str:
+    """A type as people write it, for descriptions."""
+    return f"{fact.dtype.name}[{','.join('?' if d is None else str(d) for d in fact.shape or ())}]"

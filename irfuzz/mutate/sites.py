@@ -1,0 +1,235 @@
+"""A program enters, the layers and values that mutators may touch leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import TensorFact
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+
+_ALL = tuple(range(64))
+
+EXACT_INPUTS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("Reshape", "Expand", "Unsqueeze", "Squeeze", "Upsample", "Split", "CumSum", "Trilu", "TopK"), (1,)),
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Compress"), (1,)),
+    **dict.fromkeys(("ReverseSequence", "CenterCropPad", "AffineGrid", "SplitToSequence", "SequenceAt", "BitShift"), (1,)),
+    **dict.fromkeys(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "ConcatFromSequence"), (1,)),
+    **dict.fromkeys(("Tile", "Clip", "Dropout", "QuantizeLinear", "DequantizeLinear", "MaxUnpool", "Col2Im", "DFT"), (1, 2)),
+    **dict.fromkeys(("Slice", "Resize", "STFT"), (1, 2, 3, 4)),
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), (4,)),
+    **dict.fromkeys(("Range", "ConstantOfShape", "NonMaxSuppression", "Multinomial", "MelWeightMatrix"), _ALL),
+    **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow", "Loop", "If", "Scan", "SequenceInsert"), _ALL),
+    **dict.fromkeys(
+        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2")
+        + ("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+        (1,),
+    ),
+    "Pad": (1, 3),
+    "OneHot": (1,),
+    "RoiAlign": (2,),
+    "QLinearConv": (1, 2, 4, 5, 6, 7),
+    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
+    "ConvInteger": (2, 3),
+    "MatMulInteger": (2, 3),
+    "RotaryEmbedding": (3,),
+    "Attention": (3, 6),
+    "TensorScatter": (2,),
+}
+"""Inputs whose elements decide shapes, indices, lengths or scales, so that another value may be refused at run time."""
+
+_DIVISORS = frozenset({"Div", "Mod"})
+
+FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
+"""Operators whose result stays usable as a shape or index whatever the elements of their input are."""
+
+RANDOM = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"})
+
+_SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
+
+NOT_LAYERS = _SOURCES | RANDOM | {"If", "Loop", "Scan", "Dropout", "Identity"}
+"""Operators of which nothing is learnt by changing their input's type or shape, or whose result is not determined."""
+
+
+def is_exact(node: ir.Node, index: int, dtype: ir.DataType | None = None) -> bool:
+    """True where the elements of this input may not be changed freely."""
+    if node.domain not in ("", "ai.onnx"):
+        return True
+    return is_exact_input(node.op_type, index, dtype)
+
+
+def is_exact_input(op: str, index: int, dtype: ir.DataType | None = None) -> bool:
+    """``is_exact`` for an operator of the default domain."""
+    if op in _DIVISORS and index == 1:
+        return dtype is None or dtype.is_integer()
+    return index in EXACT_INPUTS.get(op, ())
+
+
+def exact_values(program: Program) -> set[ir.Value]:
+    """Values whose elements decide shapes, indices or scales somewhere downstream; for membership tests only."""
+    exact: set[ir.Value] = set()
+    stack: list[ir.Value] = []
+    nodes = program.nodes()
+    for node in nodes:
+        op = node.op_type
+        if node.domain not in ("", "ai.onnx") or has_subgraph(node):
+            stack.extend(value for value in node.inputs if value is not None)
+        elif op in EXACT_INPUTS or op in _DIVISORS:
+            for index, value in enumerate(node.inputs):
+                if value is not None:
+                    fact = program.fact(value)
+                    if is_exact(node, index, fact.dtype if isinstance(fact, TensorFact) else None):
+                        stack.append(value)
+        for attr in node.attributes.values():
+            if attr.type in _GRAPHS:
+                stack.extend(captured(attr))
+    while stack:
+        value = stack.pop()
+        if value in exact:
+            continue
+        exact.add(value)
+        producer = value.producer()
+        if producer is not None and producer.op_type not in FORGETFUL:
+            stack.extend(v for v in producer.inputs if v is not None and v not in exact)
+    return exact
+
+
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+
+
+def has_subgraph(node: ir.Node) -> bool:
+    """True where an attribute holds a graph."""
+    return any(attr.type in _GRAPHS for attr in node.attributes.values())
+
+
+def captured(attr: ir.Attr) -> list[ir.Value]:
+    """Values that the body of a control-flow node reads from anywhere, its own ones included."""
+    graphs = [attr.value] if attr.type is ir.AttributeType.GRAPH else list(attr.value)
+    found: list[ir.Value] = []
+    for graph in graphs:
+        for node in graph.all_nodes():
+            found.extend(value for value in node.inputs if value is not None)
+        found.extend(value for value in graph.outputs if value is not None)
+    return found
+
+
+def layer_nodes(program: Program, specs: Specs) -> list[ir.Node]:
+    """Nodes of the main graph that irfuzz understands and may replace, in order.
+
+    They belong to the default domain, have at least one input, no subgraph, dense tensors of known rank everywhere,
+    and nothing that they compute decides a shape or an index.
+    """
+    exact = exact_values(program)
+    opset = program.opset
+    fact_of = program.fact
+    found = []
+    for node in program.nodes():
+        op = node.op_type
+        if op in NOT_LAYERS or node.domain not in ("", "ai.onnx") or not node.inputs:
+            continue
+        if any(value in exact for value in node.outputs):
+            continue
+        if specs.get(op, opset) is None or has_subgraph(node):
+            continue
+        if all(_dense(fact_of(v)) for v in node.inputs if v is not None) and all(_dense(fact_of(v)) for v in node.outputs if v.name):
+            found.append(node)
+    return found
+
+
+def _dense(fact: object) -> bool:
+    return type(fact) is TensorFact and fact.shape is not None
+
+
+def layer_sites(program: Program, specs: Specs) -> list[str]:
+    """Site names of ``layer_nodes``."""
+    return [program.site_of(node) for node in layer_nodes(program, specs)]
+
+
+def flow_values(program: Program, *, floating: bool = False, graph_inputs: bool = True) -> list[ir.Value]:
+    """Values that flow between layers and may be replaced by others of the same type, in order.
+
+    They are inputs of the graph or computed in it, dense tensors of known rank, read by somebody or an output, and do
+    not decide a shape or an index anywhere.
+    """
+    exact = exact_values(program)
+    found: list[ir.Value] = []
+    fact_of = program.fact
+    graph = program.model.graph
+    values: list[ir.Value] = []
+    if graph_inputs:
+        initializers = graph.initializers
+        values.extend(value for value in graph.inputs if value.name not in initializers)
+    for node in program.nodes():
+        if node.op_type not in _SOURCES:
+            values.extend(node.outputs)
+    for value in values:
+        if not value.name or value in exact:
+            continue
+        fact = fact_of(value)
+        if not _dense(fact) or not (value.uses() or value.is_graph_output()):
+            continue
+        if floating and not fact.dtype.is_floating_point():  # type: ignore[union-attr]
+            continue
+        found.append(value)
+    return found
+
+
+def node_at(program: Program, site: str) -> ir.Node:
+    """The node of a recorded site.
+
+    Raises:
+        InvalidProgram: there is none.
+    """
+    node = program.node(site)
+    if node is None:
+        raise InvalidProgram(f"site {site!r}: no such node in the main graph")
+    return node
+
+
+def value_at(program: Program, site: str) -> ir.Value:
+    """The value of a recorded site.
+
+    Raises:
+        InvalidProgram: there is none.
+    """
+    value = program.value(site)
+    if value is None:
+        raise InvalidProgram(f"site {site!r}: no such value in the main graph")
+    return value
+
+
+def tensor_fact(program: Program, value: ir.Value) -> TensorFact:
+    """The fact of a value that must be a dense tensor.
+
+    Raises:
+        InvalidProgram: it is something else.
+    """
+    fact = program.fact(value)
+    if not isinstance(fact, TensorFact):
+        raise InvalidProgram(f"value {value.name!r}: expected a dense tensor, got {type(fact).__name__}")
+    return fact
+
+
+def node_after(program: Program, value: ir.Value) -> ir.Node | None:
+    """The first node that may read ``value``: what is inserted before it comes before every reader."""
+    nodes = program.nodes()
+    producer = value.producer()
+    if producer is None:
+        return nodes[0] if nodes else None
+    index = nodes.index(producer)
+    return nodes[index + 1] if index + 1 < len(nodes) else None
+
+
+def main_uses(program: Program, value: ir.Value) -> list[tuple[ir.Node, int]]:
+    """Uses of a value by nodes of the main graph, in graph order."""
+    graph = program.model.graph
+    uses = [(use.node, use.idx) for use in value.uses() if use.node.graph is graph]
+    if len(uses) > 1:
+        order = {id(node): i for i, node in enumerate(program.nodes())}
+        uses.sort(key=lambda use: (order[id(use[0])], use[1]))
+    return uses

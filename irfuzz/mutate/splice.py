@@ -1,0 +1,173 @@
+"""``splice``: a connected piece of a donor, weights included, is put behind a value, which is restored (GraphFuzz's subgraph grafting)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.relayer import attributes, largest, splice_in
+from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, node_after, tensor_fact, value_at
+from irfuzz.mutate.types import Donors, Relation, Skipped
+
+MAX_PIECE = 8
+"""Most nodes that are taken at once."""
+_MAX_PORTS = 4
+_AT = "@"
+
+
+def donor_of(site: str) -> str:
+    """The donor's digest in a site of ``splice``.
+
+    Raises:
+        InvalidProgram: there is none.
+    """
+    value, at, digest = site.rpartition(_AT)
+    if not at or not value or not digest:
+        raise InvalidProgram(f"site {site!r} of splice: expected VALUE{_AT}DIGEST")
+    return digest
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Copies nodes of a donor; what they read from outside is constants, or values of the program, adapted."""
+
+    context: Context
+    name: ClassVar[str] = "splice"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Values, each with each donor's digest."""
+        donors = self.context.donors
+        if donors is None:
+            return []
+        digests = donors.digests()
+        return [f"{value.name}{_AT}{digest}" for value in flow_values(program) if value.name for digest in digests]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw the piece's last node and what comes before it, and graft it."""
+        digest = donor_of(site)
+        donors: Donors | None = self.context.donors
+        if donors is None:
+            raise InvalidProgram(f"edit splice at {site!r}: no donors are given")
+        donor = donors.get(digest)
+        value = value_at(program, site[: -len(digest) - 1])
+        fact = tensor_fact(program, value)
+        usable = self._usable(donor, program.opset)
+        if not usable:
+            return Skipped("the donor has no piece that fits this opset")
+        piece = _piece(donor, usable, choices)
+        ports = _ports(donor, piece)
+        specs, opset, limit = self.context.specs, program.opset, largest(program)
+        if not 1 <= len(ports) <= _MAX_PORTS:
+            return Skipped("the piece reads too many values, or none")
+        anchor = node_after(program, value)
+        sources = [value]
+        places = program.positions()
+        end = len(places) if anchor is None else places[anchor]
+        for other in flow_values(program):
+            producer = other.producer()
+            if other is not value and (producer is None or places[producer] < end):
+                sources.append(other)
+        for node in piece:
+            for output in node.outputs:
+                size = tensor_fact(donor, output).size() if output.name else 0
+                if size is None or size > limit:
+                    return Skipped("a value of the piece is too large")
+        taken: list[ir.Value] = []
+        for index, port in enumerate(ports):
+            wanted = tensor_fact(donor, port)
+            fitting = [v for v in sources if _fits(self.context, program, v, wanted)]
+            if not fitting or (index == 0 and fitting[0] is not value):
+                return Skipped("no value fits what the piece reads")
+            taken.append(value if index == 0 else choices.pick(fitting))
+        result = tensor_fact(donor, piece[-1].outputs[0])
+        reason = why_not(specs, opset, result, fact)
+        if reason is not None:
+            return Skipped(f"the result cannot be restored: {reason}")
+        inserter = Inserter(program, anchor)
+        copies: dict[str, ir.Value] = {}
+        for port, source in zip(ports, taken, strict=True):
+            assert port.name is not None
+            copies[port.name] = adapt(specs, inserter, source, tensor_fact(donor, port), choices)
+        for node in piece:
+            inputs = [None if v is None else _copied(donor, inserter, v, copies) for v in node.inputs]
+            copy = inserter.node(node.op_type, inputs, attributes(node), len(node.outputs))
+            for old, new in zip(node.outputs, copy.outputs, strict=True):
+                if old.name:
+                    copies[old.name] = new
+        splice_in(program, specs, inserter, value, copies[piece[-1].outputs[0].name or ""], choices)
+        return f"{', '.join(n.op_type for n in piece)} of {digest[:12]} behind {value.name}"
+
+    def _usable(self, donor: Program, opset: int) -> list[ir.Node]:
+        """Layers of the donor that mean the same at ``opset``, of static sizes, and whose shapes, indices and scales are constants."""
+        specs = self.context.specs
+        found = []
+        for node in layer_nodes(donor, specs):
+            if specs.get(node.op_type, opset) is not specs.get(node.op_type, donor.opset) or not node.outputs[0].name:
+                continue
+            if not all(tensor_fact(donor, v).is_static for v in (*node.inputs, *node.outputs) if v is not None and v.name):
+                continue
+            if all(
+                v is None or donor.constant_of(v) is not None or not is_exact(node, i, tensor_fact(donor, v).dtype)
+                for i, v in enumerate(node.inputs)
+            ):
+                found.append(node)
+        return found
+
+
+def _piece(donor: Program, usable: list[ir.Node], choices: Choices) -> list[ir.Node]:
+    """A node and some of those that it depends on, in the donor's order."""
+    allowed = {id(node): place for place, node in enumerate(usable)}
+    piece = [choices.pick(usable)]
+    end = piece[0]
+    for _ in range(choices.integer(0, MAX_PIECE - 1)):
+        before = []
+        for node in piece:
+            for value in node.inputs:
+                producer = None if value is None else value.producer()
+                if producer is not None and id(producer) in allowed and producer not in piece and producer not in before:
+                    before.append(producer)
+        if not before:
+            break
+        piece.append(choices.pick(before))
+    piece.sort(key=lambda node: allowed[id(node)])
+    assert piece[-1] is end
+    return piece
+
+
+def _ports(donor: Program, piece: list[ir.Node]) -> list[ir.Value]:
+    """Computed values from outside that the piece reads, in order."""
+    inside = {id(node) for node in piece}
+    ports: dict[str, ir.Value] = {}
+    for node in piece:
+        for value in node.inputs:
+            if value is None or not value.name or donor.constant_of(value) is not None:
+                continue
+            producer = value.producer()
+            if producer is None or id(producer) not in inside:
+                ports[value.name] = value
+    return list(ports.values())
+
+
+def _fits(context: Context, program: Program, value: ir.Value, wanted: TensorFact) -> bool:
+    fact = program.fact(value)
+    return isinstance(fact, TensorFact) and why_not(context.specs, program.opset, fact, wanted) is None
+
+
+def _copied(donor: Program, inserter: Inserter, value: ir.Value, copies: dict[str, ir.Value]) -> ir.Value:
+    assert value.name is not None
+    if value.name not in copies:
+        tensor = donor.constant_of(value)
+        assert tensor is not None
+        copies[value.name] = inserter.constant(tensor, "grafted")
+    return copies[value.name]

@@ -1,0 +1,78 @@
+"""The mutators there are: a context enters, every built-in and installed mutator by name leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+
+from irfuzz.errors import UsageError
+from irfuzz.mutate.change_attribute import ChangeAttribute
+from irfuzz.mutate.change_dtype import ChangeDtype
+from irfuzz.mutate.change_rank import ChangeRank
+from irfuzz.mutate.change_shape import ChangeShape
+from irfuzz.mutate.change_weights import ChangeWeights
+from irfuzz.mutate.connect_layers import ConnectLayers
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.convert_opset import ConvertOpset
+from irfuzz.mutate.edit_layers import DuplicateLayer, RemoveLayer, ReplaceActivation, SwapLayers
+from irfuzz.mutate.freeze_defaults import FreezeDefaults
+from irfuzz.mutate.insert_layer import InsertLayer
+from irfuzz.mutate.merge_values import MergeValues
+from irfuzz.mutate.special_values import SpecialValues
+from irfuzz.mutate.splice import Splice
+from irfuzz.mutate.types import Mutator
+
+GROUP = "irfuzz.mutators"
+"""Entry-point group: each entry is a callable that takes a ``Context`` and gives a ``Mutator`` of the entry's name."""
+
+BUILTIN: dict[str, Callable[[Context], Mutator]] = {
+    "change-dtype": ChangeDtype,
+    "change-rank": ChangeRank,
+    "change-shape": ChangeShape,
+    "change-attribute": ChangeAttribute,
+    "insert-layer": InsertLayer,
+    "merge-values": MergeValues,
+    "connect-layers": ConnectLayers,
+    "special-values": SpecialValues,
+    "change-weights": ChangeWeights,
+    "convert-opset": ConvertOpset,
+    "splice": Splice,
+    "duplicate-layer": DuplicateLayer,
+    "remove-layer": RemoveLayer,
+    "swap-layers": SwapLayers,
+    "replace-activation": ReplaceActivation,
+    "freeze-defaults": FreezeDefaults,
+}
+
+WEIGHTS: dict[str, float] = {
+    "insert-layer": 4.0,
+    "change-attribute": 2.0,
+    "change-dtype": 1.5,
+    "change-weights": 0.5,
+    "special-values": 0.5,
+    "convert-opset": 0.1,
+    "remove-layer": 0.75,
+    "splice": 0.75,
+    "freeze-defaults": 0.0,
+}
+"""How often a mutator is tried relative to those that are not listed, which have 1."""
+
+
+def build_mutators(context: Context) -> dict[str, Mutator]:
+    """Every mutator: the built-in ones in the table's order, then those of other packages by name.
+
+    Raises:
+        UsageError: two have the same name, or an installed one cannot be loaded.
+    """
+    table = {name: make(context) for name, make in BUILTIN.items()}
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
+        if entry.name in table:
+            raise UsageError(f"mutator {entry.name!r} of entry point {entry.value} has the name of another mutator; uninstall one")
+        try:
+            mutator: Mutator = entry.load()(context)
+        except Exception as error:
+            raise UsageError(f"mutator {entry.name!r}: entry point {entry.value} cannot be loaded: {error}") from error
+        if mutator.name != entry.name:
+            raise UsageError(f"mutator {entry.name!r}: entry point {entry.value} gives one that calls itself {mutator.name!r}")
+        table[entry.name] = mutator
+    return table
