@@ -29,14 +29,19 @@ Request = tuple[dict[str, Any], list[Any]]
 
 
 class Adapter(Protocol):
-    """How one component is run. Its handler file answers two requests:
+    """How one component is run, with which handler file (see ``irfuzz.isolate.WorkerSpec``).
 
-    ``{"do": "describe"}``: ``{"version": str}``, and for components with devices ``{"providers": {name: why not}}``.
+    To the request that ``describe`` makes the handler answers ``{"version": str}``, and where its targets differ in
+    device ``{"providers": {name: why not}}``.
 
-    ``{"do": "run", "variants": [options, ...], ...}``: ``{"runs": [status, ...]}`` with one status a variant.
-    Before each stage the handler writes ``irfuzz-at VARIANT STAGE`` and a newline to file descriptor 2, which tells where the
-    process died if it does. A status has ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected, unsupported, memory), ``error``, ``log``, ``seconds`` and,
-    where ok, ``outputs`` (``{"name"}`` each); the values of all outputs follow one another.
+    To the request that ``prepare`` makes it gives the output values of its one target, named by ``"outputs"`` of the
+    request, or raises what the component raises: ``NotImplementedError`` is unsupported, anything else rejected.
+
+    A handler of several targets, or one that tells stages apart, answers ``{"runs": [status, ...]}`` with one status
+    for each of the request's ``variants``: ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected,
+    unsupported, memory, protocol), ``error``, ``log``, ``seconds`` and, where ok, ``outputs`` (``{"name"}`` each); the
+    values of all outputs follow one another. Before each stage it writes ``irfuzz-at VARIANT STAGE`` and a newline to
+    file descriptor 2, which tells where the process died if it does.
     """
 
     @property
@@ -150,7 +155,11 @@ class ModelAdapter:
         return str(answer.get("providers", {}).get(provider, f"{provider} is not known to it"))
 
     def prepare(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+        self,
+        program: Program | bytes,  # noqa: ARG002 - the protocol's
+        model: bytes,
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target],
     ) -> Request:
         """The model's bytes, then the inputs."""
         about, values = wire.pack(self.component, inputs)

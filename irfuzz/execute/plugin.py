@@ -64,7 +64,7 @@ class PluginAdapter:
             Target(name=self.name, component=self.name, interpreter=sys.executable, options={"class": self.source}),
         )
 
-    def missing(self, target: Target) -> str:
+    def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
         """Nothing can be said before its worker has started."""
         return ""
 
@@ -72,12 +72,16 @@ class PluginAdapter:
         """Import the class and ask for its version."""
         return {"do": "describe", "class": self.source, "folder": self.folder}, []
 
-    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
         """It is there when its worker has answered."""
         return ""
 
     def prepare(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+        self,
+        program: Program | bytes,  # noqa: ARG002 - the protocol's
+        model: bytes,
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target],  # noqa: ARG002 - the protocol's
     ) -> Request:
         """The model's bytes, then the inputs."""
         message = {

@@ -1,4 +1,4 @@
-"""A program and its inputs enter, what every target did with them leaves; each component runs in a worker of its own."""
+"""A program and its inputs enter, what every target did leaves; each component runs in a worker of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
 from irfuzz.execute import wire
@@ -25,8 +25,10 @@ HISTORY = 64
 _MARK = re.compile(r"^irfuzz-at (\d+) (\w+)\n?", re.MULTILINE)
 _LOG = 8000
 
+_GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
+_MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
+
 _EXITS: Mapping[str, Exit] = {
-    "error": Exit.PROTOCOL,  # a handler catches what its component raises: what it let through is no answer
     "crash": Exit.CRASH,
     "exited": Exit.EXITED,
     "hang": Exit.HANG,
@@ -42,22 +44,31 @@ class Runner:
     Not for use from several threads.
     """
 
-    def __init__(self, targets: Sequence[Target], limits: Limits | None = None, *, required: bool = True) -> None:
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        limits: Limits | None = None,
+        *,
+        required: bool = True,
+        adapters: Mapping[str, Adapter] | None = None,
+    ) -> None:
         """Prepare to run ``targets``.
 
         Args:
             targets: as ``resolve`` gives them.
             limits: of each request. A request holds all of a component's targets; when it goes over a limit, each
                 target is run again with the whole limit to itself.
+            adapters: by target name, for targets that are not in the table.
             required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
         """
         self.targets: tuple[Target, ...] = tuple(targets)
         self.absent: tuple[Availability, ...] = ()
         self._limits = limits or Limits()
         self._required = required
+        self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str], _Lane] = {}
 
-    def __enter__(self) -> Runner:
+    def __enter__(self) -> Self:
         """Start the workers and fill in versions.
 
         Raises:
@@ -147,7 +158,7 @@ class Runner:
     def run_fresh(
         self, program: Program | bytes, inputs: Mapping[str, Value], targets: Sequence[Target] | None = None
     ) -> list[RunResult]:
-        """Like ``run``, with each target alone in a newly forked process: whatever it shows, no earlier request caused it."""
+        """Like ``run``, with each target alone in a newly forked process: no earlier request caused what it shows."""
         wanted = self._own(targets)
         model = program if isinstance(program, bytes) else program.to_bytes()
         return [self._lane(target).run_fresh(program, model, inputs, target) for target in wanted]
@@ -178,7 +189,8 @@ class Runner:
         """Let the target's worker import, without waiting for it."""
         key = (target.interpreter, target.component)
         if key not in self._lanes:
-            self._lanes[key] = _Lane(adapter_of(target), target.interpreter, self._limits)
+            adapter = self._adapters.get(target.name) or adapter_of(target)
+            self._lanes[key] = _Lane(adapter, target.interpreter, self._limits)
 
     def _start(self, target: Target) -> Target:
         """Wait for the target's worker, and see whether it offers the target."""
@@ -306,9 +318,9 @@ class _Lane:
         self.before = list(self._history)
         self._history.append(tag)
         if reply.exit != "ok":
-            return _failed(reply, targets), True
+            return _failed(reply, targets), reply.exit != "error"
         try:
-            results = _answered(reply, targets)
+            results = _answered(message, reply, targets)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             text = f"unreadable answer: {type(error).__name__}: {error}"
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
@@ -330,7 +342,7 @@ def _failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
         log = told["traceback"] + log
     else:
         error = reply.signal or reply.detail
-    failed = Exit.MEMORY if reply.exit == "memory" else _EXITS[reply.exit]
+    failed = _raised(told) if reply.exit == "error" else _EXITS[reply.exit]
     return [
         RunResult(target, stage, failed, error=error[:500], log=log[-_LOG:], seconds=reply.seconds)
         if index == min(at, len(targets) - 1)
@@ -339,8 +351,19 @@ def _failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
     ]
 
 
-def _answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
+def _raised(told: Mapping[str, str]) -> Exit:
+    """How a run ended whose handler raised."""
+    if _MEMORY.search(told["message"]):
+        return Exit.MEMORY
+    gap = told["type"] == "NotImplementedError" or _GAP.search(told["message"]) is not None
+    return Exit.UNSUPPORTED if gap else Exit.REJECTED
+
+
+def _answered(message: Mapping[str, Any], reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
     values: list[Any] = list(reply.values)
+    if "runs" not in reply.response:
+        outputs = wire.unpack([{"name": name} for name in message["outputs"]], values)
+        return [RunResult(targets[0], Stage.RUN, Exit.OK, outputs, seconds=reply.seconds)]
     results: list[RunResult] = []
     for target, status in zip(targets, reply.response["runs"], strict=True):
         about = status.get("outputs", [])

@@ -1,4 +1,4 @@
-"""Names as the user writes them enter, targets leave; detection looks for packages and imports none of them."""
+"""Names as the user writes them enter, targets leave; packages are looked for and never imported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Target
 
 GROUP = "irfuzz.targets"
-"""Entry points of other distributions: name = ``package.module:Class``, run like a plug-in named on the command line."""
+"""Entry points of other distributions: name = ``package.module:Class``, run like a plug-in that the user names."""
 
 LEVELS = ("disabled", "basic", "extended", "layout", "all")
 """ONNXRuntime 1.31's ``GraphOptimizationLevel`` (an older version lacks ``layout`` and says so when run)."""

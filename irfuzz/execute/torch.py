@@ -47,20 +47,24 @@ class TorchAdapter:
         """Eager execution."""
         return (Target(name="torch:eager", component="torch", interpreter=sys.executable),)
 
-    def missing(self, target: Target) -> str:
+    def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
         """Whether torch is installed."""
         return "" if importlib.util.find_spec("torch") is not None else "torch is not installed; pip install torch"
 
     def describe(self) -> Request:
         """Ask for the version."""
-        return {"do": "describe"}, []
+        return {"op": "version"}, []
 
-    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
         """It is there when its worker has answered."""
         return ""
 
     def prepare(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+        self,
+        program: Program | bytes,
+        model: bytes,  # noqa: ARG002 - the protocol's
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target],  # noqa: ARG002 - the protocol's
     ) -> Request:
         """The source; then its arrays, then the inputs."""
         # The exporter is only needed where PyTorch is a target.
@@ -69,10 +73,10 @@ class TorchAdapter:
 
         lowered = lower(Program.from_bytes(program) if isinstance(program, bytes) else program)
         message = {
-            "do": "run",
+            "op": "run",
             "source": lowered.source,
             "arrays": list(lowered.arrays),
-            "inputs": [{"name": name} for name in inputs],
-            "variants": [dict(t.options) for t in targets],
+            "inputs": list(inputs),
+            "outputs": list(lowered.outputs),
         }
         return message, [*lowered.arrays.values(), *inputs.values()]

@@ -19,8 +19,8 @@ def pack(component: str, inputs: Mapping[str, Value]) -> tuple[list[dict[str, An
     """Describe ``inputs`` for a worker whose interpreter may lack ml_dtypes.
 
     Returns:
-        For each input ``{"name"}``, or ``{"name", "raw": ONNX element type, "shape", "unit": numpy item type}`` where the
-        value beside it is a uint8 array of packed elements (ONNX, ``TensorProto.raw_data``); and the values.
+        For each input ``{"name"}``, or ``{"name", "raw": ONNX element type, "shape", "unit": numpy item type}`` where
+        the value beside it is a uint8 array of packed elements (ONNX, ``TensorProto.raw_data``); and the values.
 
     Raises:
         Unsupported: a sequence holds tensors of such a type.

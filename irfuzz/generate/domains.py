@@ -1,4 +1,4 @@
-"""A node and one of its inputs enter, what that input may hold leaves: indices in range, shapes that fit, positive scales."""
+"""A node and one of its inputs enter, what that input may hold leaves: indices in range, shapes that fit."""
 
 from __future__ import annotations
 
@@ -150,14 +150,14 @@ def _nd(sizes: Sizes, node: ir.Node, batch: int) -> tuple[int, ...] | None:
 
 
 def _gather_nd(sizes: Sizes, node: ir.Node) -> Limit:
-    sizes = _nd(sizes, node, _attribute(node, "batch_dims", 0))
-    return _index(min(sizes) if sizes else None)
+    indexed = _nd(sizes, node, _attribute(node, "batch_dims", 0))
+    return _index(min(indexed) if indexed else None)
 
 
 def _scatter_nd(sizes: Sizes, node: ir.Node) -> Limit:
-    sizes = _nd(sizes, node, 0)
-    limit = _index(min(sizes) if sizes else None)
-    return Limit(limit.low, limit.high, None, ("rows", sizes) if sizes else None)
+    indexed = _nd(sizes, node, 0)
+    limit = _index(min(indexed) if indexed else None)
+    return Limit(limit.low, limit.high, None, ("rows", indexed) if indexed else None)
 
 
 def _one_hot(sizes: Sizes, node: ir.Node) -> Limit:

@@ -45,9 +45,9 @@ def make_inputs(
     """Values for the graph inputs of ``program``.
 
     An input's content depends on ``seed``, its name, type and limits alone, so it survives edits elsewhere. Inputs that
-    are used as indices, shapes, axes, lengths or divisors (also through casts, reshapes, arithmetic with constants, loop
-    bodies and local functions) stay within what their users allow. Inputs with a default (an initializer of the same
-    name) are left at it.
+    are used as indices, shapes, axes, lengths or divisors (also through casts, reshapes, arithmetic with constants,
+    loop bodies and local functions) stay within what their users allow. Inputs with a default (an initializer of the
+    same name) are left at it.
 
     Args:
         program: the program; its facts give types, shapes and ranges.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 # Element types that numpy itself does not have. Their elements travel as raw bytes, packed as ONNX packs them.
 RAW_TYPES = {
@@ -43,7 +44,7 @@ GAPS = {
     "InvalidGraph": re.compile(r"No Op registered for|is not a registered function/op|No opset import for domain"),
     "Fail": re.compile(
         r"is not a registered function/op|No Op registered for|ValidateOpsetForDomain|Unsupported model IR version"
-        r"|(?i:not (currently |yet )?(supported|implemented)|unsupported|only supports?\b|only implements|we only support)"
+        r"|(?i:not (currently |yet )?(supported|implemented)|unsupported|only supports?\b|only implements)"
     ),
     "InvalidArgument": re.compile(
         r"(?i:not (currently |yet )?(supported|implemented)|unsupported|Invalid tensor data type)"
@@ -63,7 +64,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     if request["do"] == "describe":
         return _describe(arrays), []
     model = bytes(arrays[0])
-    feeds = list(zip(request["inputs"], arrays[1:]))
+    feeds = list(zip(request["inputs"], arrays[1:]))  # noqa: B905 - Python 3.9
     runs: list[dict[str, Any]] = []
     values: list[Any] = []
     for index, options in enumerate(request["variants"]):
@@ -165,12 +166,12 @@ def _compute(session: Any, feeds: list[Any]) -> tuple[list[dict[str, Any]], list
             made[name] = onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value).reshape(value.shape))
         else:
             raise _NotCarried(
-                f"onnxruntime's Python interface cannot feed {name!r} (string, sequence or optional) to a model that also "
-                "takes or gives a tensor of a type numpy lacks"
+                f"onnxruntime's Python interface cannot feed {name!r} (string, sequence or optional) to a model "
+                "that also takes or gives a tensor of a type numpy lacks"
             )
     names: list[dict[str, Any]] = []
     values = []
-    for output, kind, value in zip(outputs, raw_out, session.run_with_ort_values(None, made)):
+    for output, kind, value in zip(outputs, raw_out, session.run_with_ort_values(None, made)):  # noqa: B905
         if kind is None:
             names.append({"name": output.name})
             values.append(value.numpy())
@@ -193,7 +194,6 @@ def _raw_type(text: str) -> str | None:
 
 
 def _classify(error: Exception) -> str:
-    state = onnxruntime.capi.onnxruntime_pybind11_state
     text = str(error)
     if isinstance(error, MemoryError) or MEMORY.search(text):
         return "memory"

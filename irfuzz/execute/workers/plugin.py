@@ -29,7 +29,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
         if request["do"] == "describe":
             return {"version": str(getattr(target, "version", ""))}, []
         stage = _at("run")
-        feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}
+        feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}  # noqa: B905 - Python 3.9
         outputs = target.run(bytes(arrays[0]), feeds)
         if not isinstance(outputs, dict) or not all(isinstance(name, str) for name in outputs):
             got = type(outputs).__name__
@@ -41,10 +41,13 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
             values: list[Any] = []
         else:
             status = {"stage": stage, "exit": "ok", "outputs": [{"name": name} for name in outputs]}
-            values = [_plain(value) for value in outputs.values()]
+            try:
+                values = [_plain(value) for value in outputs.values()]
+            except TypeError as error:
+                status, values = {"stage": stage, "exit": "protocol", "error": str(error)}, []
     except MemoryError as error:
         status, values = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
-    except Exception as error:  # noqa: BLE001 - the user's error is the result
+    except Exception as error:  # the user's error is the result
         if request["do"] == "describe":
             raise
         lines = str(error).strip().splitlines() or [""]
@@ -80,8 +83,12 @@ def _instance(name: str, folder: str) -> Any:
 
 def _plain(value: Any) -> Any:
     """Framework tensors become arrays; what is no value at all is refused by the transport."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        if not all(isinstance(item, (str, bytes)) for item in value.reshape(-1)):
+            raise TypeError("run() gave an object array that holds more than strings")
+        return value
     if value is None or isinstance(value, np.ndarray):
         return value
     if isinstance(value, (list, tuple)):

@@ -28,7 +28,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     try:
         evaluator = onnx.reference.ReferenceEvaluator(bytes(arrays[0]))
         stage = _at("run")
-        feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}
+        feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}  # noqa: B905 - Python 3.9
         values = evaluator.run(None, feeds)
         outputs = [{"name": name} for name in evaluator.output_names]
         status: dict[str, Any] = {"stage": stage, "exit": "ok", "outputs": outputs}
