@@ -79,6 +79,11 @@ class ChangeAttribute:
 def _with(node: ir.Node, old: dict[str, Any], drawn: dict[str, Any], names: list[str]) -> tuple[dict[str, Any], list[str]]:
     attrs: dict[str, Any] = {name: node.attributes[name] for name in old if name not in names}
     attrs.update({name: drawn[name] for name in names if name in drawn})
+    # Explicit padding and automatic padding exclude each other, whichever of them was drawn.
+    if "auto_pad" in names and drawn.get("auto_pad", "NOTSET") != "NOTSET":
+        attrs.pop("pads", None)
+    elif "pads" in names and "pads" in drawn:
+        attrs.pop("auto_pad", None)
     return attrs, names
 
 

@@ -32,8 +32,8 @@ class ChangeDtype:
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
-        """Layers."""
-        return layer_sites(program, self.context.specs)
+        """Layers whose element types were measured."""
+        return layer_sites(program, self.context.specs, overlaid=True)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw a type variable and a type, and cast around the node."""
@@ -52,9 +52,9 @@ class ChangeDtype:
                 continue
             if op not in _KEEP_VALUES and any(is_exact(node, i, current.dtype) for i in indices):
                 continue
-            measured = spec.portable.get(variable)
+            measured = spec.portable.get(variable, ())
             for dtype in CASTABLE:
-                if dtype == current.dtype or (measured is not None and dtype not in measured):
+                if dtype == current.dtype or dtype not in measured:
                     continue
                 if op in ("Div", "Mod") and dtype.is_integer():
                     continue  # a divisor may round to 0

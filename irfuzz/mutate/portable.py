@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _D = ir.DataType
 _PLAIN = frozenset({_D.FLOAT, _D.DOUBLE, _D.INT32, _D.INT64})
-"""Assumed to run where nothing was measured."""
+_MOVING = frozenset({"Reshape", "Slice", "Pad", "Tile", "Expand", "Squeeze", "Unsqueeze", "Concat", "Where", "ReduceMax", "Identity"})
+"""Operators that runtimes implement for all plain types, used where nothing was measured."""
 
 INTEGER_LIMITS: dict[ir.DataType, tuple[int, int]] = {
     _D.INT8: (-128, 127),
@@ -38,7 +39,7 @@ CASTABLE = (
 
 
 def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType, index: int = 0) -> bool:
-    """True where ``op`` is known to run with ``dtype`` at input ``index``, or the type is one that everything takes."""
+    """True where ``op`` is known to run with ``dtype`` at input ``index``; where nothing was measured, with floats."""
     spec = specs.get(op, opset)
     if spec is None:
         return False
@@ -46,11 +47,13 @@ def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType, index: int = 0) 
     if formal is None or dtype not in formal.dtypes:
         return False
     measured = spec.portable.get(formal.type_str)
-    return dtype in (_PLAIN if measured is None else measured)
+    if measured is None:
+        return dtype is _D.FLOAT or (op in _MOVING and dtype in _PLAIN)
+    return dtype in measured
 
 
 def call_runs(spec: OpSpec, inputs: Sequence[Fact | None]) -> bool:
-    """True where the element types of all inputs are ones that are known to run together.
+    """True where nothing is known against running with these element types together.
 
     A type variable that stands at several inputs must have one element type.
     """

@@ -50,6 +50,9 @@ FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
 
 RANDOM = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"})
 
+COUNTING = frozenset({"Reshape", "Expand", "Split", "Slice", "Upsample", "Resize", "DepthToSpace", "SpaceToDepth", "CenterCropPad", "Col2Im"})
+"""Operators whose validity hangs on products or remainders of sizes, which named sizes hide."""
+
 _SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
 
 NOT_LAYERS = _SOURCES | RANDOM | {"If", "Loop", "Scan", "Dropout", "Identity"}
@@ -145,9 +148,14 @@ def _dense(fact: object) -> bool:
     return type(fact) is TensorFact and fact.shape is not None
 
 
-def layer_sites(program: Program, specs: Specs) -> list[str]:
-    """Site names of ``layer_nodes``."""
-    return [program.site_of(node) for node in layer_nodes(program, specs)]
+def layer_sites(program: Program, specs: Specs, *, overlaid: bool = False) -> list[str]:
+    """Site names of ``layer_nodes``; with ``overlaid`` only those whose operator's rules stand under ``ops/``."""
+    opset = program.opset
+    return [
+        program.site_of(node)
+        for node in layer_nodes(program, specs)
+        if not overlaid or ((spec := specs.get(node.op_type, opset)) is not None and spec.has_overlay)
+    ]
 
 
 def flow_values(program: Program, *, floating: bool = False, graph_inputs: bool = True) -> list[ir.Value]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Version of the trace's own format."""
 
+_RELATIONS = tuple(relation.value for relation in Relation)
+
 MAX_BYTES = 16 << 20
 """Largest trace file that is read."""
 
@@ -142,8 +144,8 @@ def parse_trace(data: object, where: str = "trace") -> Trace:
         if type(version) is not int:
             raise _wrong(where, f"{field}.version", "an integer", version)
         relation = _text(entry["relation"], where, f"{field}.relation")
-        if relation not in Relation:
-            raise _wrong(where, f"{field}.relation", " or ".join(Relation), relation)
+        if relation not in _RELATIONS:
+            raise _wrong(where, f"{field}.relation", " or ".join(_RELATIONS), relation)
         draws = _list(entry["choices"], where, f"{field}.choices")
         for number, draw in enumerate(draws):
             if type(draw) is not int and not (type(draw) is float and math.isfinite(draw)):

@@ -1,0 +1,183 @@
+"""A model in any form enters, an endless variety of valid mutants leaves, each with the trace that makes it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import onnx
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.errors import UsageError
+from irfuzz.ir.program import Program
+from irfuzz.mutate.engine import Counts, Engine
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.splice import Splice, donor_of
+from irfuzz.mutate.trace import FixedDonors, Origin, Trace, sha256
+from irfuzz.mutate.types import Edit
+from irfuzz.spec import load_specs
+
+Model: TypeAlias = "Program | onnx.ModelProto | ir.Model | bytes | str | Path"
+"""What ``mutate`` takes; text is a path."""
+
+POOL = 64
+"""How many mutants are kept as parents, besides the seeds."""
+
+MAX_DEPTH = 24
+"""A mutant made by more edits than this is not mutated further."""
+
+
+@dataclass(frozen=True)
+class TracedMutant:
+    """A mutant and everything that made it.
+
+    Attributes:
+        program: the mutant.
+        seed: the program that the first edit changed.
+        donors: programs that splices took parts from.
+        edits: all of them, from the seed on.
+        counts: what was tried for the last step.
+    """
+
+    program: Program
+    seed: Origin
+    donors: tuple[Origin, ...]
+    edits: tuple[Edit, ...]
+    counts: Counts
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return self.program.to_bytes()
+
+    def to_bytes(self) -> bytes:
+        """The mutant as a serialized ONNX model."""
+        return self._bytes
+
+    @property
+    def model_proto(self) -> onnx.ModelProto:
+        """The mutant as an ONNX model."""
+        return self.program.to_proto()
+
+    @cached_property
+    def trace(self) -> dict[str, Any]:
+        """JSON-able: seed, donors, every edit with its choices, and the SHA-256 of ``to_bytes()`` (``docs/mutators.md``)."""
+        return Trace(self.seed, self.donors, self.edits, sha256(self._bytes)).to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class _Parent:
+    program: Program
+    seed: Origin
+    edits: tuple[Edit, ...]
+
+
+def load(model: Model) -> Program:
+    """A program from any form of a model.
+
+    Raises:
+        UsageError: a path that cannot be read.
+        InvalidProgram: the model breaks a rule of ONNX.
+    """
+    if isinstance(model, Program):
+        return model
+    if isinstance(model, onnx.ModelProto):
+        return Program.from_proto(model)
+    if isinstance(model, ir.Model):
+        return Program.from_model(model)
+    if isinstance(model, bytes):
+        return Program.from_bytes(model)
+    path = Path(model)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the model: {error.strerror}") from None
+    return Program.from_bytes(data)
+
+
+def mutate(
+    model: Model | Sequence[Model],
+    *,
+    seed: int = 0,
+    n: int = 1,
+    mutators: Sequence[str] | None = None,
+    max_nodes: int | None = None,
+    edits: int | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Iterator[TracedMutant]:
+    """``n`` valid mutants of a model, or of several; equal arguments give equal bytes in every process.
+
+    Mutants become parents of later ones, and those that show something new are kept longest.
+
+    Args:
+        model: a program, a ``ModelProto``, an ``onnx_ir.Model``, serialized bytes or a path, or a list of these; with
+            several, ``splice`` takes parts of one into another.
+        seed: of all random choices.
+        n: how many mutants.
+        mutators: names of the mutators to use (default: all).
+        max_nodes: most nodes of a mutant (default: 200, or 30 more than the largest seed has).
+        edits: edits from parent to mutant (default: 1 to 4, drawn).
+        weights: how often each mutator is tried, relative to the others.
+
+    Yields:
+        Mutants; fewer than ``n`` only where no mutator applies to any seed.
+
+    Raises:
+        UsageError: a wrong argument.
+        InvalidProgram: a model breaks a rule of ONNX.
+    """
+    if n < 0:
+        raise UsageError(f"n: expected 0 or more mutants, got {n}")
+    if edits is not None and edits < 1:
+        raise UsageError(f"edits: expected at least 1, got {edits}")
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    if not models:
+        raise UsageError("no model to mutate")
+    programs = [load(m) for m in models]
+    if max_nodes is None:
+        max_nodes = max(200, *(len(p.nodes()) + 30 for p in programs))
+    names = [str(m) if isinstance(m, str | Path) else "" for m in models]
+    return _mutants(programs, names, seed, n, mutators, max_nodes, edits, weights)
+
+
+def _mutants(
+    programs: Sequence[Program],
+    names: Sequence[str],
+    seed: int,
+    n: int,
+    mutators: Sequence[str] | None,
+    max_nodes: int,
+    edits: int | None,
+    weights: Mapping[str, float] | None,
+) -> Iterator[TracedMutant]:
+    choices = Choices.from_seed(seed)
+    origins = {p.digest: Origin(p.digest, sha256(p.to_bytes()), Path(name).name) for p, name in zip(programs, names, strict=True)}
+    seeds = [_Parent(p, origins[p.digest], ()) for p in programs]
+    seen = Seen()
+    for program in programs:
+        seen.add_program(program)
+    donors = FixedDonors({p.digest: p for p in programs})
+    engine = Engine(load_specs(), mutators, max_nodes=max_nodes, seen=seen, donors=donors, weights=weights)
+    pool: list[_Parent] = []
+    made = failures = 0
+    while made < n and failures < 20 * len(seeds):
+        parent = choices.pick(pool) if pool and choices.boolean(0.6) else choices.pick(seeds)
+        mutant = engine.mutate(parent.program, choices, edits or choices.integer(1, 4))
+        choices.record.clear()
+        if mutant is None:
+            failures += 1
+            continue
+        failures = 0
+        made += 1
+        child = _Parent(mutant.program, parent.seed, parent.edits + mutant.edits)
+        new = seen.add_program(mutant.program)
+        if len(child.edits) < MAX_DEPTH and len(mutant.program.nodes()) < 0.8 * max_nodes and (new or choices.boolean(0.2)):
+            if len(pool) < POOL:
+                pool.append(child)
+            else:
+                pool[choices.index(POOL)] = child
+        taken = dict.fromkeys(donor_of(e.site) for e in child.edits if e.mutator == Splice.name)
+        yield TracedMutant(mutant.program, child.seed, tuple(origins[d] for d in taken), child.edits, mutant.counts)
