@@ -1,0 +1,136 @@
+"""``irfuzz ops``: an operator's name enters, what irfuzz knows of it leaves."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import onnx_ir as ir
+import typer
+
+from irfuzz.errors import UsageError
+from irfuzz.resources import ops_dir
+from irfuzz.spec import OpSpec, Specs, load_specs
+
+NAME = "ops"
+EXAMPLES = """Examples:
+
+irfuzz ops
+
+irfuzz ops Conv --opset 17
+
+irfuzz ops Conv --json"""
+
+
+
+def run(
+    op: Annotated[str | None, typer.Argument(metavar="[OP]", help="An operator; omitted: list them all.", show_default=False)] = None,
+    opset: Annotated[int, typer.Option(help="Version of the default domain.")] = 17,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the specification of an operator, or list the operators."""
+    specs = load_specs()
+    if opset < 1:
+        raise UsageError(f"--opset: expected at least 1, got {opset}")
+    if op is None:
+        _list(specs, opset, as_json)
+        return
+    spec = specs.get(op, opset)
+    if spec is None:
+        known = [s.op for s in _at(specs, opset)]
+        near = difflib.get_close_matches(op, known, 3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise UsageError(f"{op} is not an operator of opset {opset}{hint}")
+    data = _describe(spec)
+    if as_json:
+        print(json.dumps(data, default=str))
+        return
+    _print(data)
+
+
+def _list(specs: Specs, opset: int, as_json: bool) -> None:
+    rows = [{"op": s.op, "since": s.since, "overlay": s.has_overlay} for s in _at(specs, opset)]
+    if as_json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        print(f"{row['op']:<28} since {row['since']:<4} {'overlay' if row['overlay'] else 'schema only'}")
+    print(f"{len(rows)} operators at opset {opset}, {sum(bool(r['overlay']) for r in rows)} with an overlay")
+
+
+def _at(specs: Specs, opset: int) -> list[OpSpec]:
+    """Every operator of the default domain in the version that applies at an opset."""
+    names = sorted({s.op for s in specs.all() if not s.domain})
+    found = [specs.get(name, opset) for name in names]
+    return [s for s in found if s is not None and not s.deprecated]
+
+
+def _describe(spec: OpSpec) -> dict[str, Any]:
+    overlay = spec.overlay
+    data: dict[str, Any] = {
+        "op": spec.op,
+        "domain": spec.domain or "ai.onnx",
+        "since": spec.since,
+        "inputs": [{"name": f.name, "option": f.option, "type": f.type_str} for f in spec.inputs],
+        "outputs": [{"name": f.name, "option": f.option, "type": f.type_str} for f in spec.outputs],
+        "types": {name: _dtypes(dtypes) for name, dtypes in spec.type_vars.items()},
+        "attributes": [
+            {
+                "name": a.name,
+                "type": a.type,
+                "required": a.required,
+                "default": a.default,
+                "invalid": list(a.invalid),
+            }
+            for a in spec.attrs.values()
+        ],
+        "parameters": list(spec.parameters),
+        "portable": {name: _dtypes(dtypes) for name, dtypes in spec.portable.items()},
+        "numerics": None if spec.numerics is None else spec.numerics.kind,
+        "hazards": [] if spec.numerics is None else list(spec.numerics.hazards),
+        "undefined": [{"name": u.name, "why": u.why} for u in spec.undefined],
+        "overlay": None,
+    }
+    if overlay is not None:
+        data["overlay"] = {
+            "file": str(ops_dir() / overlay.source),
+            "doc": overlay.doc,
+            "rules": [text for text, _ in overlay.rules],
+        }
+    return data
+
+
+def _dtypes(dtypes: Iterable[ir.DataType]) -> list[str]:
+    return sorted(d.name.lower() for d in dtypes)
+
+
+def _print(data: dict[str, Any]) -> None:
+    print(f"{data['domain']}::{data['op']}, version {data['since']}")
+    for kind in ("inputs", "outputs"):
+        print(f"{kind}:")
+        for formal in data[kind]:
+            option = "" if formal["option"] == "single" else f" ({formal['option']})"
+            role = " [parameter]" if formal["name"] in data["parameters"] else ""
+            print(f"  {formal['name']}: {formal['type']}{option}{role}")
+    for name, dtypes in data["types"].items():
+        print(f"  {name} in {', '.join(dtypes)}")
+    if data["portable"]:
+        print("runs on ONNXRuntime's CPU provider with:")
+        for name, dtypes in data["portable"].items():
+            print(f"  {name} in {', '.join(dtypes)}")
+    print("attributes:")
+    for attr in data["attributes"]:
+        need = "required" if attr["required"] else f"default {attr['default']}"
+        invalid = f", invalid: {attr['invalid']}" if attr["invalid"] else ""
+        print(f"  {attr['name']}: {attr['type']}, {need}{invalid}")
+    if data["overlay"] is None:
+        print("no overlay: checked by ONNX's schema only, never inserted")
+    else:
+        print(f"rules ({data['overlay']['file']}):")
+        for rule in data["overlay"]["rules"]:
+            print(f"  {rule}")
+        print(f"numerics: {data['numerics'] or 'unspecified'}{''.join(', ' + h for h in data['hazards'])}")
+    for undefined in data["undefined"]:
+        print(f"undefined: {undefined['name']}: {undefined['why']}")

@@ -1,0 +1,121 @@
+"""The database keeps what it was given through concurrent writers and kill -9, and refuses foreign files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from irfuzz.errors import UsageError
+from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
+
+
+def program(digest: str, parent: str = "") -> ProgramRow:
+    return ProgramRow(digest, b"model", "a.onnx", parent, "{}", 1, 0, 0)
+
+
+def finding(signature: str, *, suspect: bool = False, status: str = Status.CONFIRMED) -> FindingRow:
+    return FindingRow(signature, "crash", "t", suspect, "title", "{}", "[]", "{}", b"m", b"i", b"m", b"i", status, 0, 1)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path / "c.sqlite")
+
+
+def test_a_program_is_stored_once(database: Database) -> None:
+    assert database.add_program(program("d1"))
+    assert not database.add_program(program("d1"))
+    assert database.add_program(program("d2", "d1"))
+    numbers = [number for number, _ in database.programs_after(0)]
+    assert [row.digest for _, row in database.programs_after(numbers[0])] == ["d2"]
+    assert database.corpus_size() == 2
+
+
+def test_a_signature_is_stored_once_and_counted(database: Database) -> None:
+    assert database.add_finding(finding("s")) is not None
+    assert database.add_finding(finding("s")) is None
+    assert database.count_again("s")
+    assert not database.count_again("other")
+    (row,) = database.findings()
+    assert row.times == 3
+    assert row.signature == "s"
+
+
+def test_counts_keep_suspects_and_unreplayed_apart(database: Database) -> None:
+    database.add_finding(finding("a"))
+    database.add_finding(finding("b", suspect=True, status=Status.UNREPLAYED))
+    database.add_finding(finding("c", status=Status.UNREPLAYED))
+    counts = database.finding_counts()
+    assert (counts["findings"], counts["suspects"], counts["unreplayed"]) == (1, 1, 1)
+    assert counts["last"] > 0
+
+
+def test_tallies_and_settings_come_back(database: Database) -> None:
+    assert database.tally(1) == (0, 0, {})
+    database.set_tally(1, 7, 6, {"runs": 12})
+    database.set_tally(1, 8, 7, {"runs": 14})
+    assert database.tally(1) == (8, 7, {"runs": 14})
+    database.set("k", "v")
+    database.set("k", "w")
+    assert database.settings()["k"] == "w"
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(UsageError, match="cannot be used"):
+        Database(path)
+
+
+def test_another_schema_version_is_refused(database: Database) -> None:
+    database.set("schema", "999")
+    with pytest.raises(UsageError, match="expected database schema 1, got 999"):
+        Database(database.path)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from irfuzz.store.database import Database
+from tests.store.test_database import program
+database = Database(Path(sys.argv[1]))
+for i in range(10**6):
+    database.add_program(program(f"{sys.argv[2]}-{i}"))
+    database.set_tally(int(sys.argv[2]), i + 1, i + 1, {})
+    print(i, flush=True)
+"""
+
+
+def test_nothing_that_was_stored_is_lost_to_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    Database(path).close()
+    root = Path(__file__).parents[2]
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(n)], stdout=subprocess.PIPE, env=env, text=True)
+        for n in range(2)
+    ]
+    promised = []
+    for writer in writers:
+        assert writer.stdout is not None
+        while int(writer.stdout.readline()) < 30:
+            pass
+    time.sleep(0.05)
+    for writer in writers:
+        writer.send_signal(signal.SIGKILL)
+    for writer in writers:
+        assert writer.stdout is not None
+        lines = writer.stdout.read().split()
+        writer.wait()
+        promised.append(int(lines[-1]) if lines else 30)
+    database = Database(path)
+    stored = {row.digest for _, row in database.programs_after(0)}
+    for number, last in enumerate(promised):
+        assert {f"{number}-{i}" for i in range(last + 1)} <= stored
+        assert database.tally(number)[0] >= last + 1
