@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -60,7 +61,7 @@ def unpack(data: bytes, name: str = "npz") -> dict[str, Value]:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as members:
             arrays = {key: members[key] for key in members.files}
-    except (ValueError, OSError, EOFError, KeyError) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise InvalidProgram(f"{name}: not an npz file: {error}") from None
     if MANIFEST not in arrays:
         return dict(arrays)
