@@ -13,12 +13,14 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import attribute_bucket
-from irfuzz.mutate.relayer import facts_of, largest, predict, put_in_place, restorable
+from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict, put_in_place, restorable, with_sizes
 from irfuzz.mutate.sites import layer_nodes, node_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import sample_call
 
 _TRIES = 4
+_STAND_IN = 5
+"""Number in place of a named size while attributes are drawn."""
 _NOT_HERE = frozenset({"Cast", "CastLike"})
 """``change-dtype`` changes these, with a guard against casts out of range."""
 
@@ -50,11 +52,15 @@ class ChangeAttribute:
         if spec is None or not spec.has_overlay or not spec.attrs:
             return Skipped("no attribute that can be drawn")
         facts = facts_of(program, node.inputs)
-        given = {i: f for i, f in enumerate(facts) if isinstance(f, TensorFact)}
+        names = dims_of([f for f in facts if isinstance(f, TensorFact)])
+        if names is None:
+            return Skipped("a size that has no name")
+        sizes = {n: _STAND_IN + place for place, n in enumerate(names)}
+        given = {i: g for i, f in enumerate(facts) if isinstance(f, TensorFact) and (g := with_sizes(f, sizes)) is not None}
         old = program.attrs(node)
         limit = largest(program)
         for _ in range(_TRIES):
-            call = sample_call(spec, given, choices, max_elements=limit)
+            call = sample_call(spec, given, choices, seen=self.context.drawn, max_elements=limit)
             if call is None:
                 continue
             drawn = call.attrs
@@ -65,14 +71,16 @@ class ChangeAttribute:
             candidates = [_with(node, old, drawn, [one]), _with(node, old, drawn, changed)]
             if len(changed) > 1 and choices.boolean():
                 candidates.reverse()
-            for attrs, names in candidates:
+            for attrs, which in candidates:
+                if not _usual(op, attrs):
+                    continue
                 result = predict(specs, opset, op, facts, attrs, len(node.outputs), limit)
                 if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
                     continue
                 inserter = Inserter(program, node)
                 new_node = inserter.node(op, node.inputs, attrs, len(node.outputs))
                 put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
-                return f"{op} at {site} has {', '.join(f'{n} = {_text(drawn.get(n))}' for n in names)}"
+                return f"{op} at {site} has {', '.join(f'{n} = {_text(drawn.get(n))}' for n in which)}"
         return Skipped("no other attribute value")
 
 
@@ -81,10 +89,19 @@ def _with(node: ir.Node, old: dict[str, Any], drawn: dict[str, Any], names: list
     attrs.update({name: drawn[name] for name in names if name in drawn})
     # Explicit padding and automatic padding exclude each other, whichever of them was drawn.
     if "auto_pad" in names and drawn.get("auto_pad", "NOTSET") != "NOTSET":
-        attrs.pop("pads", None)
+        for name in ("pads", "dilations"):
+            attrs.pop(name, None)
     elif "pads" in names and "pads" in drawn:
         attrs.pop("auto_pad", None)
     return attrs, names
+
+
+def _usual(op: str, attrs: dict[str, Any]) -> bool:
+    """False where a window of a pooling operator could consist of padding only, which runtimes refuse."""
+    if not op.endswith("Pool") or "pads" not in attrs or "kernel_shape" not in attrs:
+        return True
+    pads, kernel = (v.value if isinstance(v, ir.Attr) else v for v in (attrs["pads"], attrs["kernel_shape"]))
+    return len(pads) == 2 * len(kernel) and all(pad < kernel[i % len(kernel)] for i, pad in enumerate(pads))
 
 
 def _same(a: object, b: object) -> bool:

@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
-from irfuzz.mutate.sites import COUNTING, is_exact, layer_sites, node_at
+from irfuzz.mutate.sites import is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
 
 MAX_RANK = 6
@@ -50,8 +50,6 @@ class ChangeRank:
         node = node_at(program, site)
         specs, op = self.context.specs, node.op_type
         facts = facts_of(program, node.inputs)
-        if op in COUNTING and not all(f.is_static for f in facts if isinstance(f, TensorFact)):
-            return Skipped("named sizes, so that nothing proves that the result is valid")
         ways = list(_ways(node, facts))
         limit = largest(program)
         for way in choices.sample(ways, _TRIES):

@@ -15,7 +15,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import size_class
 from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
-from irfuzz.mutate.sites import COUNTING, is_exact, layer_sites, node_at
+from irfuzz.mutate.sites import is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
 
 _TRIES = 6
@@ -42,8 +42,6 @@ class ChangeShape:
         first = facts[0] if facts else None
         if not isinstance(first, TensorFact) or first.shape is None or is_exact(node, 0, first.dtype):
             return Skipped("no input whose size may change")
-        if not first.is_static and op in COUNTING:
-            return Skipped("named sizes, so that nothing proves that the result is valid")
         alike = [i for i, f in enumerate(facts) if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)]
         axes = [axis for axis, size in enumerate(first.shape) if type(size) is int]
         if not axes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.novelty import Feature
+from irfuzz.mutate.novelty import Feature, attribute_bucket
 from irfuzz.mutate.types import Donors
 
 if TYPE_CHECKING:
@@ -25,6 +25,20 @@ class Novelty(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _Drawn:
+    """``Novelty`` for draws of ``sample_call``, which names attribute values and type variables as they are."""
+
+    seen: Novelty
+
+    def count(self, feature: tuple[Any, ...]) -> int:
+        """The count of the feature under which programs show what was drawn."""
+        kind, op, name, item = feature
+        if kind == "attr":
+            return self.seen.count(("attr", op, name, attribute_bucket(item)))
+        return self.seen.count(("dtype", op, 0, item.value))
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """Shared by the mutators of one engine; it may steer which choice is drawn, never what a drawn choice means.
 
@@ -39,6 +53,11 @@ class Context:
     seen: Novelty | None = None
     donors: Donors | None = None
     max_opset: int = 21
+
+    @property
+    def drawn(self) -> _Drawn | None:
+        """What ``sample_call`` takes as ``seen``."""
+        return None if self.seen is None else _Drawn(self.seen)
 
     def prefer(self, choices: Choices, items: Sequence[T], feature: Callable[[T], Feature]) -> T:
         """One of ``items``, each with weight ``1 / (1 + times its feature was seen)``; the record holds its index."""

@@ -16,13 +16,15 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import largest, predict, shape_text, splice_in
+from irfuzz.mutate.relayer import dims_of, largest, predict, shape_text, splice_in, with_sizes
 from irfuzz.mutate.sites import NOT_LAYERS, flow_values, is_exact_input, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import Call, OpSpec, Specs, sample_call
 
 _TRIES = 4
 _WEIGHT_ELEMENTS = 1 << 15
+_STAND_IN = 5
+"""Number in place of a named size while a call is drawn."""
 _NOT_INSERTED = NOT_LAYERS | {"Cast", "CastLike"}
 
 
@@ -47,6 +49,10 @@ class InsertLayer:
         producer = value.producer()
         previous = "<input>" if producer is None else producer.op_type
         limit = largest(program)
+        names = dims_of([fact])
+        if names is None:
+            return Skipped("a size that has no name")
+        sizes = {n: _STAND_IN + place for place, n in enumerate(names)}
         for _ in range(_TRIES):
             dtype = fact.dtype
             if dtype in CASTABLE and choices.boolean(0.25):
@@ -56,10 +62,13 @@ class InsertLayer:
                 continue
             spec, position = context.prefer(choices, options, lambda o: ("edge", previous, o[0].op))
             taken = replace(fact, dtype=dtype, low=None, high=None, value=None)
-            call = sample_call(spec, {position: taken}, choices, max_elements=_WEIGHT_ELEMENTS)
+            given = with_sizes(taken, sizes)
+            assert given is not None
+            call = sample_call(spec, {position: given}, choices, seen=context.drawn, max_elements=_WEIGHT_ELEMENTS)
             if call is None:
                 continue
-            result = predict(context.specs, opset, spec.op, [p.fact if p else None for p in call.inputs], call.attrs, call.outputs, limit)
+            facts = [taken if i == position else p.fact if p else None for i, p in enumerate(call.inputs)]
+            result = predict(context.specs, opset, spec.op, facts, call.attrs, call.outputs, limit)
             if isinstance(result, Skipped) or why_not(context.specs, opset, result[0], fact):
                 continue
             self._insert(program, value, fact, dtype, spec, position, call, choices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
@@ -20,7 +21,7 @@ from irfuzz.spec import check_call
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-    from irfuzz.spec import Specs
+    from irfuzz.spec import OpSpec, Specs
 
 USUAL_ELEMENTS = 1 << 16
 """A new value has at most this many elements, or as many as the largest that the program had."""
@@ -51,23 +52,81 @@ def predict(
     spec = specs.get(op, opset)
     if spec is None:
         return Skipped("unknown operator")
+    if not all(fact is None or isinstance(fact, TensorFact) for fact in inputs):
+        return Skipped("an input that is not a dense tensor")
     if not call_runs(spec, inputs):
         return Skipped("element types that are not known to run")
     plain = {name: value.value if isinstance(value, ir.Attr) else value for name, value in attrs.items()}
-    if not all(fact is None or isinstance(fact, TensorFact) for fact in inputs):
-        return Skipped("an input that is not a dense tensor")
-    if check_call(spec, inputs, plain):  # type: ignore[arg-type]
+    try:
+        typed = hashable_attrs(infer_attribute_types(op, opset, "", attrs))
+    except InvalidProgram:
+        return Skipped("ONNX finds the call ill-typed")
+    known = tuple(fact for fact in inputs if isinstance(fact, TensorFact) or fact is None)
+    found = _outputs(spec, opset, known, plain, typed, outputs, limit)
+    if isinstance(found, Skipped):
+        return found
+    names = dims_of(known)
+    if names is None:
+        return Skipped("a size that has no name")
+    for trial in _TRIALS if names else ():
+        # Nothing is known of a named size, so that rules on products or remainders of sizes are tried on numbers.
+        sizes = {name: trial + place for place, name in enumerate(names)}
+        numbers = _outputs(spec, opset, tuple(with_sizes(f, sizes) for f in known), plain, typed, outputs, limit)
+        if isinstance(numbers, Skipped):
+            return numbers
+        if any(with_sizes(a, sizes).shape != b.shape for a, b in zip(found, numbers, strict=True)):  # type: ignore[union-attr]
+            return Skipped("an output whose size has no name")
+    return found
+
+
+_TRIALS = (1, 3, 8)
+
+
+def dims_of(facts: Sequence[TensorFact | None]) -> list[str] | None:
+    """Names of all named sizes, in order of appearance; ``None`` where some size has no name."""
+    names: dict[str, None] = {}
+    for fact in facts:
+        for size in (fact.shape or ()) if fact is not None else ():
+            if size is None:
+                return None
+            if isinstance(size, str):
+                names[size] = None
+    return list(names)
+
+
+def with_sizes(fact: TensorFact | None, sizes: Mapping[str, int]) -> TensorFact | None:
+    """A fact with numbers in place of named sizes."""
+    if fact is None or fact.shape is None:
+        return fact
+    if fact.is_static and not (fact.value is not None and any(isinstance(e, str) for e in fact.value)):
+        return fact
+    shape = tuple(sizes.get(d, d) if isinstance(d, str) else d for d in fact.shape)
+    value = fact.value
+    if value is not None:
+        value = tuple(sizes.get(e, e) if isinstance(e, str) else e for e in value)
+    return replace(fact, shape=shape, value=value)
+
+
+def _outputs(
+    spec: OpSpec,
+    opset: int,
+    inputs: tuple[TensorFact | None, ...],
+    plain: Mapping[str, Any],
+    typed: tuple[tuple[str, int, Any], ...],
+    outputs: int,
+    limit: int,
+) -> tuple[TensorFact, ...] | Skipped:
+    if check_call(spec, inputs, plain):
         return Skipped("the call would break a rule of the operator")
     try:
-        typed = infer_attribute_types(op, opset, "", attrs)
-        found = infer_call(Call("", op, opset, hashable_attrs(typed), tuple(inputs), (True,) * outputs))
+        found = infer_call(Call("", spec.op, opset, typed, inputs, (True,) * outputs))
     except InvalidProgram:
         return Skipped("ONNX finds the call ill-typed")
     facts = []
     for fact in found:
         if not isinstance(fact, TensorFact) or fact.shape is None:
             return Skipped("an output of unknown rank")
-        if any(d == 0 for d in fact.shape):
+        if 0 in fact.shape:
             return Skipped("an output without elements")
         if (fact.size() or 0) > limit:
             return Skipped("an output that is too large")

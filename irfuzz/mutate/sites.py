@@ -50,9 +50,6 @@ FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
 
 RANDOM = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"})
 
-COUNTING = frozenset({"Reshape", "Expand", "Split", "Slice", "Upsample", "Resize", "DepthToSpace", "SpaceToDepth", "CenterCropPad", "Col2Im"})
-"""Operators whose validity hangs on products or remainders of sizes, which named sizes hide."""
-
 _SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
 
 NOT_LAYERS = _SOURCES | RANDOM | {"If", "Loop", "Scan", "Dropout", "Identity"}
