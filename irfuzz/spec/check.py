@@ -59,11 +59,11 @@ class Checker:
 def checker(spec: OpSpec) -> Checker:
     """The compiled part of a spec, made once."""
     overlay = spec.overlay
-    defaults = tuple((a.name, a.default) for a in spec.attrs.values() if a.default is not None)
+    defaults = (("version", spec.since), *((a.name, a.default) for a in spec.attrs.values() if a.default is not None))
     if overlay is None:
         return Checker(tuple((f, (), False) for f in spec.inputs), defaults, (), frozenset(), ())
     domains: list[tuple[str, Domain]] = [(a.name, a.domain) for a in spec.attrs.values() if a.domain]
-    domains += list(overlay.values.items())
+    domains += [*overlay.values.items(), *overlay.constants.items()]
     limits = tuple((n, d) for n, d in domains if d.absent or d.one_of or d.length or d.at_least or d.at_most)
     used: set[str] = set()
     for e in (*(r for _, r in overlay.rules), *overlay.prefer):
@@ -114,7 +114,7 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     _match(c, inputs, env, out, later, into)
     for name, domain in c.domains:
         if env.get(name) is not None:
-            wrong = outside(domain, env[name], env)
+            wrong = outside(domain, env[name], env) if name in attrs or name not in spec.attrs else None
             if wrong:
                 out.append(Violation("attribute" if name in spec.attrs else "value", name, wrong))
         elif domain.absent is not None and f"?{name}" not in env:

@@ -298,6 +298,35 @@ def concatenable(shapes: Any, axis: Any) -> bool | None:
     return None if unknown else True
 
 
+def einsum(equation: Any, shapes: Any) -> bool | None:
+    """True where an Einsum-12 equation fits the shapes of its operands; ``None`` where sizes are not known."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise Undefined(f"{len(terms)} terms for {len(shapes)} operands")
+    if any(not (c.isascii() and c.isalpha()) for c in (left + right).replace("...", "").replace(",", "")):
+        raise Undefined("a term holds something else than letters and '...'")
+    known: dict[str, Any] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        if term.count("...") > 1:
+            raise Undefined("a term has more than one '...'")
+        if shape is None:
+            continue
+        before, dots, after = term.partition("...")
+        letters = len(before) + len(after)
+        if letters > len(shape) or not dots and letters != len(shape):
+            raise Undefined(f"term {term!r} for an operand of rank {len(shape)}")
+        sizes = [*shape[: len(before)], *shape[len(shape) - len(after) :]]
+        for letter, size in zip(before + after, sizes, strict=True):
+            # like NumPy, a size of 1 broadcasts
+            if size not in (None, 1) and known.setdefault(letter, size) != size:
+                raise Undefined(f"{letter!r} is {known[letter]} and {size}")
+    outputs = right.replace("...", "")
+    if arrow and (len(set(outputs)) < len(outputs) or set(outputs) - set(left)):
+        raise Undefined("the output repeats a letter or has one that no operand has")
+    return None if None in shapes or any(None in s for s in shapes) else True
+
+
 FUNCTIONS: dict[str, Function] = {
     "len": Function(length, 1, 1),
     "prod": Function(prod, 1, 1),
@@ -321,6 +350,7 @@ FUNCTIONS: dict[str, Function] = {
     "sliced": Function(sliced, 4, 4),
     "pooled": Function(pooled, 7, 7),
     "concatenable": Function(concatenable, 2, 2),
+    "einsum": Function(einsum, 2, 2),
 }
 """What expressions may call; an argument that is not known makes the result not known."""
 

@@ -38,17 +38,17 @@ def parse_generate(text: Any, where: str) -> Generate:
     return Generate(name, tuple(parse(ast.unparse(a), where) for a in call.args))
 
 
-def axes(choices: Choices, rank: int, least: int = 1) -> Vector | None:
+def axes(choices: Choices, rank: int, least: int = 1, negative: bool = True) -> Vector | None:
     """Different axes of a tensor, in any order, some counted from the end; at least ``least``."""
     if rank < least:
         return None
     count = choices.integer(least, max(least, min(rank, 3)))
-    return signed(choices, choices.sample(range(rank), count), rank)
+    return signed(choices, choices.sample(range(rank), count), rank, negative)
 
 
-def signed(choices: Choices, chosen: Any, rank: int) -> Vector:
+def signed(choices: Choices, chosen: Any, rank: int, negative: bool = True) -> Vector:
     """The same axes, each written from the end with probability 0.3."""
-    return tuple(a - rank if choices.boolean(0.3) else a for a in chosen)
+    return tuple(a - rank if negative and choices.boolean(0.3) else a for a in chosen)
 
 
 def permutation(choices: Choices, rank: int) -> Vector:
@@ -56,20 +56,20 @@ def permutation(choices: Choices, rank: int) -> Vector:
     return tuple(choices.sample(range(rank), rank))
 
 
-def new_axes(choices: Choices, rank: int, most: int = 6) -> Vector | None:
+def new_axes(choices: Choices, rank: int, negative: bool = True, most: int = 6) -> Vector | None:
     """Positions of axes to insert (Unsqueeze): different, in the rank of the result."""
     if rank >= most:
         return None
     count = choices.integer(1, min(2, most - rank))
-    return signed(choices, choices.sample(range(rank + count), count), rank + count)
+    return signed(choices, choices.sample(range(rank + count), count), rank + count, negative)
 
 
-def unit_axes(choices: Choices, shape: Vector) -> Vector | None:
+def unit_axes(choices: Choices, shape: Vector, negative: bool = True) -> Vector | None:
     """Axes of size 1 (Squeeze), at least one; ``None`` where there is none."""
     units = [i for i, d in enumerate(shape) if d == 1]
     if not units:
         return None
-    return signed(choices, choices.sample(units, choices.integer(1, len(units))), len(shape))
+    return signed(choices, choices.sample(units, choices.integer(1, len(units))), len(shape), negative)
 
 
 def target_shape(choices: Choices, shape: Vector, zero_copies: bool = True) -> Vector:
@@ -187,13 +187,34 @@ def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> V
     return (*begins, *ends)
 
 
-def growth(choices: Choices, sizes: Vector, integer: bool = False) -> tuple[float, ...]:
-    """Scale factors for Resize (exact in binary): each result has at least one element."""
+def resize_scales(choices: Choices, sizes: Vector, inner: int) -> tuple[float, ...]:
+    """Scale factors for Resize (exact in binary) of the ``inner`` last axes, 1 before; no result is empty."""
     out: list[float] = []
-    for d in sizes:
-        options = [1.0, 2.0, 1.0, 3.0] if integer else [1.0, 2.0, 0.5, 1.5, 0.75, 3.0, 1.25]
-        out.append(choices.pick([o for o in options if math.floor(d * o) >= 1] or [1.0]))
+    for i, d in enumerate(sizes):
+        factors = (1.0, 2.0, 0.5, 1.5, 0.75, 3.0, 1.25) if i >= len(sizes) - inner else (1.0,)
+        out.append(choices.pick([f for f in factors if math.floor(d * f) >= 1] or [1.0]))
     return tuple(out)
+
+
+def resize_sizes(choices: Choices, sizes: Vector, inner: int) -> Vector:
+    """Target sizes for Resize: other sizes for the ``inner`` last axes, the same before."""
+    return tuple(choices.integer(1, min(2 * d, 12)) if d and i >= len(sizes) - inner else d for i, d in enumerate(sizes))
+
+
+def scale_shape(choices: Choices, shape: Vector, axis: int, block: int) -> Vector:
+    """Shape of a quantisation scale: of one number, of one an element of ``axis``, or of one a block of it."""
+    if -len(shape) <= axis < len(shape):
+        axis %= len(shape)
+        if block > 0:
+            return tuple(-(-d // block) if i == axis else d for i, d in enumerate(shape))
+        if choices.boolean(0.5):
+            return (shape[axis],)
+    return ()
+
+
+def range_limit(choices: Choices, start: float, delta: float) -> float:
+    """A limit that gives Range one to eight elements."""
+    return start + delta * choices.integer(1, 8)
 
 
 def indices_nd(choices: Choices, shape: Vector, batch: Vector, last: int, batch_dims: int = 0, repeat: bool = True) -> Any:
@@ -224,6 +245,11 @@ def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int) -> A
     return np.where(rng.random(table.shape) < 0.3, table - shape[axis], table)
 
 
+def nothing(choices: Choices) -> Vector:
+    """An empty list."""
+    return ()
+
+
 def concat_shapes(choices: Choices, shape: Vector, axis: int, count: int) -> list[Vector]:
     """Shapes of ``count`` more inputs of Concat: equal but at ``axis``."""
     axis %= len(shape)
@@ -238,8 +264,6 @@ def equation(choices: Choices, rank: int, inputs: int) -> str | None:
     if rank > 5:
         return None
     first = _LETTERS[:rank]
-    if rank >= 2 and inputs == 1 and choices.boolean(0.0):
-        first = first[0] * 2 + first[2:]
     terms = [first]
     known = list(dict.fromkeys(first))
     for _ in range(inputs - 1):
@@ -280,9 +304,13 @@ GENERATORS: dict[str, Generator] = {
     "slice_starts": slice_starts,
     "slice_ends": slice_ends,
     "pads": pads,
-    "growth": growth,
+    "resize_scales": resize_scales,
+    "resize_sizes": resize_sizes,
+    "scale_shape": scale_shape,
+    "range_limit": range_limit,
     "indices_nd": indices_nd,
     "indices_along": indices_along,
+    "nothing": nothing,
     "concat_shapes": concat_shapes,
     "equation": equation,
     "einsum_shapes": einsum_shapes,

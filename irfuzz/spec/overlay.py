@@ -97,7 +97,9 @@ def _table(tables: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def build_overlay(file: OverlayFile, tables: Mapping[str, Any], version: int) -> Overlay:
+def build_overlay(
+    file: OverlayFile, tables: Mapping[str, Any], version: int, constants: Mapping[str, Domain]
+) -> Overlay:
     """The overlay of one version from its merged tables. Raises ``SpecError``."""
     where = f"{file.name} (version {version})"
     patterns = {k: _patterns(v, f"{where}: dims.{k}") for k, v in _table(tables, "dims", where).items()}
@@ -119,6 +121,7 @@ def build_overlay(file: OverlayFile, tables: Mapping[str, Any], version: int) ->
         patterns=patterns,
         sizes={k: build_domain(v, f"{where}: sizes.{k}") for k, v in _table(tables, "sizes", where).items()},
         values={k: build_domain(v, f"{where}: values.{k}") for k, v in _table(tables, "values", where).items()},
+        constants=constants,
         rules=tuple((e.text, e) for e in _rules(require, f"{where}: require")),
         prefer=tuple(preferred),
         shapes={k: parse_generate(v, f"{where}: shapes.{k}") for k, v in _table(tables, "shapes", where).items()},

@@ -73,7 +73,8 @@ def make_plan(
     while todo:
         at = next((i for i, o in enumerate(todo) if not (o.needs - o.binds) & pending), None)
         if at is None:  # a cycle: a size is drawn from its default range, and the rules decide
-            at = next((i for i, o in enumerate(todo) if o.step.kind in ("size", "sizes", "attr")), 0)
+            kinds = ("attr", "size", "sizes", "absent", "value")
+            at = min(range(len(todo)), key=lambda i: (kinds.index(todo[i].step.kind) if todo[i].step.kind in kinds else 9, i))
         done = todo.pop(at)
         pending = {n for o in todo for n in o.binds}
         ready = tuple(r for r in rules if not r.names & pending)
@@ -113,12 +114,17 @@ def _open_steps(
                 first.append(_Open(Step("match", name, position, patterns=patterns), conditions, binds | _seen(name)))
             continue
         if name in overlay.shapes:
-            if not any(o.step.kind == "shapes" and o.step.name == name for o in late):
+            if name not in bound and not any(o.step.kind == "shapes" and o.step.name == name for o in late):
                 needs = frozenset(n for a in overlay.shapes[name].arguments for n in a.names) - _seen(name)
                 late.append(_Open(Step("shapes", name, position), needs, _seen(name)))
             continue
         if domain is not None and domain.exact:
-            late.append(_Open(Step("value", name, position, domain, patterns), domain.names, binds | _seen(name) | {name}))
+            # sizes that the value is made from are drawn before it; the others follow from it
+            drawn = binds & domain.names
+            for _, p in patterns:
+                _note_sizes(p, sizes, drawn)
+            binds = (binds - drawn) | _seen(name) | {name}
+            late.append(_Open(Step("value", name, position, domain, patterns), domain.names, binds))
             continue
         for _, p in patterns:
             _note_sizes(p, sizes)
@@ -126,6 +132,9 @@ def _open_steps(
                 casts.append((position, patterns))
         needs = frozenset(n for _, p in patterns for n in p.needs) | conditions
         late.append(_Open(Step("shape", name, position, patterns=patterns), needs, _seen(name)))
+    for name, domain in overlay.constants.items():
+        assert domain.absent is not None
+        first.append(_Open(Step("absent", name, domain=domain), domain.absent.names, frozenset({name})))
     for k, (position, patterns) in enumerate(casts):
         names = frozenset(i.name for _, p in patterns for i in p.items if i.kind == "cast")
         more = any(i.name in names for _, ps in casts[k + 1 :] for _, p in ps for i in p.items)
@@ -150,8 +159,10 @@ def _seen(name: str) -> frozenset[str]:
     return frozenset({f"shape:{name}", f"rank:{name}"})
 
 
-def _note_sizes(pattern: Pattern, sizes: dict[str, str]) -> None:
+def _note_sizes(pattern: Pattern, sizes: dict[str, str], only: frozenset[str] | None = None) -> None:
     for item in pattern.items:
+        if only is not None and item.name not in only:
+            continue
         if item.kind == "name":
             sizes.setdefault(item.name, "size")
         elif item.kind == "spread":

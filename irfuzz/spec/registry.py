@@ -163,9 +163,14 @@ def _build(schema: Any, file: OverlayFile | None) -> OpSpec:
         if name in schema.attributes:
             domains[name] = build_domain(table, f"{where}: attrs.{name}")
     names = {i.name for i in inputs}
+    constants: dict[str, Domain] = {}
+    for key in ("attrs", "values"):
+        for name, table in tables.get(key, {}).items():
+            if name not in schema.attributes and name not in names and "absent" in table:
+                constants[name] = build_domain({"absent": table["absent"]}, f"{where}: {key}.{name}")
     tables["dims"] = {k: v for k, v in tables.get("dims", {}).items() if k in names}
     tables["values"] = {k: v for k, v in tables.get("values", {}).items() if k in names}
-    overlay = build_overlay(file, tables, schema.since_version)
+    overlay = build_overlay(file, tables, schema.since_version, constants)
     attrs = _attributes(schema, domains)
     portable, excepted = build_portable(tables, schema.since_version, where)
     _check_namespace(overlay, attrs, names, type_vars, where)

@@ -114,7 +114,7 @@ class _Attempt:
         self.choices = choices
         self.seen = seen
         self.limit = limit
-        self.env: dict[str, Any] = {"max_elements": limit}
+        self.env: dict[str, Any] = {"max_elements": limit, "version": spec.since}
         self.attrs: dict[str, Any] = {}
         self.dtypes: dict[int, ir.DataType] = {}
         self.shapes: dict[int, tuple[int, ...]] = {}
@@ -236,6 +236,11 @@ class _Attempt:
             if fact.known:
                 self.env[formal.name] = fact.value
             self.look(formal)
+        for position, formal in enumerate(self.spec.inputs):
+            if formal.name in self.overlay.shapes and self.present[position:] and not self.shapes:
+                rank = self.choices.integer(1, 4)
+                self.shapes[position] = tuple(self.choices.integer(1, 5) for _ in range(rank))
+                self.look(formal)
 
     def look(self, formal: Formal) -> None:
         """Bind ``shape:X`` and ``rank:X`` once the shapes are known."""
@@ -393,8 +398,12 @@ class _Attempt:
         """The shapes of all open items of a variadic input."""
         formal = self.spec.formal(step.position)
         assert formal is not None
-        shapes = generated(self.choices, self.overlay.shapes[step.name], self.env | {"open": len(self.present) - step.position})
-        for position, shape in zip(range(step.position, len(self.present)), shapes, strict=False):
+        first = self.spec.inputs.index(formal)
+        places = [p for p in range(first, len(self.present)) if p not in self.shapes]
+        shapes = generated(self.choices, self.overlay.shapes[step.name], self.env | {"open": len(places)})
+        for position, shape in zip(places, shapes, strict=True):
+            if math.prod(shape) > self.limit:
+                raise Failed(f"{step.name} would have shape {shape}")
             self.shapes[position] = shape
         self.look(formal)
         self.must(step.rules)

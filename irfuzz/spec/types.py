@@ -186,13 +186,28 @@ Patterns = tuple[tuple[Expression | None, Pattern], ...]
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What ``ops/`` says of one version of an operator."""
+    """What ``ops/`` says of one version of an operator.
+
+    Attributes:
+        patterns: of inputs, by name.
+        sizes: domains of names in patterns.
+        values: domains of inputs.
+        constants: attributes and inputs of other versions, whose ``absent`` value holds in this one.
+        rules: conditions of validity, with their text.
+        prefer: conditions that sampled calls satisfy besides.
+        shapes: generators of the shapes of variadic inputs.
+        outputs: number of outputs of a sampled call.
+        counts: fewest and most items of a variadic input in a sampled call.
+        present: probability that an optional input is given.
+        source: name of the file.
+    """
 
     doc: str
     since: int
     patterns: Mapping[str, Patterns]
     sizes: Mapping[str, Domain]
     values: Mapping[str, Domain]
+    constants: Mapping[str, Domain]
     rules: tuple[tuple[str, Expression], ...]
     prefer: tuple[Expression, ...]
     shapes: Mapping[str, Generate]
