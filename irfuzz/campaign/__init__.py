@@ -1,0 +1,1 @@
+"""Seeds, targets and a time enter, findings leave: the only place that wires everything."""

@@ -1,0 +1,1 @@
+"""Answers of several targets enter, verdicts leave."""

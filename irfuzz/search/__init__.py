@@ -1,0 +1,1 @@
+"""What was seen before enters, what to try next leaves."""

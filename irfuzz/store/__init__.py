@@ -1,0 +1,1 @@
+"""Programs and findings enter a database and come back."""

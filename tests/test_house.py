@@ -1,0 +1,159 @@
+"""The rules of the house that no linter checks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import irfuzz
+
+ROOT = Path(__file__).resolve().parents[1]
+FRAMEWORKS = frozenset({"torch", "torchvision", "tensorflow", "keras", "onnxruntime", "jax", "openvino", "tf2onnx"})
+
+# Files that other interpreters run and that may import a framework: workers, and the source that exporters emit.
+FOREIGN = ("irfuzz/execute/workers/", "irfuzz/export/torch/support/")
+
+# Written in pieces, so that this file does not contain what it looks for.
+FORBIDDEN = [
+    re.compile(r"(?<![\w./])/" + rf"(?:{folder})/")
+    for folder in ("work", "root", "opt", "mnt", "Users", r"home/[a-z]+")
+] + [re.compile(r"(?:--|PIP_)(?:extra-)?index" + "[-_]url", re.IGNORECASE), re.compile(r"file:" + "//")]
+
+
+def tracked() -> list[Path]:
+    """Files of the project: what git does not ignore, or all where there is no repository but for what is built here."""
+    listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=False)
+    if listing.returncode == 0 and (ROOT / ".git").exists():
+        return [path for name in listing.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+    built = {".venv", "build", "dist", "findings", "mutants", "__pycache__", "_data"}
+    return [
+        path
+        for path in ROOT.rglob("*")
+        if path.is_file()
+        and path.suffix != ".so"
+        and not any(part in built or part.endswith("_cache") for part in path.relative_to(ROOT).parts)
+    ]
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    for path in tracked():
+        data = path.read_bytes()
+        if b"\0" not in data:
+            yield path, data.decode()
+
+
+def modules(*folders: str) -> list[Path]:
+    return [p for p in tracked() if p.suffix == ".py" and p.relative_to(ROOT).parts[0] in folders]
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_there_is_something_to_check() -> None:
+    assert ROOT / "irfuzz" / "errors.py" in tracked()
+    assert ROOT / "tests" / "test_house.py" in modules("tests")
+
+
+def test_every_module_says_what_it_does() -> None:
+    without = [name(p) for p in modules("irfuzz", "benchmarks", "seeds") if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert without == []
+
+
+def test_a_module_docstring_is_one_sentence() -> None:
+    wrong = []
+    for path in modules("irfuzz"):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        first = text.split("\n\n")[0].strip()
+        if not first.endswith(".") or re.search(r"[a-z]{3}\. [A-Z]", first):
+            wrong.append(f"{name(path)}: {first}")
+    assert wrong == []
+
+
+def test_no_module_is_longer_than_600_lines() -> None:
+    long = {name(p): n for p in modules("irfuzz", "tests", "benchmarks", "seeds") if (n := len(p.read_text().splitlines())) > 600}
+    assert long == {}
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    folders = {p.parent for p in modules("irfuzz") if not name(p).startswith(FOREIGN)}
+    assert sorted(name(folder) for folder in folders if not (folder / "__init__.py").is_file()) == []
+
+
+def test_nothing_names_the_machine_it_was_written_on() -> None:
+    found = [
+        f"{name(path)}:{number}: {line.strip()[:100]}"
+        for path, text in texts()
+        for number, line in enumerate(text.splitlines(), 1)
+        if any(pattern.search(line) for pattern in FORBIDDEN)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("line", ["cd /" + "work/x", "'/" + "root/.cache'", "file:" + "///x", "--extra-index" + "-url x"])
+def test_such_lines_are_recognised(line: str) -> None:
+    assert any(pattern.search(line) for pattern in FORBIDDEN)
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name.split(".")[0]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module.split(".")[0]
+
+
+def test_frameworks_are_imported_by_workers_only() -> None:
+    found = [
+        f"{name(path)}:{line}: {module}"
+        for path in modules("irfuzz")
+        if not name(path).startswith(FOREIGN)
+        for line, module in imported(path)
+        if module in FRAMEWORKS
+    ]
+    assert found == []
+
+
+def test_workers_import_nothing_of_irfuzz() -> None:
+    """They run in interpreters that do not have it."""
+    workers = [p for p in modules("irfuzz") if name(p).startswith(FOREIGN[0])]
+    assert workers
+    found = [f"{name(p)}:{line}" for p in workers for line, module in imported(p) if module == "irfuzz"]
+    assert found == []
+
+
+def test_nothing_is_pickled() -> None:
+    bad = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve"}
+    found = [f"{name(p)}:{line}: {m}" for p in modules("irfuzz") for line, m in imported(p) if m in bad]
+    assert found == []
+
+
+def test_import_is_light() -> None:
+    """``import irfuzz`` and every name that it offers load no framework, and the import alone not even onnx."""
+    code = """
+import json, sys
+import irfuzz
+bare = sorted(name.partition(".")[0] for name in sys.modules)
+for name in irfuzz.__all__:
+    getattr(irfuzz, name)
+print(json.dumps([bare, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+    source = str(Path(irfuzz.__file__).parents[1])
+    result = subprocess.run(
+        [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, {source!r})\n{code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    bare, full = json.loads(result.stdout)
+    assert FRAMEWORKS.isdisjoint(full)
+    assert {"onnx", "onnx_ir", "numpy", "sqlalchemy"}.isdisjoint(bare)
