@@ -34,14 +34,13 @@ class Adapter(Protocol):
     To the request that ``describe`` makes the handler answers ``{"version": str}``, and where its targets differ in
     device ``{"providers": {name: why not}}``.
 
-    To the request that ``prepare`` makes it gives the output values of its one target, named by ``"outputs"`` of the
-    request, or raises what the component raises: ``NotImplementedError`` is unsupported, anything else rejected.
+    To the request that ``prepare`` makes, which lists ``variants``, it answers ``{"runs": [status, ...]}`` with one
+    status for each: ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected, unsupported, memory, protocol),
+    ``error``, ``log``, ``seconds`` and, where ok, ``outputs`` (``{"name"}`` each); the values of all outputs follow one
+    another. What it raises counts as the component's own: ``NotImplementedError`` is unsupported, the rest rejected.
 
-    A handler of several targets, or one that tells stages apart, answers ``{"runs": [status, ...]}`` with one status
-    for each of the request's ``variants``: ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected,
-    unsupported, memory, protocol), ``error``, ``log``, ``seconds`` and, where ok, ``outputs`` (``{"name"}`` each); the
-    values of all outputs follow one another. Before each stage it writes ``irfuzz-at VARIANT STAGE`` and a newline to
-    file descriptor 2, which tells where the process died if it does.
+    Before each stage it writes ``irfuzz-at VARIANT STAGE`` and a newline to file descriptor 2, which tells where the
+    process died if it does.
     """
 
     @property

@@ -223,6 +223,7 @@ class _Lane:
         self._limits = limits
         self._about: Mapping[str, Any] | None = None
         self._problem = ""
+        self._full = False
         try:
             self._worker.start()
         except UsageError as error:
@@ -312,18 +313,21 @@ class _Lane:
     ) -> tuple[list[RunResult], bool]:
         """Results, and whether the process failed to give them."""
         message, blobs = request
-        reply = self._worker.call(message, blobs, fresh=fresh)
+        reply = self._worker.call(message, blobs, fresh=fresh or self._full)
         if reply.served == 0:
             self._history.clear()
         self.before = list(self._history)
         self._history.append(tag)
+        self._full = False
         if reply.exit != "ok":
             return _failed(reply, targets), reply.exit != "error"
         try:
-            results = _answered(message, reply, targets)
+            results = _answered(reply, targets)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             text = f"unreadable answer: {type(error).__name__}: {error}"
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
+        # Whatever took the memory may still hold it: the next request gets a new process.
+        self._full = any(result.exit is Exit.MEMORY for result in results)
         if reply.before:
             results[0] = replace(
                 results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"
@@ -359,11 +363,8 @@ def _raised(told: Mapping[str, str]) -> Exit:
     return Exit.UNSUPPORTED if gap else Exit.REJECTED
 
 
-def _answered(message: Mapping[str, Any], reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
+def _answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
     values: list[Any] = list(reply.values)
-    if "runs" not in reply.response:
-        outputs = wire.unpack([{"name": name} for name in message["outputs"]], values)
-        return [RunResult(targets[0], Stage.RUN, Exit.OK, outputs, seconds=reply.seconds)]
     results: list[RunResult] = []
     for target, status in zip(targets, reply.response["runs"], strict=True):
         about = status.get("outputs", [])

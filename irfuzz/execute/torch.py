@@ -53,7 +53,7 @@ class TorchAdapter:
 
     def describe(self) -> Request:
         """Ask for the version."""
-        return {"op": "version"}, []
+        return {"do": "describe"}, []
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
         """It is there when its worker has answered."""
@@ -64,7 +64,7 @@ class TorchAdapter:
         program: Program | bytes,
         model: bytes,  # noqa: ARG002 - the protocol's
         inputs: Mapping[str, Value],
-        targets: Sequence[Target],  # noqa: ARG002 - the protocol's
+        targets: Sequence[Target],
     ) -> Request:
         """The source; then its arrays, then the inputs."""
         # The exporter is only needed where PyTorch is a target.
@@ -73,10 +73,10 @@ class TorchAdapter:
 
         lowered = lower(Program.from_bytes(program) if isinstance(program, bytes) else program)
         message = {
-            "op": "run",
+            "do": "run",
             "source": lowered.source,
             "arrays": list(lowered.arrays),
-            "inputs": list(inputs),
-            "outputs": list(lowered.outputs),
+            "inputs": [{"name": name} for name in inputs],
+            "variants": [dict(t.options) for t in targets],
         }
         return message, [*lowered.arrays.values(), *inputs.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
@@ -23,6 +23,7 @@ class Limit:
         low: smallest allowed element.
         high: largest allowed element.
         exact: all elements in row-major order, where only one content is right (a shape).
+        whole: only whole numbers make sense, also in a floating-point type.
         distinct: ``("axis", k)``: no element twice along axis ``k``; ``("rows", sizes)``: no row twice, column ``j`` in
             ``[0, sizes[j])``. Without it a scatter's result would depend on an order ONNX leaves open.
     """
@@ -31,6 +32,7 @@ class Limit:
     high: float = math.inf
     exact: tuple[int, ...] | None = None
     distinct: tuple[str, int | tuple[int, ...]] | None = None
+    whole: bool = False
 
 
 # Inputs whose domain does not depend on any size. The operators' own text (onnx.defs) gives the domains.
@@ -129,7 +131,7 @@ def _attribute(node: ir.Node, name: str, default: int) -> int:
 
 def _index(size: int | None) -> Limit:
     """Valid, non-negative indices (a negative one would not survive a cast to an unsigned type on its way)."""
-    return Limit(0, max((size or 1) - 1, 0))
+    return Limit(0, max((size or 1) - 1, 0), whole=True)
 
 
 def _along_axis(sizes: Sizes, node: ir.Node) -> Limit:
@@ -139,7 +141,7 @@ def _along_axis(sizes: Sizes, node: ir.Node) -> Limit:
 def _scatter(sizes: Sizes, node: ir.Node) -> Limit:
     axis = _attribute(node, "axis", 0)
     limit = _index(sizes.dim(node, 0, axis))
-    return Limit(limit.low, limit.high, None, ("axis", axis))
+    return replace(limit, distinct=("axis", axis))
 
 
 def _nd(sizes: Sizes, node: ir.Node, batch: int) -> tuple[int, ...] | None:
@@ -157,7 +159,7 @@ def _gather_nd(sizes: Sizes, node: ir.Node) -> Limit:
 def _scatter_nd(sizes: Sizes, node: ir.Node) -> Limit:
     indexed = _nd(sizes, node, 0)
     limit = _index(min(indexed) if indexed else None)
-    return Limit(limit.low, limit.high, None, ("rows", indexed) if indexed else None)
+    return replace(limit, distinct=("rows", indexed) if indexed else None)
 
 
 def _one_hot(sizes: Sizes, node: ir.Node) -> Limit:

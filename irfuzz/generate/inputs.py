@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -198,6 +199,8 @@ def _floats(
         draw = rng.random()
         if draw < 0.15:
             array *= (100.0, 0.01, 10.0)[int(draw / 0.05)]
+    elif limit.whole and math.isfinite(limit.low) and math.isfinite(limit.high):
+        array = rng.integers(math.ceil(limit.low), math.floor(limit.high), shape, endpoint=True)
     elif math.isfinite(limit.low) and math.isfinite(limit.high):
         array = rng.random(shape, dtype=working) * working(limit.high - limit.low) + working(limit.low)
     elif math.isfinite(limit.low):
@@ -260,5 +263,5 @@ def _narrow(limit: Limit | None, low: float, high: float) -> Limit:
     """``limit`` cut to a given range; where they exclude each other the limit, which a crash may hang on, wins."""
     if limit is None:
         return Limit(low, high)
-    cut = Limit(max(limit.low, low), min(limit.high, high), limit.exact, limit.distinct)
+    cut = replace(limit, low=max(limit.low, low), high=min(limit.high, high))
     return cut if cut.low <= cut.high else limit

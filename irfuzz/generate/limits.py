@@ -53,7 +53,7 @@ class Limits:
         # offset_low, offset_high: what is added to an element on its way; scale: what it is multiplied with before.
         stack: list[tuple[ir.Value, float, float, float, bool]] = [(value, 1.0, 0.0, 0.0, True)]
         while stack and len(seen) < MAX_VISITED:
-            current, scale, offset_low, offset_high, whole = stack.pop()
+            current, scale, offset_low, offset_high, all_kept = stack.pop()
             if id(current) in seen:
                 continue
             seen.add(id(current))
@@ -62,8 +62,8 @@ class Limits:
                 if limit is not None:
                     if current is not value:
                         limit = replace(limit, distinct=None)
-                    found = _both(found, _pull_back(limit, scale, offset_low, offset_high, whole))
-                kept = whole and node.op_type in _KEEPS_ALL
+                    found = _both(found, _pull_back(limit, scale, offset_low, offset_high, all_kept))
+                kept = all_kept and node.op_type in _KEEPS_ALL
                 for follow, (factor, low, high) in self._onward(node, index):
                     stack.append((follow, scale * factor, offset_low * factor + low, offset_high * factor + high, kept))
         return found
@@ -127,15 +127,15 @@ def _body(node: ir.Node, index: int, step: Step) -> list[tuple[ir.Value, Step]]:
     return [(inputs[index], step)] if index < len(inputs) else []
 
 
-def _pull_back(limit: Limit, scale: float, offset_low: float, offset_high: float, whole: bool) -> Limit:
+def _pull_back(limit: Limit, scale: float, offset_low: float, offset_high: float, all_kept: bool) -> Limit:
     """The limit on ``x`` where ``scale * x + [offset_low, offset_high]`` is limited."""
     if scale == 1.0 and not offset_low and not offset_high:
-        if whole or limit.exact is None:
+        if all_kept or limit.exact is None:
             return limit
-        return Limit(min(limit.exact), max(limit.exact))
+        return Limit(min(limit.exact), max(limit.exact), whole=True)
     low = math.ceil((limit.low - offset_low) / scale) if math.isfinite(limit.low) else limit.low
     high = math.floor((limit.high - offset_high) / scale) if math.isfinite(limit.high) else limit.high
-    return Limit(low, max(low, high))
+    return Limit(low, max(low, high), whole=limit.whole)
 
 
 def _both(first: Limit | None, second: Limit) -> Limit:
@@ -146,4 +146,5 @@ def _both(first: Limit | None, second: Limit) -> Limit:
     if low > high:
         return first
     distinct = first.distinct if first.distinct == second.distinct else None
-    return Limit(low, high, first.exact if first.exact is not None else second.exact, distinct)
+    exact = first.exact if first.exact is not None else second.exact
+    return Limit(low, high, exact, distinct, first.whole or second.whole)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from onnxruntime.capi import onnxruntime_pybind11_state as state
+from onnxruntime.capi import onnxruntime_pybind11_state as state  # pyright: ignore[reportAttributeAccessIssue]
 
 # Element types that numpy itself does not have. Their elements travel as raw bytes, packed as ONNX packs them.
 RAW_TYPES = {

@@ -1,0 +1,99 @@
+"""Target names: patterns, unknown and missing ones, plug-ins, and that no framework is imported to find out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+from irfuzz.errors import UsageError
+from irfuzz.execute import adapter, table
+
+pytestmark = pytest.mark.unit
+
+ORT = [f"onnxruntime:{level}" for level in ("disabled", "basic", "extended", "layout", "all")]
+
+
+def names(*wanted: str) -> list[str]:
+    return [target.name for target in table.resolve(wanted)]
+
+
+def test_default_set_is_what_is_installed() -> None:
+    assert [t.name for t in table.resolve(None)] == ["reference", *ORT, "torch:eager"]
+    assert all(t.version for t in table.resolve(None))
+
+
+def test_patterns_components_and_order() -> None:
+    assert names("onnxruntime:*") == ORT
+    assert names("onnxruntime") == ORT
+    assert names("torch:eager", "reference", "torch:eager") == ["torch:eager", "reference"]
+    assert names("onnxruntime:[bd]*") == ORT[:2]
+
+
+@pytest.mark.parametrize("name", ["onnxruntime:fastest", "tensorrt", "onnxruntime:Foo", "x*", "", "a:b:c"])
+def test_unknown_name_lists_the_known_ones(name: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown target .*known: reference, onnxruntime:disabled"):
+        names(name)
+
+
+def test_no_names_at_all() -> None:
+    with pytest.raises(UsageError, match="no targets"):
+        table.resolve([])
+
+
+def test_device_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="onnxruntime-gpu"):
+        names("onnxruntime:all@cuda")
+    reasons = {a.target.name: a.why_not for a in table.describe()}
+    assert "onnxruntime-gpu" in reasons["onnxruntime:all@cuda"]
+    assert reasons["onnxruntime:all"] == ""
+
+
+def test_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter.importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else object())
+    assert [t.name for t in table.resolve(None)] == ["reference", "torch:eager"]
+    with pytest.raises(UsageError, match="pip install onnxruntime"):
+        names("onnxruntime:all")
+    with pytest.raises(UsageError, match="pip install onnxruntime"):
+        names("onnxruntime:*")
+
+
+def test_plugin_names() -> None:
+    (target,) = table.resolve(["my.module:Thing"])
+    assert (target.name, target.component) == ("my.module:Thing", "my.module:Thing")
+    assert isinstance(table.adapter_of(target), table.PluginAdapter)
+    assert names("some/where.py:Thing") == ["some/where.py:Thing"]
+
+
+def entry(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    point = importlib.metadata.EntryPoint(name, "their.module:Thing", table.GROUP)
+    monkeypatch.setattr(
+        table.importlib.metadata, "entry_points", lambda group: (point,) if group == table.GROUP else ()
+    )
+
+
+def test_entry_points_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry(monkeypatch, "theirs")
+    (target,) = table.resolve(["theirs"])
+    message, _ = table.adapter_of(target).describe()
+    assert message["class"] == "their.module:Thing"
+    assert "theirs" in [t.name for t in table.resolve(None)]
+
+
+@pytest.mark.parametrize("name", ["reference", "onnxruntime:all", "onnxruntime:mine"])
+def test_entry_point_that_takes_our_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    entry(monkeypatch, name)
+    with pytest.raises(UsageError, match=f"{name}.*their.module:Thing.*taken"):
+        table.table()
+
+
+def test_detection_imports_no_framework() -> None:
+    code = (
+        "import sys; from irfuzz.execute.table import resolve, describe; import irfuzz.execute.runner;"
+        "resolve(None); describe(); resolve(['my.module:Thing']);"
+        "print(sorted({'torch', 'onnxruntime', 'tensorflow'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
