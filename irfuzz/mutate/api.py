@@ -129,38 +129,48 @@ def mutate(
         UsageError: a wrong argument.
         InvalidProgram: a model breaks a rule of ONNX.
     """
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    named = [(Path(m).name if isinstance(m, str | Path) else "", load(m)) for m in models]
+    return mutate_many(named, seed=seed, n=n, mutators=mutators, max_nodes=max_nodes, edits=edits, weights=weights)
+
+
+def mutate_many(
+    named: Sequence[tuple[str, Program]],
+    *,
+    seed: int = 0,
+    n: int = 1,
+    mutators: Sequence[str] | None = None,
+    max_nodes: int | None = None,
+    edits: int | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Iterator[TracedMutant]:
+    """``mutate`` on programs that are loaded already, each with the name by which traces tell people of it.
+
+    Raises:
+        UsageError: a wrong argument, at once and not at the first mutant.
+    """
     if n < 0:
         raise UsageError(f"n: expected 0 or more mutants, got {n}")
     if edits is not None and edits < 1:
         raise UsageError(f"edits: expected at least 1, got {edits}")
-    models = list(model) if isinstance(model, list | tuple) else [model]
-    if not models:
+    if not named:
         raise UsageError("no model to mutate")
-    programs = [load(m) for m in models]
     if max_nodes is None:
-        max_nodes = max(200, *(len(p.nodes()) + 30 for p in programs))
-    names = [str(m) if isinstance(m, str | Path) else "" for m in models]
-    return _mutants(programs, names, seed, n, mutators, max_nodes, edits, weights)
+        max_nodes = max(200, *(len(p.nodes()) + 30 for _, p in named))
+    seen = Seen()
+    for _, program in named:
+        seen.add_program(program)
+    donors = FixedDonors({p.digest: p for _, p in named})
+    engine = Engine(load_specs(), mutators, max_nodes=max_nodes, seen=seen, donors=donors, weights=weights)
+    return _mutants(named, engine, seen, Choices.from_seed(seed), n, edits)
 
 
 def _mutants(
-    programs: Sequence[Program],
-    names: Sequence[str],
-    seed: int,
-    n: int,
-    mutators: Sequence[str] | None,
-    max_nodes: int,
-    edits: int | None,
-    weights: Mapping[str, float] | None,
+    named: Sequence[tuple[str, Program]], engine: Engine, seen: Seen, choices: Choices, n: int, edits: int | None
 ) -> Iterator[TracedMutant]:
-    choices = Choices.from_seed(seed)
-    origins = {p.digest: Origin(p.digest, sha256(p.to_bytes()), Path(name).name) for p, name in zip(programs, names, strict=True)}
-    seeds = [_Parent(p, origins[p.digest], ()) for p in programs]
-    seen = Seen()
-    for program in programs:
-        seen.add_program(program)
-    donors = FixedDonors({p.digest: p for p in programs})
-    engine = Engine(load_specs(), mutators, max_nodes=max_nodes, seen=seen, donors=donors, weights=weights)
+    origins = {p.digest: Origin(p.digest, sha256(p.to_bytes()), name) for name, p in named}
+    seeds = [_Parent(p, origins[p.digest], ()) for _, p in named]
+    room = 0.8 * engine.max_nodes
     pool: list[_Parent] = []
     made = failures = 0
     while made < n and failures < 20 * len(seeds):
@@ -174,7 +184,7 @@ def _mutants(
         made += 1
         child = _Parent(mutant.program, parent.seed, parent.edits + mutant.edits)
         new = seen.add_program(mutant.program)
-        if len(child.edits) < MAX_DEPTH and len(mutant.program.nodes()) < 0.8 * max_nodes and (new or choices.boolean(0.2)):
+        if len(child.edits) < MAX_DEPTH and len(mutant.program.nodes()) < room and (new or choices.boolean(0.2)):
             if len(pool) < POOL:
                 pool.append(child)
             else:

@@ -53,7 +53,8 @@ class Inserter:
         """A constant with these elements."""
         if self.program.model.ir_version < _FREE_INITIALIZERS:
             self.program.model.ir_version = _FREE_INITIALIZERS
-        return self.program.constant(array, hint)
+        # ir.tensor() on an array takes ten times as long as ir.Tensor() to come to the same.
+        return self.program.constant(ir.Tensor(array) if isinstance(array, np.ndarray) else array, hint)
 
     def ints(self, values: Sequence[int]) -> ir.Value:
         """A constant ``int64`` list."""

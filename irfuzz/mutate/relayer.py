@@ -12,7 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
-from irfuzz.ir.infer import infer_call
+from irfuzz.ir.infer import fact_of, infer_call
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import call_runs
@@ -30,11 +30,11 @@ USUAL_ELEMENTS = 1 << 16
 def largest(program: Program) -> int:
     """How many elements a new value may have."""
     most = USUAL_ELEMENTS
-    for node in program.nodes():
+    for node in program.graph:
         for value in node.outputs:
-            fact = program.fact(value)
-            if isinstance(fact, TensorFact):
-                most = max(most, fact.size() or 0)
+            fact = fact_of(value)
+            if type(fact) is TensorFact and (size := fact.size()) is not None and size > most:
+                most = size
     return most
 
 

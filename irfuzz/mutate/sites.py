@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
+from irfuzz.ir.infer import fact_of
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -52,7 +54,7 @@ RANDOM = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "Random
 
 _SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
 
-NOT_LAYERS = _SOURCES | RANDOM | {"If", "Loop", "Scan", "Dropout", "Identity"}
+NOT_LAYERS = _SOURCES | RANDOM | {"SequenceMap", "If", "Loop", "Scan", "Dropout", "Identity"}
 """Operators of which nothing is learnt by changing their input's type or shape, or whose result is not determined."""
 
 
@@ -74,20 +76,19 @@ def exact_values(program: Program) -> set[ir.Value]:
     """Values whose elements decide shapes, indices or scales somewhere downstream; for membership tests only."""
     exact: set[ir.Value] = set()
     stack: list[ir.Value] = []
-    nodes = program.nodes()
-    for node in nodes:
+    for node in program.graph:
         op = node.op_type
-        if node.domain not in ("", "ai.onnx") or has_subgraph(node):
+        if node.domain not in _DEFAULT or op in _CONTROL:
             stack.extend(value for value in node.inputs if value is not None)
+            for attr in node.attributes.values():
+                if attr.type in _GRAPHS:
+                    stack.extend(captured(attr))
         elif op in EXACT_INPUTS or op in _DIVISORS:
             for index, value in enumerate(node.inputs):
                 if value is not None:
-                    fact = program.fact(value)
-                    if is_exact(node, index, fact.dtype if isinstance(fact, TensorFact) else None):
+                    fact = fact_of(value)
+                    if is_exact_input(op, index, fact.dtype if type(fact) is TensorFact else None):
                         stack.append(value)
-        for attr in node.attributes.values():
-            if attr.type in _GRAPHS:
-                stack.extend(captured(attr))
     while stack:
         value = stack.pop()
         if value in exact:
@@ -99,11 +100,16 @@ def exact_values(program: Program) -> set[ir.Value]:
     return exact
 
 
+_DEFAULT = frozenset({"", "ai.onnx"})
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+"""Operators of the default domain that have subgraphs."""
 
 
 def has_subgraph(node: ir.Node) -> bool:
     """True where an attribute holds a graph."""
+    if node.domain in _DEFAULT:
+        return node.op_type in _CONTROL
     return any(attr.type in _GRAPHS for attr in node.attributes.values())
 
 
@@ -126,23 +132,26 @@ def layer_nodes(program: Program, specs: Specs) -> list[ir.Node]:
     """
     exact = exact_values(program)
     opset = program.opset
-    fact_of = program.fact
     found = []
-    for node in program.nodes():
+    for node in program.graph:
         op = node.op_type
-        if op in NOT_LAYERS or node.domain not in ("", "ai.onnx") or not node.inputs:
+        if op in NOT_LAYERS or node.domain not in _DEFAULT or not node.inputs:
             continue
-        if any(value in exact for value in node.outputs):
+        outputs = node.outputs
+        if specs.get(op, opset) is None or any(value in exact for value in outputs):
             continue
-        if specs.get(op, opset) is None or has_subgraph(node):
-            continue
-        if all(_dense(fact_of(v)) for v in node.inputs if v is not None) and all(_dense(fact_of(v)) for v in node.outputs if v.name):
+        if _all_dense(node.inputs) and _all_dense(outputs):
             found.append(node)
     return found
 
 
-def _dense(fact: object) -> bool:
-    return type(fact) is TensorFact and fact.shape is not None
+def _all_dense(values: Sequence[ir.Value | None]) -> bool:
+    for value in values:
+        if value is not None and value.name:
+            fact = fact_of(value)
+            if type(fact) is not TensorFact or fact.shape is None:
+                return False
+    return True
 
 
 def layer_sites(program: Program, specs: Specs, *, overlaid: bool = False) -> list[str]:
@@ -155,32 +164,28 @@ def layer_sites(program: Program, specs: Specs, *, overlaid: bool = False) -> li
     ]
 
 
-def flow_values(program: Program, *, floating: bool = False, graph_inputs: bool = True) -> list[ir.Value]:
+def flow_values(program: Program, *, graph_inputs: bool = True) -> list[ir.Value]:
     """Values that flow between layers and may be replaced by others of the same type, in order.
 
     They are inputs of the graph or computed in it, dense tensors of known rank, read by somebody or an output, and do
     not decide a shape or an index anywhere.
     """
     exact = exact_values(program)
-    found: list[ir.Value] = []
-    fact_of = program.fact
-    graph = program.model.graph
+    graph = program.graph
     values: list[ir.Value] = []
     if graph_inputs:
         initializers = graph.initializers
         values.extend(value for value in graph.inputs if value.name not in initializers)
-    for node in program.nodes():
+    for node in graph:
         if node.op_type not in _SOURCES:
             values.extend(node.outputs)
+    found: list[ir.Value] = []
     for value in values:
         if not value.name or value in exact:
             continue
         fact = fact_of(value)
-        if not _dense(fact) or not (value.uses() or value.is_graph_output()):
-            continue
-        if floating and not fact.dtype.is_floating_point():  # type: ignore[union-attr]
-            continue
-        found.append(value)
+        if type(fact) is TensorFact and fact.shape is not None and (value.uses() or value.is_graph_output()):
+            found.append(value)
     return found
 
 
