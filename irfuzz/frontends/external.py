@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +9,21 @@ import onnx
 from google.protobuf.message import Message
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.frontends.plain_file import open_plain
 from irfuzz.ir.tensors import byte_count
+
+MAX_MESSAGES = 2_000_000
+"""Most protobuf messages in one model: a node takes about ten, and each one grows on its way into memory."""
 
 
 def tensors_in(message: Message) -> Iterator[onnx.TensorProto]:
-    """Every tensor of a model, graph, node or attribute, subgraphs and functions included."""
+    """Every tensor of a model, graph, node or attribute, subgraphs and functions included.
+
+    Raises:
+        InvalidProgram: there are more than ``MAX_MESSAGES`` messages.
+    """
     pending: list[Message] = [message]
+    left = MAX_MESSAGES
     while pending:
         current = pending.pop()
         if isinstance(current, onnx.TensorProto):
@@ -25,7 +32,11 @@ def tensors_in(message: Message) -> Iterator[onnx.TensorProto]:
         for field, value in current.ListFields():
             if field.message_type is None:
                 continue
-            pending.extend([value] if isinstance(value, Message) else value)
+            inner = [value] if isinstance(value, Message) else value
+            left -= len(inner)
+            if left < 0:
+                raise InvalidProgram(f"the model has more than {MAX_MESSAGES} parts (nodes, attributes, types)")
+            pending.extend(inner)
 
 
 def inline_external(model: onnx.ModelProto, folder: Path, max_bytes: int) -> None:
@@ -42,11 +53,11 @@ def inline_external(model: onnx.ModelProto, folder: Path, max_bytes: int) -> Non
     for tensor in external:
         try:
             total += _span(tensor)[2]
-            if total > max_bytes:
-                raise InvalidProgram(f"with its external data the model is over {max_bytes} bytes")
-            data = _read(tensor, folder)
+            data = _read(tensor, folder) if total <= max_bytes else None
         except InvalidProgram as e:
             raise InvalidProgram(f"tensor '{tensor.name}': {e}") from None
+        if data is None:
+            raise InvalidProgram(f"with its external data the model is over {max_bytes} bytes")
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
         tensor.raw_data = data
@@ -74,28 +85,20 @@ def _span(tensor: onnx.TensorProto) -> tuple[str, int, int]:
 
 def _read(tensor: onnx.TensorProto, folder: Path) -> bytes:
     location, offset, size = _span(tensor)
-    parts = Path(location.replace("\\", "/")).parts
+    parts = Path(location).parts
     if Path(location).is_absolute() or ".." in parts:
         raise InvalidProgram(f"external data '{location}' lie outside of the model's folder; expected a relative path")
-    root = os.path.realpath(folder)
-    path = os.path.join(root, location)
-    real = os.path.realpath(path)
-    if os.path.commonpath([root, real]) != root or real != os.path.normpath(path):
+    path = folder.resolve() / Path(*parts)
+    if path.resolve() != path:
         raise InvalidProgram(f"external data '{location}' are reached by a symbolic link; expected a plain file")
+    data = b""
     try:
-        handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as e:
-        raise InvalidProgram(f"external data '{location}' cannot be read: {e.strerror}") from None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidProgram(f"external data '{location}' are not a plain file")
-        if offset + size > status.st_size:
-            raise InvalidProgram(
-                f"external data '{location}' have {status.st_size} bytes; expected {size} from offset {offset}"
-            )
-        file.seek(offset)
-        data = file.read(size)
+        with open_plain(path, follow=False) as (file, present):
+            if offset + size <= present:
+                file.seek(offset)
+                data = file.read(size)
+    except InvalidProgram as e:
+        raise InvalidProgram(f"external data '{location}': {e}") from None
     if len(data) != size:
-        raise InvalidProgram(f"external data '{location}' ended after {len(data)} of {size} bytes")
+        raise InvalidProgram(f"external data '{location}': {present} bytes; expected {size} from offset {offset}")
     return data

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,27 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.frontends.checker import Checker
 from irfuzz.frontends.external import inline_external
 from irfuzz.frontends.operators import check_operators
+from irfuzz.frontends.plain_file import open_plain
+from irfuzz.ir.serde import decode
 from irfuzz.ir.tensors import MAX_BYTES
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
+
+TEXT_FORMATS = {
+    ".onnxtxt": "onnxtxt",
+    ".json": "json",
+    ".onnxjson": "json",
+    ".textproto": "textproto",
+    ".pbtxt": "textproto",
+}
+"""onnx's name of the text format of a file with this suffix."""
+
+_SAFE_BYTES = 8 << 20
+"""Files up to this size are parsed at once: a hostile one can take a hundred times its size in memory."""
 
 
 def find_models(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
@@ -56,38 +71,69 @@ def find_models(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
     return list(found), problems
 
 
-def load_file(path: Path, *, max_bytes: int = MAX_BYTES) -> onnx.ModelProto:
+def load_file(path: Path, *, max_bytes: int = MAX_BYTES, checker: Checker | None = None) -> onnx.ModelProto:
     """Read a model with its external data, which are then inside of it.
 
     Args:
-        path: a serialised ``ModelProto``; with the suffix ``.onnxtxt`` or ``.json`` its text form.
+        path: a serialised ``ModelProto``, or one of onnx's text formats by its suffix (``TEXT_FORMATS``).
         max_bytes: largest model that is read, external data included.
+        checker: used for files that are not safe to read in this process; ``None``: one for this call.
 
     Raises:
         InvalidProgram: the file is not such a model; the message starts with ``path``.
     """
-    try:
-        model = _parse(path, _read(path, max_bytes))
+    with _naming(path), contextlib.ExitStack() as stack:
+        data = _read(path, max_bytes)
+        text_format = TEXT_FORMATS.get(path.suffix)
+        if text_format or len(data) > _SAFE_BYTES:
+            checker = checker or stack.enter_context(Checker())
+            if text_format:
+                data = checker.translate(data, text_format)
+            else:
+                checker.weigh(data)
+        model = _parse(data)
         inline_external(model, path.parent, max_bytes)
-    except InvalidProgram as e:
-        raise InvalidProgram(f"{path}: {_one_line(e)}") from None
-    return model
+        return model
 
 
-def load_seed(path: Path, *, max_bytes: int = MAX_BYTES) -> Program:
-    """Read a model that is to be mutated or run: every operator in it must be known.
+def load_seed(path: Path, *, max_bytes: int = MAX_BYTES, checker: Checker | None = None) -> Program:
+    """Read a model that is to be mutated or run: valid for ``onnx.checker``, and every operator in it known.
+
+    Args:
+        path: see ``load_file``.
+        max_bytes: see ``load_file``.
+        checker: runs onnx's checker; ``None``: one for this call (half a second).
 
     Raises:
         InvalidProgram: the file is not a valid model; the message starts with ``path``.
     """
-    from irfuzz.ir.program import Program  # keeps loading and saving usable without inference
+    from irfuzz.ir.program import Program  # loading and saving alone needs no inference
 
-    model = load_file(path, max_bytes=max_bytes)
-    try:
-        check_operators(model)
-        return Program.from_proto(model)
-    except InvalidProgram as e:
-        raise InvalidProgram(f"{path}: {_one_line(e)}") from None
+    with contextlib.ExitStack() as stack:
+        checker = checker or stack.enter_context(Checker())
+        model = load_file(path, max_bytes=max_bytes, checker=checker)
+        with _naming(path):
+            decode(model)  # our structural checks come first: their messages are the clearer ones
+            check_operators(model)
+            checker.check(model.SerializeToString())
+            return Program.from_proto(model)
+
+
+def load_seeds(paths: Iterable[Path], *, max_bytes: int = MAX_BYTES) -> tuple[dict[Path, Program], list[str]]:
+    """``load_seed`` for every model that ``paths`` name; a bad one is left out.
+
+    Returns:
+        The programs by file, and one line for each file or folder that gave none.
+    """
+    files, problems = find_models(paths)
+    programs: dict[Path, Program] = {}
+    with Checker() as checker:
+        for path in files:
+            try:
+                programs[path] = load_seed(path, max_bytes=max_bytes, checker=checker)
+            except InvalidProgram as e:
+                problems.append(str(e))
+    return programs, problems
 
 
 def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
@@ -105,51 +151,39 @@ def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
         data = program.SerializeToString()
     else:
         data = program.to_bytes()
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
-    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException as e:
+        temporary.replace(path)
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
+    finally:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(e, OSError):
-            raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
-        raise
+            temporary.unlink()
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())
+@contextlib.contextmanager
+def _naming(path: Path) -> Generator[None]:
+    """Have every complaint about a model start with its file, on one line."""
+    try:
+        yield
+    except InvalidProgram as e:
+        raise InvalidProgram(" ".join(f"{path}: {e}".split())) from None
 
 
 def _read(path: Path, max_bytes: int) -> bytes:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError) as e:
-        raise InvalidProgram(e.strerror if isinstance(e, OSError) else str(e)) from None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidProgram("not a plain file")
-        if status.st_size == 0:
+    with open_plain(path) as (file, size):
+        if size == 0:
             raise InvalidProgram("the file is empty")
-        if status.st_size > max_bytes:
-            raise InvalidProgram(f"the file has {status.st_size} bytes; at most {max_bytes} are read")
+        if size > max_bytes:
+            raise InvalidProgram(f"the file has {size} bytes; at most {max_bytes} are read")
         return file.read(max_bytes + 1)
 
 
-def _parse(path: Path, data: bytes) -> onnx.ModelProto:
+def _parse(data: bytes) -> onnx.ModelProto:
     try:
         return onnx.ModelProto.FromString(data)
     except DecodeError as e:
-        raise InvalidProgram(f"not an ONNX model, or a truncated one: {e}") from None
+        raise InvalidProgram(f"not an ONNX model, or a truncated one ({e})") from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 import onnx
 import onnx.defs
@@ -13,7 +14,9 @@ _NEWEST_IR = onnx.IR_VERSION
 """The newest IR version that the installed onnx reads."""
 
 
-def _newest_opsets() -> dict[str, int]:
+@cache
+def _newest_opsets() -> Mapping[str, int]:
+    """The newest opset of each domain that the installed onnx defines."""
     newest: dict[str, int] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         newest[schema.domain] = max(newest.get(schema.domain, 0), schema.since_version)
@@ -31,21 +34,21 @@ def check_operators(model: onnx.ModelProto) -> None:
     if not 1 <= model.ir_version <= _NEWEST_IR:
         raise InvalidProgram(f"IR version {model.ir_version} is unknown; expected 1 to {_NEWEST_IR}")
     functions = {(_domain(f.domain), f.name, f.overload) for f in model.functions}
-    newest = _newest_opsets()
-    imports = _imports(model.opset_import, newest)
+    imports = _imports(model.opset_import)
     if not imports:
         raise InvalidProgram("the model imports no opset")
     for node in nodes_in(model.graph.node):
         _check_node(node, imports, functions)
     for function in model.functions:
-        own = _imports(function.opset_import, newest)
+        own = _imports(function.opset_import)
         for node in nodes_in(function.node):
             _check_node(node, own, functions)
 
 
-def _imports(entries: Iterator[onnx.OperatorSetIdProto] | object, newest: Mapping[str, int]) -> dict[str, int]:
+def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    newest = _newest_opsets()
     imports: dict[str, int] = {}
-    for entry in entries:  # type: ignore[attr-defined]
+    for entry in entries:
         domain = _domain(entry.domain)
         if domain in newest and not 1 <= entry.version <= newest[domain]:
             raise InvalidProgram(
@@ -59,9 +62,9 @@ def _domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
-def nodes_in(nodes: object) -> Iterator[onnx.NodeProto]:
+def nodes_in(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
     """The nodes of a graph or function and of all subgraphs, outer ones first."""
-    pending: list[onnx.NodeProto] = list(nodes)  # type: ignore[call-overload]
+    pending: list[onnx.NodeProto] = list(nodes)
     while pending:
         node = pending.pop()
         yield node
@@ -79,14 +82,19 @@ def _check_node(node: onnx.NodeProto, imports: Mapping[str, int], functions: set
         raise InvalidProgram(f"{title}: domain '{domain or 'ai.onnx'}' of operator {node.op_type} is not imported")
     if (domain, node.op_type, node.overload) in functions:
         return
+    if domain not in _newest_opsets():
+        raise InvalidProgram(
+            f"{title}: unknown domain '{domain}' of operator {node.op_type}; "
+            "expected one that ONNX defines, or a function in the model"
+        )
     if not onnx.defs.has(node.op_type, domain=domain):
-        known = any(s == domain for s in _newest_opsets()) if domain else True
-        kind = f"unknown operator {node.op_type}" if known else f"operator {node.op_type} of unknown domain"
-        raise InvalidProgram(f"{title}: {kind} '{domain or 'ai.onnx'}', and the model defines no such function")
+        raise InvalidProgram(f"{title}: unknown operator {node.op_type} in domain '{domain or 'ai.onnx'}'")
     try:
         schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=imports[domain], domain=domain)
     except onnx.defs.SchemaError:
-        raise InvalidProgram(f"{title}: operator {node.op_type} does not exist yet at opset {imports[domain]}") from None
+        raise InvalidProgram(
+            f"{title}: operator {node.op_type} does not exist yet at opset {imports[domain]}"
+        ) from None
     if schema.deprecated:
         raise InvalidProgram(
             f"{title}: operator {node.op_type} is deprecated since opset {schema.since_version}; "

@@ -79,7 +79,8 @@ def _parse(source: onnx.ModelProto | bytes) -> onnx.ModelProto:
     proto.DiscardUnknownFields()
     if proto.ByteSize() != size:
         raise InvalidProgram(
-            f"the model has fields that onnx {onnx.__version__} does not define: it is damaged, or written by a newer ONNX"
+            f"the model has fields that onnx {onnx.__version__} does not define: "
+            "it is damaged, or written by a newer ONNX"
         )
     return proto
 
@@ -282,8 +283,8 @@ class _Body:
     def _input(self, name: str, node: onnx.NodeProto) -> ir.Value:
         if name in self._unread:
             raise InvalidProgram(
-                f"{self._where}: node {_title(node)} reads '{name}', which is computed after it or from its own result; "
-                "nodes must stand in topological order, without cycles"
+                f"{self._where}: node {_title(node)} reads '{name}', which is computed after it or from its own "
+                "result; nodes must stand in topological order, without cycles"
             )
         for scope in reversed(self._scopes):
             value = scope.get(name)

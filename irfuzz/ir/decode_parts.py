@@ -117,9 +117,7 @@ def read_value_info(proto: onnx.ValueInfoProto, value: ir.Value) -> None:
         value.metadata_props.update(read_strings(proto.metadata_props, where) or {})
 
 
-def read_type(
-    proto: onnx.TypeProto, where: str
-) -> tuple[ir.TypeProtocol | None, ir.Shape | None, VerbatimType | None]:
+def read_type(proto: onnx.TypeProto, where: str) -> tuple[ir.TypeProtocol | None, ir.Shape | None, VerbatimType | None]:
     """Type and shape as onnx-ir has them, and the message itself where they say less than it.
 
     Raises:
@@ -197,18 +195,15 @@ def read_attribute(
             raise InvalidProgram(f"{where}: it has neither a type nor one value")
         if present not in ([], [expected]) or (not present and expected in _MESSAGES):
             raise InvalidProgram(
-                f"{where}: type {ir.AttributeType(kind).name} announces a value in '{expected}', got {present or 'none'}"
+                f"{where}: type {ir.AttributeType(kind).name} announces a value in '{expected}', "
+                f"got {present or 'none'}"
             )
-        attr = ir.Attr(name, ir.AttributeType(kind), _attribute_value(proto, expected, where, read_graph), doc_string=doc)
-    if expected_graph(attr):
-        return attr
+        value = _attribute_value(proto, expected, where, read_graph)
+        attr = ir.Attr(name, ir.AttributeType(kind), value, doc_string=doc)
+        if expected in ("g", "graphs"):
+            return attr  # its graphs change with the program
     attr.meta[WIRE] = (attr.name, attr.doc_string, proto.SerializeToString())
     return attr
-
-
-def expected_graph(attr: ir.Attr) -> bool:
-    """True for an attribute that holds graphs, which change with the program."""
-    return attr.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) and not attr.is_ref()
 
 
 def _attribute_value(

@@ -51,8 +51,7 @@ def digest(model: ir.Model, residue: Residue = Residue()) -> str:  # noqa: B008 
         _hash(sorted(map(hasher.function, model.functions.values()))),
         _hash(residue.training_info),
     ]
-    for configuration in model.device_configurations:
-        parts.append(ir.serde.serialize_model_configuration(configuration).SerializeToString(deterministic=True))
+    parts += [ir.serde.serialize_model_configuration(c).SerializeToString() for c in model.device_configurations]
     return _hash(parts).hex()
 
 
@@ -138,8 +137,7 @@ class _Hasher:
             inputs = node.inputs
             outputs = node.outputs
             parts = [f"{node.domain}:{node.op_type}:{node.overload}:{len(outputs)}".encode(), mark]
-            for value in inputs:
-                parts.append(b"" if value is None else _label_of(values, value))
+            parts += [b"" if value is None else _label_of(values, value) for value in inputs]
             if len(inputs) > 1:
                 # labels of different values can be equal, so say which inputs are one value
                 ids = [id(v) for v in inputs if v is not None]

@@ -1,10 +1,10 @@
-"""A model of the IR and what was carried beside it enter, serialised ONNX leaves: the same bytes for the same program."""
+"""A model of the IR and what was carried beside it enter, serialised ONNX leaves: equal bytes for equal programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import onnx
 import onnx_ir as ir
@@ -56,7 +56,9 @@ def encode_bytes(model: ir.Model, residue: Residue = Residue()) -> bytes:  # noq
         parts.append(block(_T[26], ir.serde.serialize_model_configuration(configuration).SerializeToString()))
     size = sum(map(len, parts))
     if size > MAX_BYTES:
-        raise InvalidProgram(f"the model takes {size} bytes; one ONNX file holds at most {MAX_BYTES} (protobuf's limit)")
+        raise InvalidProgram(
+            f"the model takes {size} bytes; one ONNX file holds at most {MAX_BYTES} (protobuf's limit)"
+        )
     return b"".join(parts)
 
 
@@ -278,9 +280,7 @@ def _nodes(
     tag = _T[field]
     t1, t2, t3, t4, t5 = _T[1], _T[2], _T[3], _T[4], _T[5]
     for node in graph:
-        out: list[bytes] = []
-        for value in node.inputs:
-            out.append(b"\n\0" if value is None else text(t1, name_of(value)))
+        out = [b"\n\0" if value is None else text(t1, name_of(value)) for value in node.inputs]
         for value in node.outputs:
             out.append(text(t2, name_of(value)))
             if value.name and id(value) not in outputs and _says_something(value):
@@ -288,8 +288,7 @@ def _nodes(
         if node.name:
             out.append(text(t3, node.name))
         out.append(text(t4, node.op_type))
-        for attr in node.attributes.values():
-            out.append(block(t5, attribute_bytes(attr)))
+        out += [block(t5, attribute_bytes(attr)) for attr in node.attributes.values()]
         if node.doc_string:
             out.append(text(_T[6], node.doc_string))
         if node.domain:
@@ -331,7 +330,8 @@ def _attribute_proto(attr: ir.Attr) -> onnx.AttributeProto:
     kinds = ir.AttributeType
     if attr.is_ref():
         return ir.serde.serialize_reference_attribute(attr)
-    proto = onnx.AttributeProto(name=attr.name, type=attr.type.value)
+    proto = onnx.AttributeProto(name=attr.name)
+    proto.type = cast("onnx.AttributeProto.AttributeType", attr.type.value)
     if attr.doc_string:
         proto.doc_string = attr.doc_string
     value = attr.value
