@@ -1,0 +1,183 @@
+"""Everything that the documentation tells a reader to type is typed here, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import irfuzz
+from irfuzz.resources import seeds_dir
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHELL = ("bash", "sh", "console")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def text_of(page: Path) -> str:
+    return COMMENT.sub("", page.read_text())
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [code for language, code in FENCE.findall(text_of(page)) if language in languages]
+
+
+def commands(page: Path) -> list[str]:
+    """The lines that start irfuzz, in blocks of shell code and in running text."""
+    lines = [line.removeprefix("$ ").strip() for code in blocks(page, *SHELL) for line in code.splitlines()]
+    return [line for line in lines if line.startswith("irfuzz ")]
+
+
+def inline_commands(page: Path) -> list[str]:
+    prose = FENCE.sub("", text_of(page))
+    return [code for code in re.findall(r"`(irfuzz [a-z][^`\n]*)`", prose) if "..." not in code]
+
+
+def start(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The ``irfuzz`` script, with the irfuzz that is tested."""
+    code = "import sys; from irfuzz.cli.main import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1])},
+        timeout=240,
+        check=False,
+    )
+
+
+def shortened(words: list[str]) -> list[str]:
+    """The same command with a budget that a test can afford."""
+    for flag, value in (("--time", "4s"), ("-n", "4"), ("--jobs", "1")):
+        if flag in words:
+            words[words.index(flag) + 1] = value
+    return words
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the examples take for granted: the seeds, and models of the reader's own."""
+    place = tmp_path_factory.mktemp("docs")
+    shutil.copytree(seeds_dir(), place / "seeds")
+    (place / "models").mkdir()
+    for name in ("qcnn", "lstm"):
+        shutil.copy(seeds_dir() / f"{name}.onnx", place / "models")
+    shutil.copy(seeds_dir() / "lenet5.onnx", place / "model.onnx")
+    (place / "my_runtime.py").write_text(
+        next(code for code in blocks(ROOT / "docs" / "extend.md", "python") if "class MyRuntime" in code)
+    )
+    return place
+
+
+@pytest.mark.slow
+@pytest.mark.backend
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda p: p.name)
+def test_commands_run(page: Path, folder: Path) -> None:
+    for command in commands(page):
+        words = shortened(shlex.split(command, comments=True)[1:])
+        result = start(words, folder)
+        allowed = (0, 1) if words[0] == "fuzz" else (0,)
+        assert result.returncode in allowed, f"{command}\nexit {result.returncode}\n{result.stdout}\n{result.stderr}"
+        assert "Traceback" not in result.stderr, command
+        assert result.stdout.strip(), f"{command} says nothing"
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize("page", [p for p in PAGES if inline_commands(p)], ids=lambda p: p.name)
+def test_commands_in_running_text_exist(page: Path, tmp_path: Path) -> None:
+    checked: dict[str, str] = {}
+    for command in inline_commands(page):
+        words = shlex.split(command)[1:]
+        if words[0] not in checked:
+            result = start([words[0], "--help"], tmp_path)
+            assert result.returncode == 0, f"{command}: {result.stderr}"
+            checked[words[0]] = result.stdout
+        for flag in (word for word in words if word.startswith("-")):
+            assert flag in checked[words[0]], f"{command}: {words[0]} has no {flag}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_python_of_the_readme_runs(folder: Path) -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    result = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1])},
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 10, "one trace a mutant"
+
+
+def test_example_mutator_of_the_docs_works(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a mutator by the protocol, changes a real model, and the result is valid."""
+    import onnx
+
+    from irfuzz.choices import Choices
+    from irfuzz.ir.program import Program
+    from irfuzz.mutate.context import Context
+    from irfuzz.spec import load_specs
+
+    (code,) = [c for c in blocks(ROOT / "docs" / "extend.md", "python") if "class NegateFirst" in c]
+    (folder / "negate_first.py").write_text(code)
+    monkeypatch.syspath_prepend(folder)
+    mutator = importlib.import_module("negate_first").NegateFirst(Context(load_specs()))
+    program = Program.from_bytes((folder / "model.onnx").read_bytes())
+    before = sum(node.op_type == "Neg" for node in program.nodes())
+    sites = mutator.sites(program)
+    assert sites
+    assert mutator.apply(program, sites[0], Choices.from_seed(0)) == f"Neg behind {sites[0]}"
+    assert sum(node.op_type == "Neg" for node in program.nodes()) == before + 1
+    onnx.checker.check_model(program.to_proto(), full_check=True)
+
+
+def test_the_readme_has_exactly_two_commands() -> None:
+    """.ci/run takes them from there."""
+    section = re.search(r"^## Two commands\n(.*?)^## ", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert section is not None
+    found = [code for language, code in FENCE.findall(section[1]) if language == "bash"]
+    assert len(found) == 2
+    assert all(len(code.strip().splitlines()) == 1 for code in found)
+    assert "irfuzz fuzz seeds --time 1m" in found[0]
+    assert "pytest" in found[1]
+    assert all("torch==" in code for code in found), "pip must not fetch the CUDA builds"
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for link in LINK.findall(FENCE.sub("", text_of(page))):
+        if link.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    pages = [p.relative_to(ROOT / "docs").as_posix() for p in PAGES if (ROOT / "docs") in p.parents]
+    assert [page for page in pages if page != "index.md" and f"({page})" not in index] == []
