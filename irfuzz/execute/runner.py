@@ -253,7 +253,7 @@ class _Lane:
         return self._about
 
     def close(self) -> None:
-        self._thread.shutdown(wait=True)
+        self._thread.shutdown(wait=True, cancel_futures=True)
         self._worker.close()
 
     def submit(

@@ -88,8 +88,8 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
     """The targets meant by ``names``, in their order, each once.
 
     Args:
-        names: target names, patterns (``onnxruntime:*``), a component for all of its variants, or plug-ins
-            (``package.module:Class``, ``file.py:Class``). ``None``: everything that is installed and needs no device.
+        names: target names, patterns (``onnxruntime:*``, ``*@cuda``), a component for all of its variants, or plug-ins
+            (``package.module:Class``, ``file.py:Class``). ``None``: everything that is installed, on the CPU.
 
     Raises:
         UsageError: a name is unknown, or what it names is not installed; or the environment is broken.
@@ -130,7 +130,12 @@ def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Targe
             raise UsageError(f"target {name!r} cannot be used: {why}")
         return [target]
     pattern = name if any(c in name for c in "*?[") else f"{name}:*"
-    matches = [(a, t) for n, (a, t) in known.items() if fnmatch.fnmatchcase(n, pattern)]
+    # A pattern reaches another device than the CPU only where it says so.
+    matches = [
+        (a, t)
+        for n, (a, t) in known.items()
+        if fnmatch.fnmatchcase(n, pattern) and ("@" in pattern or t.device == "cpu")
+    ]
     usable = [t for a, t in matches if not a.missing(t)]
     if usable:
         return usable

@@ -123,6 +123,20 @@ def test_closed_runner_says_so() -> None:
         runner.run(RELU, X)
 
 
+def test_device_is_looked_for_in_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the CPU build, the session on the CUDA provider cannot be opened whatever the metadata promise."""
+    monkeypatch.setattr("irfuzz.execute.adapter._installed", lambda distribution: True)
+    targets = resolve(["onnxruntime:all", "onnxruntime:all@cuda"])
+    with (
+        pytest.raises(UsageError, match="'onnxruntime:all@cuda' cannot be used: not part of this build"),
+        Runner(targets),
+    ):
+        pytest.fail("the runner opened")
+    with Runner(targets, required=False) as runner:
+        assert [a.target.name for a in runner.absent] == ["onnxruntime:all@cuda"]
+        assert [r.exit for r in runner.run(RELU, X)] == [Exit.OK]
+
+
 # One component with several variants, one of which takes the process down.
 
 

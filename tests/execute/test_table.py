@@ -46,6 +46,8 @@ def test_no_names_at_all() -> None:
 def test_device_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="onnxruntime-gpu"):
         names("onnxruntime:all@cuda")
+    with pytest.raises(UsageError, match="onnxruntime-gpu"):
+        names("onnxruntime:*@cuda")
     reasons = {a.target.name: a.why_not for a in table.describe()}
     assert "onnxruntime-gpu" in reasons["onnxruntime:all@cuda"]
     assert reasons["onnxruntime:all"] == ""
@@ -97,3 +99,10 @@ def test_detection_imports_no_framework() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_devices_are_used_only_where_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "_installed", lambda distribution: True)
+    assert names("onnxruntime") == names("onnxruntime:*") == ORT
+    assert names("*@cuda") == ["onnxruntime:disabled@cuda", "onnxruntime:all@cuda"]
+    assert all(t.device == "cpu" for t in table.resolve(None))

@@ -164,7 +164,7 @@ USES = {
     "gather nd": ("g (float[4,6] d, int64[40,2] i) => (y) { y = GatherND(d, i) }", "i", 0, 3),
     "one hot": ("g (int64[40] i) => (y) <int64 d = {5}, float[2] v = {0, 1}> { y = OneHot(i, d, v) }", "i", 0, 4),
     "cast, reshape and gather": (
-        "g (float[4] d, int32[40] i) => (y) <int64[2] s = {8, 5}> { a = Cast<to=7>(i) b = Reshape(a, s) y = Gather(d, b)}",
+        "g (float[4] d, int32[40] i) => (y) <int64[2] s = {8,5}> {a = Cast<to=7>(i) b = Reshape(a,s) y = Gather(d,b)}",
         "i", 0, 3),
     "float that becomes an index": (
         "g (float[4] d, float[40] i) => (y) { a = Cast<to=7>(i) y = Gather(d, a) }", "i", 0, 3),
@@ -178,7 +178,7 @@ USES = {
         "g (float[9] d, float[4] e, int64[40] i) => (y, z) { y = Gather(d, i) z = Gather(e, i) }", "i", 0, 3),
     "divisor": ("g (int32[40] a, int32[40] i) => (y) { y = Div(a, i) }", "i", 1, 8),
     "lengths": (
-        'g (float[5,40,2] x, float[1,12,2] w, float[1,12,3] r, int32[40] i) => (y) {y = LSTM<hidden_size=3>(x,w,r,"",i)}',
+        'g (float[5,40,2] x, float[1,12,2] w, float[1,12,3] r, int32[40] i) => (y) {y=LSTM<hidden_size=3>(x,w,r,"",i)}',
         "i", 1, 5),
     "top k": ("g (float[6] d, int64[1] i) => (y, z) { y, z = TopK(d, i) }", "i", 1, 6),
     "classes": (
