@@ -206,13 +206,12 @@ class Worker:
             return self._without_answer(line, ended, time.perf_counter() - began)
         except ZygoteGone as gone:
             return self._without_zygote(line, gone, time.perf_counter() - began)
-        if reply.exit == "ok":
+        if number:  # ``warm()`` is no request
             line.served += 1
+        if reply.exit == "ok":
             return reply
         reply = replace(reply, log=line.log.text())
-        if reply.exit == "error":
-            line.served += 1
-        else:
+        if reply.exit != "error":
             self._end()  # whatever took the memory still holds it
         return reply
 

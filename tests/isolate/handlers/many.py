@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
-import socket
 import stat
 import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -34,13 +35,10 @@ def handle(request, values):
 
 def pipe_fd():
     """The socket to the parent, as hostile code would find it."""
-    for name in os.listdir("/proc/self/fd"):
-        fd = int(name)
-        try:
-            if stat.S_ISSOCK(os.fstat(fd).st_mode):
-                return fd
-        except OSError:
-            continue
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # the descriptor that lists them
+            if stat.S_ISSOCK(os.fstat(int(path.name)).st_mode):
+                return int(path.name)
     raise AssertionError("no socket")
 
 
@@ -159,10 +157,8 @@ def do_chatter(request, values):
     block = b"chatter\n" * 131072
     for _ in range(request["mebibytes"] // 2):
         for fd in (1, 2):
-            try:
+            with contextlib.suppress(OSError):
                 os.write(fd, block)
-            except OSError:
-                pass
     for _ in range(100):
         print("print goes on")
         print("print goes on", file=sys.stderr)
@@ -196,13 +192,13 @@ def do_fork(request, values):
         os._exit(0)
     os.waitpid(middle, 0)
     pids.append(int(os.read(read, 100)))
-    with open(request["note"], "w") as file:
-        file.write(" ".join(map(str, pids)))
+    Path(request["note"]).write_text(" ".join(map(str, pids)))
     if request["then"] == "return":
         return {"pids": pids}, []
     if request["then"] == "crash":
         os.abort()
     time.sleep(60)
+    return {}, []
 
 
 def do_kill_parent(request, values):
@@ -230,15 +226,13 @@ def do_unprintable(request, values):
 
 
 def do_touch(request, values):
-    cwd = os.getcwd()
-    with open("left-behind", "w") as file:
-        file.write("x")
-    return {"cwd": cwd, "home": os.environ.get("HOME"), "omp": os.environ.get("OMP_NUM_THREADS"), "extra": os.environ.get("EXTRA")}, []
+    Path("left-behind").write_text("x")
+    env = {name: os.environ.get(name) for name in ("HOME", "OMP_NUM_THREADS", "EXTRA")}
+    return {"cwd": str(Path.cwd()), **env}, []
 
 
 def do_big_file(request, values):
-    with open("big", "wb") as file:
-        file.write(b"x" * request["bytes"])
+    Path("big").write_bytes(b"x" * request["bytes"])
     return {}, []
 
 
@@ -258,3 +252,20 @@ def do_tell(request, values):
 def do_tensors(request, values):
     """What an execution does: take a model and tensors, give tensors."""
     return {}, values[1:]
+
+
+def do_stop_later(request, values):
+    import threading
+
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+    return {}, []
+
+
+def do_terminate(request, values):
+    """C++ without a handler for std::bad_alloc says this and aborts."""
+    os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n")
+    os.abort()
+
+
+def do_say(request, values):
+    raise RuntimeError(request["text"])
