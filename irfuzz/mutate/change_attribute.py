@@ -19,8 +19,8 @@ from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import sample_call
 
 _TRIES = 4
-_STAND_IN = 5
-"""Number in place of a named size while attributes are drawn."""
+_STAND_IN = 1
+"""Number in place of a named size while attributes are drawn: what is valid for 1 is for more."""
 _NOT_HERE = frozenset({"Cast", "CastLike"})
 """``change-dtype`` changes these, with a guard against casts out of range."""
 
@@ -72,8 +72,6 @@ class ChangeAttribute:
             if len(changed) > 1 and choices.boolean():
                 candidates.reverse()
             for attrs, which in candidates:
-                if not _usual(op, attrs):
-                    continue
                 result = predict(specs, opset, op, facts, attrs, len(node.outputs), limit)
                 if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
                     continue
@@ -94,14 +92,6 @@ def _with(node: ir.Node, old: dict[str, Any], drawn: dict[str, Any], names: list
     elif "pads" in names and "pads" in drawn:
         attrs.pop("auto_pad", None)
     return attrs, names
-
-
-def _usual(op: str, attrs: dict[str, Any]) -> bool:
-    """False where a window of a pooling operator could consist of padding only, which runtimes refuse."""
-    if not op.endswith("Pool") or "pads" not in attrs or "kernel_shape" not in attrs:
-        return True
-    pads, kernel = (v.value if isinstance(v, ir.Attr) else v for v in (attrs["pads"], attrs["kernel_shape"]))
-    return len(pads) == 2 * len(kernel) and all(pad < kernel[i % len(kernel)] for i, pad in enumerate(pads))
 
 
 def _same(a: object, b: object) -> bool:

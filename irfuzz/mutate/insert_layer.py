@@ -23,8 +23,8 @@ from irfuzz.spec import Call, OpSpec, Specs, sample_call
 
 _TRIES = 4
 _WEIGHT_ELEMENTS = 1 << 15
-_STAND_IN = 5
-"""Number in place of a named size while a call is drawn."""
+_STAND_IN = 1
+"""Number in place of a named size while a call is drawn: what is valid for 1 (indices, windows) is for more."""
 _NOT_INSERTED = NOT_LAYERS | {"Cast", "CastLike"}
 
 

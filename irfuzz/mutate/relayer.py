@@ -16,6 +16,7 @@ from irfuzz.ir.infer import fact_of, infer_call
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import call_runs
+from irfuzz.mutate.refusals import refusal
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import check_call
 
@@ -118,6 +119,9 @@ def _outputs(
 ) -> tuple[TensorFact, ...] | Skipped:
     if check_call(spec, inputs, plain):
         return Skipped("the call would break a rule of the operator")
+    reason = refusal(spec.op, inputs, plain)
+    if reason is not None:
+        return Skipped(f"runtimes refuse {reason}")
     try:
         found = infer_call(Call("", spec.op, opset, typed, inputs, (True,) * outputs))
     except InvalidProgram:

@@ -1,0 +1,70 @@
+"""A call that keeps ONNX's rules enters; why some runtime refuses it, or reads it otherwise, leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from irfuzz.facts import TensorFact
+
+
+def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    """Why a valid call must not be made, ``None`` where nothing is known against it.
+
+    Args:
+        inputs: facts of static shape; where a size is named, nothing that hangs on it is looked at.
+        attrs: plain Python values.
+    """
+    if op in ("MaxPool", "AveragePool", "LpPool"):
+        return _pool(inputs, attrs)
+    if op == "Pad":
+        return _pad(inputs, attrs)
+    return None
+
+
+def _pool(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    kernel = attrs.get("kernel_shape")
+    data = inputs[0] if inputs else None
+    if not kernel or data is None or data.shape is None or attrs.get("auto_pad", "NOTSET") not in ("NOTSET", b"NOTSET"):
+        return None
+    count = len(kernel)
+    pads = list(attrs.get("pads") or [0] * 2 * count)
+    strides = list(attrs.get("strides") or [1] * count)
+    dilations = list(attrs.get("dilations") or [1] * count)
+    if len(pads) != 2 * count or len(strides) != count or len(dilations) != count:
+        return None
+    if any(pad >= kernel[i % count] for i, pad in enumerate(pads)):
+        return "a window of padding only"
+    if attrs.get("ceil_mode"):
+        for axis, size in enumerate(data.shape[2:]):
+            if type(size) is not int or axis >= count:
+                continue
+            reach = dilations[axis] * (kernel[axis] - 1) + 1
+            windows = -(-(size + pads[axis] + pads[axis + count] - reach) // strides[axis]) + 1
+            # ONNX's text ignores such a window (MaxPool-12, ceil_mode), its shape inference counts it.
+            if (windows - 1) * strides[axis] >= size + pads[axis]:
+                return "a last window that starts in the padding"
+    return None
+
+
+def _pad(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    mode = attrs.get("mode", "constant")
+    data = inputs[0] if inputs else None
+    if mode in ("constant", b"constant") or data is None or data.shape is None:
+        return None
+    pads: Sequence[Any] | None = attrs.get("pads")
+    if pads is None:
+        given = inputs[1] if len(inputs) > 1 else None
+        if given is None or not given.known or given.value is None:
+            return "amounts of padding that are not known"
+        pads = given.value
+    axes: Sequence[Any] = range(len(data.shape))
+    if len(inputs) > 3 and inputs[3] is not None:
+        if inputs[3].value is None or not inputs[3].known:
+            return "axes that are not known"
+        axes = inputs[3].value
+    for place, pad in enumerate(pads):
+        size = data.shape[axes[place % len(axes)]]
+        if type(size) is int and pad >= size:
+            return f"mode {mode!r} beyond the size of its axis"
+    return None
