@@ -1,1 +1,24 @@
-"""Answers of several targets enter, verdicts leave."""
+"""Oracles: what several targets did with one program enters, verdicts leave."""
+
+from __future__ import annotations
+
+from irfuzz.oracle.case import Case, Leaf, Rerun
+from irfuzz.oracle.judge import judge
+from irfuzz.oracle.message import normalise_message
+from irfuzz.oracle.signature import signature, title
+from irfuzz.oracle.table import Oracle, oracles
+from irfuzz.oracle.types import Symptom, Verdict
+
+__all__ = [
+    "Case",
+    "Leaf",
+    "Oracle",
+    "Rerun",
+    "Symptom",
+    "Verdict",
+    "judge",
+    "normalise_message",
+    "oracles",
+    "signature",
+    "title",
+]

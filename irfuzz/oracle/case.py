@@ -1,0 +1,172 @@
+"""A program and its runs enter; what an oracle looks at leaves, each costly part made once and only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz._native import difference
+from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.facts import Fact, TensorFact
+from irfuzz.oracle.kinds import accepted
+from irfuzz.oracle.nudge import Nudges, measure
+from irfuzz.oracle.numbers import FACTOR, is_float, resolution
+from irfuzz.oracle.path import Path, path_to
+from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
+from irfuzz.oracle.witnesses import rank
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+
+Rerun: TypeAlias = Callable[[Mapping[str, Value]], Sequence[RunResult]]
+"""Runs the same program on the same targets with other inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One tensor on which targets may disagree.
+
+    Attributes:
+        output: name of the graph output.
+        label: the same, with indices where the tensor stands in sequences (``"out[2]"``).
+        value: the graph output's value in the program.
+        values: the tensor of every target that gave one of the accepted kind, all of one dtype and shape, by target
+            name in canonical order.
+    """
+
+    output: str
+    label: str
+    value: ir.Value
+    values: Mapping[str, np.ndarray]
+
+
+class Case:
+    """What every oracle is given.
+
+    Attributes:
+        program: the program that was run.
+        inputs: its inputs by name.
+        results: what each target did, in canonical order (so no oracle depends on the caller's order).
+        ran: those of ``results`` that went through.
+        specs: operator specs, for undefined behaviour.
+        expected_invalid: the program deliberately breaks a rule of ONNX.
+    """
+
+    __slots__ = ("_leaves", "_nudges", "_paths", "_rerun", "doubtful", "expected_invalid", "inputs", "program", "ran",
+                 "results", "specs")  # fmt: skip
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Mapping[str, Value],
+        results: Sequence[RunResult],
+        *,
+        specs: Specs | None = None,
+        rerun: Rerun | None = None,
+        expected_invalid: bool = False,
+    ) -> None:
+        self.program = program
+        self.inputs = inputs
+        self.results = sorted(results, key=lambda r: rank(r.target))
+        # A result that is "ok" before the run stage says only that its process died of another target.
+        self.ran = [r for r in self.results if r.exit is Exit.OK and r.stage is Stage.RUN]
+        self.specs = specs
+        self.expected_invalid = expected_invalid
+        self._rerun = rerun
+        self._paths: dict[str, Path] = {}
+        self._nudges: Nudges | None = None
+        self._leaves: list[Leaf] | None = None
+        self.doubtful = self._doubtful()
+
+    def target(self, name: str) -> Target:
+        """The target of that name."""
+        return next(r.target for r in self.results if r.target.name == name)
+
+    def path(self, output: ir.Value) -> Path:
+        """What stands between the program's sources and a graph output."""
+        name = output.name or ""
+        if name not in self._paths:
+            self._paths[name] = path_to(self.program, output, self.inputs, self.specs)
+        return self._paths[name]
+
+    def nudges(self) -> Nudges:
+        """How every output moves when the inputs do by a few units in the last place (empty without a ``rerun``)."""
+        if self._nudges is None:
+            self._nudges = measure(self.program, self.inputs, self._rerun)
+        return self._nudges
+
+    def leaves(self) -> list[Leaf]:
+        """The tensors of the doubtful outputs, without the targets whose dtype, shape or structure is not accepted."""
+        if self._leaves is None:
+            self._leaves = []
+            for output in self.doubtful:
+                name = output.name or ""
+                rows = {
+                    r.target.name: dict(leaves_of(name, r.outputs[name]))
+                    for r in accepted(self.ran, name, self.program.fact(output))
+                }
+                if len(rows) < 2:
+                    continue
+                for label in next(iter(rows.values())):
+                    self._leaves.append(Leaf(name, label, output, {t: row[label] for t, row in rows.items()}))
+        return self._leaves
+
+    def _doubtful(self) -> list[ir.Value]:
+        """The graph outputs on which the runs may disagree: the only ones that cost more than a few microseconds."""
+        found = []
+        seen: set[str] = set()
+        for output in self.program.graph.outputs:
+            name = output.name or ""
+            if name in seen:
+                continue
+            seen.add(name)
+            if not self._agreed(name, self.program.fact(output)):
+                found.append(output)
+        return found
+
+    def _agreed(self, name: str, fact: Fact) -> bool:
+        """True where all runs gave the declared kind, and values whose distance no rule could call a difference."""
+        if not isinstance(fact, TensorFact):
+            return self._agreed_nested(name, fact)
+        dtype = numpy_dtype(fact.dtype)
+        shape = fact.static_shape
+        first: np.ndarray | None = None
+        # The smallest bound that the numeric oracle can come to, so nothing is lost here.
+        limit = FACTOR * resolution(dtype) if is_float(dtype) else 0.0
+        for result in self.ran:
+            value = result.outputs.get(name)
+            if not isinstance(value, np.ndarray) or value.dtype != dtype:
+                return False
+            if first is None:
+                first = value
+                if shape is None:
+                    shape = value.shape
+                    if contradictions(value, fact)[1]:
+                        return False
+            if value.shape != shape:
+                return False
+            if value is not first and not _close(first, value, limit):
+                return False
+        return True
+
+    def _agreed_nested(self, name: str, fact: Fact) -> bool:
+        """The same for sequences, optionals and whatever irfuzz has no fact for; exact."""
+        if any(name not in r.outputs for r in self.ran):
+            return False
+        values = [r.outputs[name] for r in self.ran]
+        if not values or any(contradictions(values[0], fact)) or len({describe(v) for v in values}) > 1:
+            return not values
+        first = dict(leaves_of(name, values[0]))
+        return all(_close(first[label], leaf, 0.0) for v in values[1:] for label, leaf in leaves_of(name, v))
+
+
+def _close(a: np.ndarray, b: np.ndarray, limit: float) -> bool:
+    if a.dtype.kind in "OUSc":
+        return np.array_equal(a, b)
+    d = difference(a, b)
+    return d.mismatched == 0 and d.max_abs <= limit * min(d.max_a, d.max_b)

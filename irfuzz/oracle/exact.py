@@ -1,0 +1,133 @@
+"""Exact oracle: integers, booleans and strings that are not equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irfuzz._native import difference
+from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numeric import QUANTISATION_MOST, QUANTISATION_STEP
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import Blame, Division, divide, plainest
+
+if TYPE_CHECKING:
+    from irfuzz.oracle.case import Case, Leaf
+    from irfuzz.oracle.path import Path
+
+NAME = "exact"
+
+
+def judge_exact(case: Case) -> Iterator[Verdict]:
+    """Decide where no rounding error can have decided.
+
+    Independent of floats any difference counts. Computed from floats, only elements count that no target changes when
+    the inputs move by rounding errors, and a step of rounding or quantisation does not.
+    """
+    for leaf in case.leaves():
+        first = next(iter(leaf.values.values()))
+        if is_float(first.dtype) or first.dtype.kind == "c":
+            continue
+        path = case.path(leaf.value)
+        if path.random:
+            continue
+        nothing = np.zeros(first.shape, bool)
+        if _divide(case, leaf, nothing) is None:
+            continue
+        undecided, moved = _undecided(case, leaf) if path.dtypes else (nothing, True)
+        division = _divide(case, leaf, undecided)
+        blurred = division is None
+        division = division or _divide(case, leaf, nothing)
+        if division is not None:
+            yield from _verdicts(case, leaf, path, division, nothing if blurred else undecided, blurred, moved)
+
+
+def _undecided(case: Case, leaf: Leaf) -> tuple[np.ndarray, bool]:
+    """Elements that some target changes under a move of the inputs; and whether anything could be moved."""
+    nudges = case.nudges()
+    mask = np.zeros(next(iter(leaf.values.values())).shape, bool)
+    for moved in (*nudges.small, *nudges.wide):
+        for name, before in leaf.values.items():
+            after = moved.get(name, {}).get(leaf.label)
+            if after is not None:
+                mask |= np.asarray(after != before) if after.shape == before.shape else True
+    return mask, nudges.measured
+
+
+def _divide(case: Case, leaf: Leaf, undecided: np.ndarray) -> Division | None:
+    groups: list[list[str]] = []
+    for name, array in leaf.values.items():
+        for group in groups:
+            if not ((array != leaf.values[group[0]]) & ~undecided).any():
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return divide([[case.target(n) for n in group] for group in groups])
+
+
+def _verdicts(
+    case: Case, leaf: Leaf, path: Path, division: Division, undecided: np.ndarray, blurred: bool, measured: bool
+) -> Iterator[Verdict]:
+    judge = leaf.values[division.center[0].name]
+    for blame in division.blamed:
+        for target, others in plainest(blame.group):
+            got = leaf.values[target.name]
+            differs = np.asarray(got != judge) & ~undecided
+            if not differs.any():
+                continue
+            index, distance = _worst(got, judge, differs)
+            why = "moving the inputs by rounding errors changes it" if blurred else ""
+            why = why or _doubt(case, path, blame, measured, got, judge, distance)
+            evidence: dict[str, str | int | float] = {
+                "element": f"{leaf.label}[{', '.join(map(str, index))}]",
+                "got": str(got[index])[:80],
+                "expected": str(judge[index])[:80],
+                "values": ", ".join(f"{n}={str(a[index])[:40]}" for n, a in leaf.values.items()),
+                "elements": int(differs.sum()),
+            }
+            if others:
+                evidence["also"] = ", ".join(t.name for t in others)
+            if why:
+                evidence["suspect"] = why
+            yield Verdict(
+                NAME, Symptom.DIFFERENCE, target.name, tuple(t.name for t in division.center), bool(why), leaf.output,
+                distance, 0.0 if distance is not None else None, evidence,
+            )  # fmt: skip
+
+
+def _worst(got: np.ndarray, judge: np.ndarray, differs: np.ndarray) -> tuple[tuple[int, ...], float | None]:
+    """Place of the largest difference, and its size where elements are numbers."""
+    if got.dtype.kind in "OUS":
+        return tuple(int(i) for i in np.argwhere(differs)[0]), None
+    d = difference(np.where(differs, got, judge), judge)
+    return tuple(int(i) for i in np.unravel_index(d.argmax, judge.shape)), d.max_abs
+
+
+def _doubt(
+    case: Case, path: Path, blame: Blame, measured: bool, got: np.ndarray, judge: np.ndarray, distance: float | None
+) -> str:
+    opens = [o.what for o in path.open if path.specials or not o.specials_only]
+    if not blame.firm:
+        return "no two independent witnesses against it alone"
+    if case.expected_invalid:
+        return "the program is invalid on purpose"
+    if opens:
+        return f"undefined behaviour ({', '.join(opens)})"
+    if not path.dtypes:
+        return ""
+    if not measured:
+        return "computed from floats, and how near it is to a step could not be measured"
+    if path.specials:
+        return "NaN or Inf reaches a conversion to whole numbers, which ONNX does not define"
+    if path.rounds and got.dtype.kind in "iu" and distance is not None:
+        # Each quantisation may pass its step on to the next one, relative to the range of values.
+        top = difference(judge, judge).max_a
+        allowed = max(
+            1.0, min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top if path.quantised > 1 else 0.0
+        )
+        if distance <= allowed:
+            return f"within {allowed:g} steps of rounding"
+    return ""

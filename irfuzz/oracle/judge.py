@@ -1,0 +1,97 @@
+"""A program, its inputs and what every target did with them enter; the disagreements leave, one for each fault."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from irfuzz.execute.types import RunResult, Value
+from irfuzz.oracle.case import Case, Rerun
+from irfuzz.oracle.message import normalise_message
+from irfuzz.oracle.table import Oracle, oracles
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import rank
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+
+_ORDER = tuple(Symptom)
+
+_OF_VALUES = frozenset({Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.NAN_INF, Symptom.DIFFERENCE})
+
+
+def judge(
+    program: Program,
+    inputs: Mapping[str, Value],
+    results: Sequence[RunResult],
+    *,
+    specs: Specs | None = None,
+    rerun: Rerun | None = None,
+    expected_invalid: bool = False,
+    table: Mapping[str, Oracle] | None = None,
+) -> list[Verdict]:
+    """Decide who is wrong.
+
+    Args:
+        program: what was run.
+        inputs: values by graph input name.
+        results: one for each target, in any order.
+        specs: operator specs; without them declared undefined behaviour is not known.
+        rerun: runs the same program on the same targets with other inputs. Called only where outputs differ by more
+            than rounding explains: once on the same inputs and five times on inputs moved by rounding errors.
+        expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are
+            suspect at most.
+        table: oracles by name; built-ins and those of entry points where omitted.
+
+    Returns:
+        At most one verdict for a symptom and a component's fault, on the plainest target that shows it (``also`` in the
+        evidence names the others), findings first: deterministic, and independent of the order of ``results``.
+    """
+    case = Case(program, inputs, results, specs=specs, rerun=rerun, expected_invalid=expected_invalid)
+    return _merged(case, [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)])
+
+
+def _merged(case: Case, found: Sequence[Verdict]) -> list[Verdict]:
+    """One verdict for each fault, findings before suspects, then by symptom and target."""
+    faults: dict[tuple[str, ...], list[Verdict]] = {}
+    for verdict in found:
+        component = case.target(verdict.target).component
+        told = "" if verdict.symptom in _OF_VALUES else normalise_message(str(verdict.evidence.get("message", "")))
+        faults.setdefault((verdict.symptom, component, told), []).append(verdict)
+    kept = [_worst(case, group) for group in faults.values()]
+    proven = {case.target(v.target).component for v in kept if not v.suspect and v.symptom in _OF_VALUES}
+    special = {(v.target, v.output) for v in kept if not v.suspect and v.symptom is Symptom.NAN_INF}
+    kept = [
+        v
+        for v in kept
+        if v.symptom not in _OF_VALUES
+        # What else looks odd about a component whose values are proven wrong is most likely the same fault.
+        or not (
+            (v.suspect and case.target(v.target).component in proven)
+            or (v.symptom is Symptom.DIFFERENCE and (v.target, v.output) in special)
+        )
+    ]
+    return sorted(kept, key=lambda v: (v.suspect, _ORDER.index(v.symptom), rank(case.target(v.target)), v.output))
+
+
+def _worst(case: Case, verdicts: Sequence[Verdict]) -> Verdict:
+    """Of one fault's verdicts the plainest target's, on the output where it is worst; the other targets are named."""
+    first = min(verdicts, key=lambda v: (v.suspect, rank(case.target(v.target))))
+    same = [v for v in verdicts if v.target == first.target and v.suspect == first.suspect]
+    worst = min(same, key=lambda v: (-_ratio(v), v.output, v.oracle))
+    others = {t for v in verdicts for t in str(v.evidence.get("also", "")).split(", ") if t}
+    others |= {v.target for v in verdicts}
+    others.discard(worst.target)
+    if not others:
+        return worst
+    also = ", ".join(t.name for t in sorted((case.target(n) for n in others), key=rank))
+    return replace(worst, evidence={**worst.evidence, "also": also})
+
+
+def _ratio(verdict: Verdict) -> float:
+    if verdict.distance is None:
+        return 0.0
+    return verdict.distance / verdict.bound if verdict.bound else math.inf

@@ -1,0 +1,127 @@
+"""Inputs enter and are moved by a few units in the last place; how far every output moves leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import ml_dtypes
+import numpy as np
+
+from irfuzz.execute.types import Exit, RunResult, Stage, Value
+from irfuzz.facts import TensorFact
+from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.shapes import leaves_of
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+SEED = 20240229
+"""Of the directions: the same case is always judged alike."""
+
+SMALL = 1
+"""One unit in the last place: what a rounding does."""
+
+WIDE = 100
+"""The factor by which a difference must exceed the spread, applied to the inputs themselves: a step that such a move
+crosses may stand between two correct components."""
+
+_MOST = 0.01
+"""Largest relative move, unless one unit is more."""
+
+DIRECTIONS: tuple[tuple[int, int, int], ...] = (
+    (SMALL, 0, 1),
+    (SMALL, 0, -1),
+    (SMALL, 1, 1),
+    (WIDE, 0, 1),
+    (WIDE, 0, -1),
+)
+"""Units in the last place, which random signs, and whether they are turned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudges:
+    """What the reruns gave.
+
+    Attributes:
+        measured: some floating-point input could be moved.
+        again: tensors by target and place, from a run on the very same inputs.
+        small: the same for every move by one unit.
+        wide: the same for every move by ``WIDE`` units.
+    """
+
+    measured: bool = False
+    again: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    small: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
+    wide: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
+
+
+def measure(
+    program: Program,
+    inputs: Mapping[str, Value],
+    rerun: Callable[[Mapping[str, Value]], Sequence[RunResult]] | None,
+) -> Nudges:
+    """Run again on the same and on moved inputs. Without ``rerun`` nothing is measured."""
+    if rerun is None:
+        return Nudges()
+    again = _tensors(rerun(inputs))
+    small, wide = [], []
+    for units, draw, sign in DIRECTIONS:
+        moved = move(program, inputs, units, draw, sign)
+        if moved is None:
+            return Nudges(again=again)
+        (small if units == SMALL else wide).append(_tensors(rerun(moved)))
+    return Nudges(measured=True, again=again, small=tuple(small), wide=tuple(wide))
+
+
+def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, sign: int) -> dict[str, Value] | None:
+    """Inputs whose floating-point elements are moved up or down by ``units`` units in the last place.
+
+    Zeros, NaN and Inf stay, and no element leaves the range that the program's fact gives its input.
+
+    Returns:
+        ``None`` where there is nothing to move.
+    """
+    generator = np.random.default_rng((SEED, draw))
+    moved = dict(inputs)
+    changed = False
+    for value in program.graph.inputs:
+        name = value.name or ""
+        if name not in inputs:
+            continue
+        fact = program.tensor(value)
+        new, any_moved = _moved(inputs[name], fact, units * sign, generator)
+        moved[name] = new
+        changed = changed or any_moved
+    return moved if changed else None
+
+
+def _moved(value: Value, fact: TensorFact | None, units: int, generator: np.random.Generator) -> tuple[Value, bool]:
+    if isinstance(value, list):
+        items = [_moved(item, fact, units, generator) for item in value]
+        return [item for item, _ in items], any(m for _, m in items)
+    if value is None or not is_float(value.dtype) or not value.size:
+        return value, False
+    info = ml_dtypes.finfo(value.dtype)
+    x = value.astype(np.float64)
+    signs = generator.integers(0, 2, value.shape) * 2 - 1
+    usable = np.isfinite(x) & (x != 0)
+    _, exponent = np.frexp(np.where(usable, x, 1.0))
+    step = np.ldexp(float(info.eps), exponent - 1)
+    low = float(info.min) if fact is None or fact.low is None else max(float(info.min), fact.low)
+    high = float(info.max) if fact is None or fact.high is None else min(float(info.max), fact.high)
+    # A hundred units of half precision would be another input altogether.
+    width = np.clip(abs(units) * step, step, np.maximum(step, _MOST * np.abs(x)))
+    near = np.clip(x + np.sign(units) * signs * width, low, high)
+    # An element that already stands outside its declared range is not this module's to correct.
+    new = np.where(usable & (x >= low) & (x <= high), near, x).astype(value.dtype)
+    return new, not np.array_equal(new.astype(np.float64), x, equal_nan=True)
+
+
+def _tensors(results: Sequence[RunResult]) -> dict[str, dict[str, np.ndarray]]:
+    return {
+        r.target.name: {label: t for name, value in r.outputs.items() for label, t in leaves_of(name, value)}
+        for r in results
+        if r.exit is Exit.OK and r.stage is Stage.RUN
+    }

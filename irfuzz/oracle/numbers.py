@@ -1,0 +1,50 @@
+"""The figures that every numeric judgement shares: the resolution of dtypes, the factor over the spread."""
+
+from __future__ import annotations
+
+import functools
+
+import ml_dtypes
+import numpy as np
+
+FACTOR = 100.0
+"""A difference is one where it exceeds the spread of independent witnesses by this factor."""
+
+HUGE = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e30, np.dtype(ml_dtypes.bfloat16): 1e30}
+"""From this magnitude on, whether a sum overflows depends on its order; for smaller types 1/16 of the range."""
+
+
+@functools.cache
+def is_float(dtype: np.dtype) -> bool:
+    """True for IEEE floats and the small floats of ml_dtypes."""
+    if dtype.kind == "f":
+        return True
+    try:
+        ml_dtypes.finfo(dtype)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+@functools.cache
+def resolution(dtype: np.dtype) -> float:
+    """Relative distance of neighbouring numbers (``finfo.eps``)."""
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
+@functools.cache
+def smallest(dtype: np.dtype) -> float:
+    """Smallest normal number: components may flush what is smaller to zero."""
+    return float(ml_dtypes.finfo(dtype).smallest_normal)
+
+
+@functools.cache
+def largest(dtype: np.dtype) -> float:
+    """Largest finite number."""
+    return float(ml_dtypes.finfo(dtype).max)
+
+
+@functools.cache
+def huge(dtype: np.dtype) -> float:
+    """From this magnitude on, an overflow depends on the order of operations."""
+    return HUGE.get(dtype, largest(dtype) / 16)

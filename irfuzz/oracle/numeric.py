@@ -1,0 +1,244 @@
+"""Numeric oracle: floating-point elements that differ by far more than rounding and independent witnesses do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irfuzz._native import difference
+from irfuzz.oracle import traits
+from irfuzz.oracle.nudge import WIDE
+from irfuzz.oracle.numbers import FACTOR, huge, is_float, resolution, smallest
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import Blame, divide, plainest
+
+if TYPE_CHECKING:
+    from irfuzz.execute.types import Target
+    from irfuzz.oracle.case import Case, Leaf
+    from irfuzz.oracle.path import Path
+
+NAME = "numeric"
+
+QUANTISATION_STEP = 2 / 127
+"""What one operator that rounds to eight bits may add, relative to the output: a step to either side."""
+
+QUANTISATION_MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What one element may be off by without anybody being wrong.
+
+    Attributes:
+        unit: for every element, in the output's own unit (float64).
+        measured: some output element moved when the inputs did.
+        unsteady: targets whose results differ from run to run on the same inputs.
+    """
+
+    unit: np.ndarray
+    measured: bool
+    unsteady: frozenset[str]
+
+
+def judge_numeric(case: Case) -> Iterator[Verdict]:
+    """A finding exceeds ``FACTOR`` times the spread of at least two independent witnesses; the rest is suspect.
+
+    The spread of an element is the largest of: what the witnesses differ by; a floor of rounding errors; how far any
+    target moves when the inputs move by one unit in the last place, or by ``WIDE`` units, divided by ``WIDE``.
+    """
+    for leaf in case.leaves():
+        if not is_float(next(iter(leaf.values.values())).dtype):
+            continue
+        path = case.path(leaf.value)
+        if path.random or not next(iter(leaf.values.values())).size:
+            continue
+        values = {name: a.astype(np.float64) for name, a in leaf.values.items()}
+        # First without any measurement, so that noise costs no reruns.
+        if _clusters(case, values, floor(case, leaf, path, measured=True)) is None:
+            continue
+        yield from _judge(case, leaf, path, values)
+
+
+def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
+    """Rounding errors that any correct component may make: ``eps * magnitude * sqrt(roundings)``.
+
+    Errors of ``n`` roundings grow like ``sqrt(n)`` (Higham and Mary 2019, "A New Approach to Probabilistic Rounding
+    Error Analysis"). The resolution is that of the narrowest dtype on the way; the magnitude that of the output
+    as most components see it, or of constants that were added on the way; where nothing could be measured, of
+    the inputs too, since terms may have cancelled.
+    """
+    dtype = next(iter(leaf.values.values())).dtype
+    eps = max(resolution(d) for d in (path.dtypes | {dtype}))
+    top = _magnitude(case, leaf)
+    least = eps * top * math.sqrt(path.roundings)
+    if not measured:
+        least = max(least, eps * path.largest)
+    quantised = min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top / FACTOR
+    return max(least, eps * path.absorbed, quantised, smallest(dtype))
+
+
+def _magnitude(case: Case, leaf: Leaf) -> float:
+    """Largest finite magnitude of the output, as the median component sees it."""
+    by_component: dict[str, list[float]] = {}
+    for name, array in leaf.values.items():
+        by_component.setdefault(case.target(name).component, []).append(difference(array, array).max_a)
+    return median_low([median_low(v) for v in by_component.values()])
+
+
+def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) -> Scale:
+    """Measure how far every element moves, and put the floor under it."""
+    nudges = case.nudges()
+    least = floor(case, leaf, path, measured=True)
+    unsteady = frozenset(
+        name
+        for name, before in values.items()
+        if float(_moved(before, nudges.again.get(name, {}).get(leaf.label)).max(initial=0.0)) > FACTOR * least
+    )
+    small = np.zeros(next(iter(values.values())).shape)
+    wide = np.zeros_like(small)
+    for name, before in values.items():
+        # A target that is not even repeatable is no measure of anything; as a witness it counts all the same.
+        for moved in (*nudges.small, nudges.again):
+            if name not in unsteady:
+                small = np.maximum(small, _moved(before, moved.get(name, {}).get(leaf.label)))
+        for moved in nudges.wide:
+            if name not in unsteady:
+                wide = np.maximum(wide, _moved(before, moved.get(name, {}).get(leaf.label)))
+    measured = nudges.measured and bool((small > 0).any() or (wide > 0).any())
+    if not measured:
+        least = floor(case, leaf, path, measured=False)
+    finite = small[np.isfinite(small)]
+    typical = float(np.median(finite)) if finite.size else 0.0
+    # Few directions may miss the one to which an element is sensitive; its neighbours tell.
+    return Scale(np.maximum.reduce([np.full_like(small, max(least, typical)), small, wide / WIDE]), measured, unsteady)
+
+
+def _moved(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
+    """How far each element moved; infinitely where it became or ceased to be NaN or infinite."""
+    if after is None:
+        return np.zeros_like(before)
+    if after.shape != before.shape:
+        return np.full_like(before, np.inf)
+    now = after.astype(np.float64)
+    same = (now == before) | (np.isnan(now) & np.isnan(before))
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(now - before)
+    return np.where(same, 0.0, np.where(np.isfinite(distance), distance, np.inf))
+
+
+def _scaled(values: dict[str, np.ndarray], unit: np.ndarray | float) -> dict[str, np.ndarray]:
+    """Values in units; where a unit is infinite nothing is decided, and everything equal."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return {name: np.where(np.isinf(unit), 0.0, v / unit) for name, v in values.items()}
+
+
+def _clusters(
+    case: Case, values: dict[str, np.ndarray], unit: np.ndarray | float
+) -> tuple[list[list[str]], dict[tuple[str, str], float]] | None:
+    """Targets linked by distances of at most ``FACTOR`` units, and all distances; ``None`` where all are one group."""
+    scaled = _scaled(values, unit)
+    names = list(scaled)
+    groups = [[n] for n in names]
+    far: dict[tuple[str, str], float] = {}
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            far[a, b] = far[b, a] = difference(scaled[a], scaled[b]).max_abs
+            if far[a, b] <= FACTOR:
+                one, two = (next(g for g in groups if n in g) for n in (a, b))
+                if one is not two:
+                    one += two
+                    groups.remove(two)
+    return None if len(groups) < 2 else (groups, far)
+
+
+def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) -> Iterator[Verdict]:
+    scale = scale_of(case, leaf, path, values)
+    found = _clusters(case, values, scale.unit)
+    if found is None:
+        return
+    groups, far = found
+    division = divide([[case.target(n) for n in group] for group in groups])
+    if division is None:
+        return
+    center = [t.name for t in division.center]
+    spread = max([1.0, *(far[a, b] for a in center for b in center if a != b)])
+    scaled = _scaled(values, scale.unit)
+    for blame in division.blamed:
+        for target, others in plainest(blame.group):
+            judge = min(center, key=lambda n: far[target.name, n])
+            ratio = far[target.name, judge] / spread
+            if ratio <= 1:
+                continue
+            place = difference(scaled[target.name], scaled[judge]).argmax
+            yield _verdict(
+                case, leaf, path, scale, values, blame, target, others, division.center, judge, place, spread
+            )
+
+
+def _verdict(
+    case: Case,
+    leaf: Leaf,
+    path: Path,
+    scale: Scale,
+    values: dict[str, np.ndarray],
+    blame: Blame,
+    target: Target,
+    others: tuple[Target, ...],
+    center: tuple[Target, ...],
+    judge: str,
+    place: int,
+    spread: float,
+) -> Verdict:
+    index = tuple(int(i) for i in np.unravel_index(place, scale.unit.shape))
+    with np.errstate(over="ignore"):
+        distance = abs(float(values[target.name][index]) - float(values[judge][index]))
+    unit = float(scale.unit[index]) * spread
+    why = _doubt(case, leaf, path, scale, blame, center)
+    if not why and distance <= FACTOR * unit:
+        why = f"does not exceed {FACTOR:g} times the witnesses' spread"
+    evidence: dict[str, str | int | float] = {
+        "element": f"{leaf.label}[{', '.join(map(str, index))}]",
+        "got": str(leaf.values[target.name][index]),
+        "expected": str(leaf.values[judge][index]),
+        "values": ", ".join(f"{n}={leaf.values[n][index]}" for n in leaf.values),
+        "spread": unit,
+        "ratio": round(distance / unit, 3) if math.isfinite(distance / unit) else str(distance / unit),
+        "sensitivity": "measured" if scale.measured else "not measured",
+    }
+    if others:
+        evidence["also"] = ", ".join(t.name for t in others)
+    if scale.unsteady:
+        evidence["unsteady"] = ", ".join(sorted(scale.unsteady))
+    if why:
+        evidence["suspect"] = why
+    return Verdict(
+        NAME, Symptom.DIFFERENCE, target.name, tuple(t.name for t in center), bool(why), leaf.output, distance,
+        FACTOR * unit, evidence,
+    )  # fmt: skip
+
+
+def _doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, center: tuple[Target, ...]) -> str:
+    """Why a difference is no finding; empty where nothing speaks against it."""
+    specials = path.specials or any(not np.isfinite(a.astype(np.float64)).all() for a in leaf.values.values())
+    opens = [o.what for o in path.open if specials or not o.specials_only]
+    unsafe = sorted(path.ops - traits.SPECIAL_SAFE)
+    if not blame.firm:
+        return "no two independent witnesses against it alone"
+    if case.expected_invalid:
+        return "the program is invalid on purpose"
+    if opens:
+        return f"undefined behaviour ({', '.join(opens)})"
+    if any(t.name in scale.unsteady for t in center):
+        return "a witness differs from run to run"
+    if path.jumps and not scale.measured:
+        return f"{', '.join(path.jumps)} jump, and how far could not be measured"
+    if specials and unsafe:
+        return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
+    if _magnitude(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
+        return "magnitudes are close to an overflow"
+    return ""

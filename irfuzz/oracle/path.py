@@ -1,0 +1,323 @@
+"""A graph output enters; properties of all that it is computed from leave, as far as they blur a judgement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.execute.types import Value
+from irfuzz.facts import TensorFact
+from irfuzz.oracle import traits
+from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.shapes import leaves_of, numpy_dtype
+from irfuzz.spec.check import bindings
+from irfuzz.spec.expression import truth
+from irfuzz.spec.functions import Undefined
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+    from irfuzz.spec.types import OpSpec, UndefinedBehaviour
+
+_MASK = 1e30
+"""Constants of this magnitude are masks or sentinels, not terms."""
+
+_UNKNOWN_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Behaviour that ONNX leaves open, declared in ``ops/``: ``Op: name``, and whether only NaN or Inf meet it."""
+
+    what: str
+    specials_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What a graph output is computed from.
+
+    Attributes:
+        ops: operator types, those in subgraphs and functions too.
+        dtypes: floating-point dtypes of all values on the way, the output's own included.
+        roundings: number of rounding steps behind one element, sums counted by their terms.
+        jumps: discontinuous operators with floating-point inputs.
+        rounds: whether some of them round to whole numbers.
+        quantised: how many operators quantise.
+        random: operators that draw.
+        data_shaped: operators whose output shape depends on floating-point values.
+        absorbed: largest constant that is added to something on the way, and not saturated away afterwards.
+        largest: largest finite magnitude among inputs and floating-point constants.
+        specials: NaN or Inf stands in an input or constant.
+        open: declared undefined behaviour that is not known to be avoided.
+    """
+
+    ops: frozenset[str]
+    dtypes: frozenset[np.dtype]
+    roundings: float
+    jumps: tuple[str, ...]
+    rounds: bool
+    quantised: int
+    random: tuple[str, ...]
+    data_shaped: tuple[str, ...]
+    absorbed: float
+    largest: float
+    specials: bool
+    open: tuple[Open, ...]
+
+    @property
+    def narrow(self) -> bool:
+        """True where floats of fewer bits than bfloat16's exponent range are on the way (half, float8)."""
+        return any(ml_dtypes.finfo(d).max < 1e30 for d in self.dtypes)
+
+
+def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], specs: Specs | None) -> Path:
+    """Collect what the value of a graph output is computed from.
+
+    Args:
+        program: the program.
+        output: one of its graph outputs.
+        inputs: the values that were fed.
+        specs: where undefined behaviour and numbers of terms are declared; ``None``: nothing is.
+    """
+    values = _values_behind(output)
+    nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
+    everything = [(n, list(_all_nodes(program, n))) for n in nodes]
+    floats = {d for v in values if (d := _float(program, v)) is not None}
+    floats |= {
+        d for _, inner in everything for n in inner for v in (*n.inputs, *n.outputs) if v and (d := _float(program, v))
+    }
+    jumps, shaped = set[str](), set[str]()
+    roundings, quantised = 1.0, 0
+    opens: dict[str, Open] = {}
+    for node, inner in everything:
+        spec = None if specs is None else specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
+        facts = [None if v is None else program.tensor(v) for v in node.inputs]
+        env = _bindings(spec, node, facts, program)
+        roundings += _terms(node, facts, spec, env, program)
+        for n in inner:
+            quantised += n.op_type in traits.QUANTISERS
+            if n.op_type in traits.DATA_SHAPED or (n.op_type in traits.SHAPE_INPUTS and _computed_shape(program, n)):
+                shaped.add(n.op_type)
+            if _jumps(program, n, values):
+                jumps.add(n.op_type)
+        for found in _open(node, spec, env, values, program):
+            opens[found.what] = found
+    ops = frozenset(n.op_type for _, inner in everything for n in inner)
+    largest, specials = _sources(program, values, inputs)
+    return Path(
+        ops=ops,
+        dtypes=frozenset(floats),
+        roundings=roundings,
+        jumps=tuple(sorted(jumps)),
+        rounds=bool(quantised or ops & traits.ROUNDERS or "Cast" in jumps or "CastLike" in jumps),
+        quantised=quantised,
+        random=tuple(sorted(ops & traits.RANDOM | _training_dropout(program, everything))),
+        data_shaped=tuple(sorted(shaped if floats and jumps else shaped & traits.DATA_SHAPED)) if floats else (),
+        absorbed=_absorbed(program, output),
+        largest=largest,
+        specials=specials,
+        open=tuple(opens[k] for k in sorted(opens)),
+    )
+
+
+def _values_behind(output: ir.Value, stop: frozenset[str] = frozenset()) -> set[ir.Value]:
+    """Main-graph values on which ``output``'s elements depend, itself included, but not what stands before ``stop``."""
+    graph = output.graph
+    found: set[ir.Value] = set()
+    todo = [output]
+    while todo:
+        value = todo.pop()
+        if value in found:
+            continue
+        found.add(value)
+        node = value.producer()
+        if node is None or node.op_type in traits.SHAPE_ONLY or node.op_type in stop:
+            continue
+        todo.extend(v for v in node.inputs if v is not None)
+        for inner in _bodies(node):
+            todo.extend(v for v in inner.inputs if v is not None and v.graph is graph)
+    return found
+
+
+def _bodies(node: ir.Node) -> Iterator[ir.Node]:
+    for attr in node.attributes.values():
+        if attr.is_ref():
+            continue
+        if attr.type is ir.AttributeType.GRAPH:
+            yield from attr.as_graph().all_nodes()
+        elif attr.type is ir.AttributeType.GRAPHS:
+            for graph in attr.as_graphs():
+                yield from graph.all_nodes()
+
+
+def _all_nodes(program: Program, node: ir.Node, depth: int = 0) -> Iterator[ir.Node]:
+    """A node, those in its subgraphs, and those of the local functions that they call."""
+    for n in (node, *_bodies(node)):
+        yield n
+        function = program.model.functions.get(n.op_identifier())
+        if function is not None and depth < 8:
+            for inner in function:
+                yield from _all_nodes(program, inner, depth + 1)
+
+
+def _float(program: Program, value: ir.Value) -> np.dtype | None:
+    fact = program.tensor(value)
+    kind = fact.dtype if fact is not None else value.dtype
+    if kind is None:
+        return None
+    dtype = numpy_dtype(kind)
+    return dtype if is_float(dtype) else None
+
+
+def _float_inputs(program: Program, node: ir.Node) -> bool:
+    """True where an input is floating-point, or of a type that is not known."""
+    for value in node.inputs:
+        if value is None:
+            continue
+        fact = program.tensor(value)
+        kind = fact.dtype if fact is not None else value.dtype
+        if kind is None or is_float(numpy_dtype(kind)):
+            return True
+    return False
+
+
+def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
+    """True where a node makes distant results of neighbouring floating-point inputs."""
+    if node.op_type in traits.INDEX_OUTPUTS:
+        return _float_inputs(program, node) and (
+            node.op_type == "Unique" or any(o in used or o.is_graph_output() for o in node.outputs[1:])
+        )
+    if node.op_type in ("Cast", "CastLike"):
+        return _float_inputs(program, node) and _float(program, node.outputs[0]) is None
+    if node.op_type in traits.QUANTISERS:
+        return True
+    if node.op_type in traits.JUMPS:
+        # Loop and Where get their condition as a boolean, which may itself come from a comparison further up.
+        return _float_inputs(program, node) and node.op_type not in ("Where", "If", "Loop", "Scan")
+    return False
+
+
+def _bindings(
+    spec: OpSpec | None, node: ir.Node, facts: list[TensorFact | None], program: Program
+) -> dict[str, Any] | None:
+    if spec is None or not spec.has_overlay:
+        return None
+    return bindings(spec, facts, program.attrs(node))[0]
+
+
+def _computed_shape(program: Program, node: ir.Node) -> bool:
+    """True where the input that says the output's shape is not known before the run."""
+    value = next((v for v in reversed(node.inputs) if v is not None), None)
+    fact = program.tensor(value)
+    return program.const_array(value) is None and (fact is None or not fact.known)
+
+
+def _terms(
+    node: ir.Node, facts: list[TensorFact | None], spec: OpSpec | None, env: dict[str, Any] | None, program: Program
+) -> float:
+    """How many roundings stand behind one element of a node's output."""
+    numerics = None if spec is None else spec.numerics
+    if numerics is not None:
+        if numerics.kind == "exact":
+            return 0.0
+        if numerics.terms is not None and env is not None:
+            try:
+                terms = numerics.terms.evaluate(env)
+            except Undefined:
+                terms = None
+            if isinstance(terms, int | float) and math.isfinite(terms):
+                return max(1.0, float(terms))
+    sizes = [f.size() for f in facts if f is not None]
+    if node.op_type in traits.SUMMING and len(facts) > 1 and facts[1] is not None and facts[1].static_shape:
+        # The weights hold at least one output's products on every axis but one.
+        shape = facts[1].static_shape
+        terms = math.prod(shape) / max(1, min(shape))
+    else:
+        made = program.tensor(node.outputs[0])
+        size = made.size() if made is not None else None
+        if not sizes or sizes[0] is None or size is None:
+            return float(_UNKNOWN_TERMS) if node.op_type.startswith("Reduce") else 1.0
+        terms = sizes[0] / size if size else 1.0
+    steps = facts[0].shape[0] if node.op_type in traits.RECURRENT and facts and facts[0] and facts[0].shape else 1
+    return max(1.0, terms) * (steps if isinstance(steps, int) else 16)
+
+
+def _open(
+    node: ir.Node, spec: OpSpec | None, env: dict[str, Any] | None, used: set[ir.Value], program: Program
+) -> Iterator[Open]:
+    for declared in () if spec is None else spec.undefined:
+        if declared.when is not None and env is not None:
+            try:
+                applies = truth(declared.when.evaluate(env))
+            except Undefined:
+                applies = None
+            if applies is False:
+                continue
+        if _avoided(declared, node, used, program):
+            continue
+        yield Open(f"{node.op_type}: {declared.name}", "nan" in declared.name.lower())
+
+
+def _avoided(declared: UndefinedBehaviour, node: ir.Node, used: set[ir.Value], program: Program) -> bool:
+    """True where only an order of equals is open and nobody reads it: equal values are equal in any order."""
+    if "tie" not in declared.name.lower().split("_"):
+        return False
+    read = [o for o in node.outputs if o in used]
+    return all(_float(program, o) is not None for o in read)
+
+
+def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
+    for _, inner in everything:
+        for node in inner:
+            if node.op_type == "Dropout" and len(node.inputs) > 2 and node.inputs[2] is not None:
+                mode = program.const_array(node.inputs[2])
+                if mode is None or bool(np.any(mode)):
+                    return {"Dropout"}
+    return set()
+
+
+def _absorbed(program: Program, output: ir.Value) -> float:
+    """Largest constant added on the way: ``(x + 1e6) - 1e6`` has an error of 1e6 roundings, whatever x is."""
+    largest = 0.0
+    for value in _values_behind(output, traits.SATURATING):
+        node = value.producer()
+        if node is None or node.op_type not in traits.ADDITIVE:
+            continue
+        # Of the rest the first input is the signal and the second one holds factors, which are relative.
+        terms = node.inputs if node.op_type in ("Add", "Sub", "Sum", "Mean") else node.inputs[2:]
+        for term in terms:
+            array = program.const_array(term)
+            if array is not None and is_float(array.dtype):
+                largest = max(largest, _magnitude(array, _MASK))
+    return largest
+
+
+def _magnitude(array: np.ndarray, below: float = math.inf) -> float:
+    """Largest finite magnitude under a limit."""
+    if not array.size:
+        return 0.0
+    values = np.abs(array.astype(np.float64))
+    values = values[np.isfinite(values) & (values < below)]
+    return float(values.max()) if values.size else 0.0
+
+
+def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value]) -> tuple[float, bool]:
+    """Largest finite magnitude of what flows in, and whether NaN or Inf do."""
+    largest, specials = 0.0, False
+    for value in values:
+        given = inputs.get(value.name or "") if value.is_graph_input() else program.const_array(value)
+        if given is None:
+            continue
+        for _, array in leaves_of("", given):
+            if not is_float(array.dtype):
+                continue
+            largest = max(largest, _magnitude(array))
+            specials = specials or not bool(np.isfinite(array.astype(np.float64)).all())
+    return largest, specials

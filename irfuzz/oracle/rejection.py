@@ -1,0 +1,55 @@
+"""Rejection oracle: a target refuses what others, or the same component at another level, accept and run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from irfuzz.execute.types import Exit, RunResult
+from irfuzz.oracle.case import Case
+from irfuzz.oracle.message import names_of, normalise_message
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import components, plainest
+
+NAME = "rejection"
+
+DATA_DEPENDENT = re.compile(
+    r"(?i)out of (?:data )?(?:bounds?|range)|index \S+ is out|indices element|division by zero|divide by zero"
+    r"|zero-size array|empty (?:tensor|sequence|reduction|input|list)|singular|not positive definite|overflow"
+    r"|must be (?:non-?negative|positive)|invalid value encountered|iteration|reduction (?:axis|over)|can't reduce"
+)
+"""Messages about element values: on other inputs the same program would be accepted, and ONNX often leaves it open."""
+
+
+def judge_rejection(case: Case) -> Iterator[Verdict]:
+    """``UNSUPPORTED`` is a gap and no rejection; where nobody accepts, the program is to blame."""
+    if case.expected_invalid or not case.ran:
+        return
+    accepting = [r.target for r in case.ran]
+    judges = components(accepting)
+    rejected = [r for r in case.results if r.exit is Exit.REJECTED]
+    names = names_of(case.program) if rejected else set[str]()
+    groups: dict[str, list[RunResult]] = {}
+    for result in rejected:
+        groups.setdefault(normalise_message(result.error, names), []).append(result)
+    rejecting = components([r.target for r in rejected]) - judges
+    for results in groups.values():
+        for target, others in plainest([r.target for r in results]):
+            result = next(r for r in results if r.target is target)
+            why = ""
+            if len(judges) < 2:
+                why = f"only {next(iter(judges))} accepts it"
+            elif len(rejecting - {target.component}) >= len(judges):
+                why = "as many components reject it as accept it"
+            elif (found := DATA_DEPENDENT.search(f"{result.error}\n{result.log}")) is not None:
+                why = f"depends on element values ({found.group(0)!r})"
+            elif opens := sorted({o.what for v in case.program.graph.outputs for o in case.path(v).open}):
+                why = f"undefined behaviour ({', '.join(opens)})"
+            evidence: dict[str, str | int | float] = {"stage": result.stage.value, "message": result.error[:300]}
+            if others:
+                evidence["also"] = ", ".join(t.name for t in others)
+            if why:
+                evidence["suspect"] = why
+            yield Verdict(
+                NAME, Symptom.REJECTION, target.name, tuple(t.name for t in accepting), bool(why), evidence=evidence
+            )

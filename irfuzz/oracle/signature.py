@@ -1,0 +1,79 @@
+"""A verdict and its program enter, the text by which equal faults are one, and a title, leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from irfuzz.oracle.message import names_of, normalise_message
+from irfuzz.oracle.traits import CARRIERS
+from irfuzz.oracle.types import Symptom, Verdict
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+    from irfuzz.ir.program import Program
+
+SMALL_PROGRAM = 4
+"""Up to this many nodes the operators of a reduced program belong to the fault that a message tells of."""
+
+_BY_MESSAGE = frozenset({Symptom.CRASH, Symptom.PROTOCOL, Symptom.REJECTION})
+
+
+def signature(verdict: Verdict, program: Program) -> str:
+    """Text that is equal for verdicts of one fault: symptom, target, and operators or what the component said.
+
+    The target is the plainest level that shows the fault (``judge`` saw to that). Where the component told something,
+    its normalised message counts, with the operators of a program of at most ``SMALL_PROGRAM`` nodes; everywhere else
+    the operators that the output depends on. The program should be reduced: operators that have no part in the
+    fault would make another signature.
+    """
+    parts = [verdict.symptom.value, verdict.target]
+    if verdict.symptom in _BY_MESSAGE:
+        parts.append(str(verdict.evidence.get("exit", "")) or str(verdict.evidence.get("stage", "")))
+        parts.append(normalise_message(str(verdict.evidence.get("message", "")), names_of(program)))
+        if len(program.graph) <= SMALL_PROGRAM:
+            parts.append(",".join(operators_of(verdict, program)))
+    else:
+        parts.append(",".join(operators_of(verdict, program)))
+        if verdict.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
+            parts.append(_kinds(verdict))
+    return "|".join(parts)
+
+
+def title(verdict: Verdict, program: Program) -> str:
+    """One readable line: target, symptom, the operators or the message, and how bad it is."""
+    evidence = verdict.evidence
+    ops = operators_of(verdict, program)
+    where = f" in {', '.join(ops[:4])}{'...' if len(ops) > 4 else ''}" if ops else ""
+    message = normalise_message(str(evidence.get("message", "")), names_of(program)) if "message" in evidence else ""
+    told = f": {message}" if message else ""
+    line = {
+        Symptom.CRASH: f"crashes{where}{told}",
+        Symptom.PROTOCOL: f"gives no answer{where}{told}",
+        Symptom.HANG: f"does not come back{where}",
+        Symptom.MEMORY: f"runs out of memory{where}",
+        Symptom.REJECTION: f"rejects a program that others run{where}{told}",
+        Symptom.WRONG_DTYPE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
+        Symptom.WRONG_SHAPE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
+        Symptom.NAN_INF: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
+        Symptom.DIFFERENCE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
+    }[verdict.symptom]
+    return f"{'suspect: ' if verdict.suspect else ''}{verdict.target} {line}"
+
+
+def operators_of(verdict: Verdict, program: Program) -> list[str]:
+    """Operator types that the verdict's output depends on (all where it has none), with their domains, sorted."""
+    output = program.value(verdict.output) if verdict.output else None
+    nodes = program.nodes() if output is None else program.ancestors(output)
+    return sorted({_name(n) for n in nodes if n.op_type not in CARRIERS})
+
+
+def _name(node: ir.Node) -> str:
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+
+
+def _kinds(verdict: Verdict) -> str:
+    """Dtypes alone: sizes differ from program to program."""
+    if verdict.symptom is Symptom.WRONG_SHAPE:
+        return ""
+    return "->".join(str(verdict.evidence.get(k, "")).partition("[")[0] for k in ("expected", "got"))

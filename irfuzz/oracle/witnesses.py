@@ -1,0 +1,85 @@
+"""Targets grouped by what they answered enter; who is right, who is blamed and how firmly leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from irfuzz.execute.types import Target
+
+VARIANTS = ("", "disabled", "basic", "extended", "layout", "all", "eager", "script", "export", "compile")
+"""From the plainest way to run a component to the most optimised one; others follow, by name."""
+
+REFERENCE = "reference"
+"""ONNX's own evaluator: breaks ties, and being interpreted, is no evidence of a hang."""
+
+
+def rank(target: Target) -> tuple[str, bool, int, str]:
+    """Key of the canonical order: components by name, within one the plainest variant first, accelerators last."""
+    variant = target.name.partition(":")[2].partition("@")[0]
+    place = VARIANTS.index(variant) if variant in VARIANTS else len(VARIANTS)
+    return target.component, target.device != "cpu", place, target.name
+
+
+def components(targets: Sequence[Target]) -> set[str]:
+    """The distinct components: targets of one component are one witness."""
+    return {t.component for t in targets}
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """One group of targets against the majority.
+
+    Attributes:
+        group: those who answered alike, the plainest first.
+        firm: at least two independent witnesses contradict it, and nobody independent supports it.
+    """
+
+    group: tuple[Target, ...]
+    firm: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How the targets divide.
+
+    Attributes:
+        center: the group taken to be right (without two components in it, a mere convention).
+        blamed: all others, in canonical order.
+    """
+
+    center: tuple[Target, ...]
+    blamed: tuple[Blame, ...]
+
+
+def divide(groups: Sequence[Sequence[Target]]) -> Division | None:
+    """Who is right: the group with most components; of equals the one with the reference, then the plainest targets.
+
+    Args:
+        groups: targets that agree with each other, in any order.
+
+    Returns:
+        ``None`` where fewer than two groups leave nothing to decide.
+    """
+    ordered = [tuple(sorted(g, key=rank)) for g in groups if g]
+    if len(ordered) < 2:
+        return None
+    ordered.sort(
+        key=lambda g: (-len(components(g)), not any(t.component == REFERENCE for t in g), [rank(t)[1:] for t in g])
+    )
+    center = ordered[0]
+    judges = components(center)
+    blamed = [
+        # A group with two components has independent support of its own: who is right is then open.
+        Blame(group, firm=len(judges) >= 2 and len(components(group)) == 1)
+        for group in sorted(ordered[1:], key=lambda g: rank(g[0]))
+    ]
+    return Division(center, tuple(blamed))
+
+
+def plainest(group: Sequence[Target]) -> list[tuple[Target, tuple[Target, ...]]]:
+    """For each component of a group its plainest target, and the others that show the same."""
+    found: dict[str, list[Target]] = {}
+    for target in sorted(group, key=rank):
+        found.setdefault(target.component, []).append(target)
+    return [(targets[0], tuple(targets[1:])) for targets in found.values()]
