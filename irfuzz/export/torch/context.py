@@ -1,4 +1,4 @@
-"""A node enters an emitter together with this context, which names its values, reads its attributes and spells Python."""
+"""A node enters an emitter together with this context: names of its values, its attributes, the spelling of Python."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def attribute_defaults(domain: str, op: str, opset: int) -> Mapping[str, Any]:
 
 
 def literal(value: Any) -> str:
-    """``value`` as Python source: numbers (NaN and infinities too), booleans, quoted strings, tuples, ``None``, ``Code``."""
+    """``value`` as Python source: numbers (NaN and infinities too), strings, tuples, lists, ``None``, ``Code``."""
     if isinstance(value, Code):
         return str(value)
     if value is None or isinstance(value, bool | int):

@@ -43,7 +43,8 @@ def conv(ctx: Context, node: ir.Node) -> Emitted:
 def conv_transpose(ctx: Context, node: ir.Node) -> Emitted:
     """ConvTranspose."""
     _refuse_rank(ctx, node, 0)
-    if ctx.opset < 11 and (ctx.attr(node, "output_shape") or ctx.attr(node, "auto_pad") in ("SAME_UPPER", "SAME_LOWER")):
+    generated = ctx.attr(node, "output_shape") or ctx.attr(node, "auto_pad") in ("SAME_UPPER", "SAME_LOWER")
+    if ctx.opset < 11 and generated:
         raise ctx.unsupported(node, "before opset 11 ONNX put the odd padding on the other side than it says")
     return ctx.call(
         "conv_transpose",

@@ -28,7 +28,7 @@ WIDE_UNSIGNED = frozenset({ir.DataType.UINT16, ir.DataType.UINT32, ir.DataType.U
 
 
 def torch_dtype(dtype: ir.DataType | int, where: str) -> str:
-    """The torch spelling of ``dtype``. Raises ``Unsupported`` naming ``where`` for strings, complex and sub-byte types."""
+    """The torch spelling of ``dtype``. Raises ``Unsupported`` naming ``where`` for types torch cannot compute in."""
     known = ir.DataType(dtype)
     if known not in TORCH_NAMES:
         raise Unsupported("torch", where, f"no exact torch arithmetic for element type {known.name}")

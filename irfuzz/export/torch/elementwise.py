@@ -109,17 +109,10 @@ def erf(ctx: Context, node: ir.Node) -> Emitted:
 
 def dropout(ctx: Context, node: ir.Node) -> Emitted:
     """Dropout in inference: the input itself and a mask of ones."""
-    x = ctx.input(node, 0)
     training = ctx.input_value(node, 2)
-    known = ctx.constant(training)
-    if known is not None and bool(known):
-        ratio = ctx.constant(ctx.input_value(node, 1))
-        if ratio is None or float(ratio) != 0:
-            raise ctx.unsupported(node, "training_mode is true, so the result is random")
-        training = None
-    mask = f"torch.ones_like({x}, dtype=torch.bool)"
-    if training is not None and known is None:
-        y = f"({ctx.call('check_inference', ctx.name(training))}, {x})[1]"
-    else:
-        y = str(x)
-    return Many(f"{y}, {mask}", 2) if len(node.outputs) > 1 else y
+    if training is not None:
+        known, ratio = ctx.constant(training), ctx.constant(ctx.input_value(node, 1))
+        if known is None or (bool(known) and (ratio is None or float(ratio) != 0)):
+            raise ctx.unsupported(node, "the result is random where training_mode is, or may be, true")
+    x = ctx.input(node, 0)
+    return Many(f"{x}, torch.ones_like({x}, dtype=torch.bool)", 2) if len(node.outputs) > 1 else str(x)

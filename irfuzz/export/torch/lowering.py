@@ -77,7 +77,7 @@ class _Writer:
             where = f"input {name!r}"
             input_dtypes[name] = torch_dtype(_element_type(value, where), where)
             if name in graph.initializers:
-                loads.append(f'    {context.name(value)} = inputs.get({literal(name)}, weights[{literal(name)}])')
+                loads.append(f"    {context.name(value)} = inputs.get({literal(name)}, weights[{literal(name)}])")
             else:
                 required.append(name)
                 loads.append(f"    {context.name(value)} = inputs[{literal(name)}]")
@@ -93,15 +93,15 @@ class _Writer:
         support = support_text(context.used)
         constants = [t for t in support if not t.startswith("def ")]
         functions = [t for t in support if t.startswith("def ")]
+        text = "".join([*functions, *body])
         title = (graph.name or "model").replace("\\", "/").replace('"', "'").replace("\n", " ")
         header = [
-            f'"""PyTorch form of {title!r}, ONNX opset {context.opset}: ``run(arrays, inputs)`` gives its outputs as arrays."""',
+            f'"""PyTorch form of {title!r}, ONNX opset {context.opset}: arrays enter ``run``, the outputs leave."""',
             "",
-            "import math",
-            "",
+            *(["import math", ""] if "math." in text else []),
             "import numpy as np",
             "import torch",
-            "import torch.nn.functional as F",
+            *(["import torch.nn.functional as F"] if "F." in text else []),
         ]
         if constants:
             header += ["", *constants]
@@ -117,12 +117,17 @@ class _Writer:
             _table("WEIGHT_DTYPES", context.array_dtypes),
             "",
             "",
+            "def tensors(arrays, inputs):",
+            '    """Weights and inputs by name, as tensors, from the same as arrays."""',
+            "    weights = {name: to_tensor(arrays[name], dtype) for name, dtype in WEIGHT_DTYPES.items()}",
+            "    return weights, {name: to_tensor(value, INPUT_DTYPES[name]) for name, value in inputs.items()}",
+            "",
+            "",
             "def run(arrays, inputs):",
             '    """Compute the outputs by name, as arrays, from the weights and inputs by name, as arrays."""',
             "    with torch.inference_mode():",
-            "        weights = {name: to_tensor(arrays[name], dtype) for name, dtype in WEIGHT_DTYPES.items()}",
-            "        given = {name: to_tensor(value, INPUT_DTYPES[name]) for name, value in inputs.items()}",
-            "        return {name: to_array(value) for name, value in forward(weights, given).items()}",
+            "        outputs = forward(*tensors(arrays, inputs))",
+            "        return {name: to_array(value) for name, value in outputs.items()}",
         ]
         chunks = ["\n".join(header), *functions, "\n".join(forward), "\n".join(run)]
         return TorchSource("\n\n\n".join(chunks) + "\n", dict(context.arrays), tuple(required), tuple(outputs))
@@ -183,7 +188,7 @@ class _Writer:
         return f"    {self.context.name(value)} = weights[{literal(key)}]  # [{shape}]"
 
     def _store(self, value: ir.Value) -> str:
-        """Put an initializer into the arrays and give its key, which differs from its name only in a clash of scopes."""
+        """Put an initializer into the arrays and give its key: its name, but for a clash of scopes."""
         name = value.name or ""
         if value.const_value is None:
             raise Unsupported("torch", f"initializer {name!r}", "its data is not in the model")

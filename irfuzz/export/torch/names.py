@@ -7,7 +7,10 @@ import keyword
 import re
 from collections.abc import Iterable
 
-_ALWAYS_TAKEN = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | {"torch", "np", "F", "math", "weights", "inputs", "forward", "run"}
+_MODULE = frozenset(
+    {"torch", "np", "F", "math", "weights", "inputs", "forward", "tensors", "run", "INPUT_DTYPES", "WEIGHT_DTYPES"}
+)
+_ALWAYS_TAKEN = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | _MODULE
 
 
 class Names:
@@ -30,8 +33,8 @@ class Names:
 
     def fresh(self, hint: str) -> str:
         """An identifier like ``hint`` that nothing else has."""
-        base = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "value"
-        if base[0].isdigit() or base.startswith("__"):
+        base = re.sub(r"[^0-9A-Za-z_]", "_", hint).strip("_") or "value"
+        if base[0].isdigit():
             base = "v" + base
         candidate, count = base, 1
         while candidate in self._taken:

@@ -8,10 +8,18 @@ from irfuzz.export.torch.context import Context, Emitted, Many
 from irfuzz.export.torch.conv import window_attrs
 
 
+def _ceil_mode(ctx: Context, node: ir.Node) -> int | None:
+    """ceil_mode where it is set. Raises where ONNX contradicts itself."""
+    ceil_mode = ctx.attr(node, "ceil_mode")
+    if ceil_mode and ctx.attr(node, "auto_pad") == "VALID":
+        raise ctx.unsupported(node, "ONNX's text and its shape inference differ on ceil_mode with auto_pad = VALID")
+    return ceil_mode or None
+
+
 def max_pool(ctx: Context, node: ir.Node) -> Emitted:
     """MaxPool, with Indices where they are asked for."""
     x, kernel = ctx.input(node, 0), ctx.attr(node, "kernel_shape")
-    attrs = window_attrs(ctx, node) | {"ceil_mode": ctx.attr(node, "ceil_mode") or None}
+    attrs = window_attrs(ctx, node) | {"ceil_mode": _ceil_mode(ctx, node)}
     if len(node.outputs) < 2:
         return ctx.call("max_pool", x, kernel, **attrs)
     order = ctx.attr(node, "storage_order") or None
@@ -25,7 +33,7 @@ def average_pool(ctx: Context, node: ir.Node) -> Emitted:
         ctx.input(node, 0),
         ctx.attr(node, "kernel_shape"),
         **window_attrs(ctx, node),
-        ceil_mode=ctx.attr(node, "ceil_mode") or None,
+        ceil_mode=_ceil_mode(ctx, node),
         count_include_pad=ctx.attr(node, "count_include_pad") or None,
     )
 
@@ -37,6 +45,6 @@ def lp_pool(ctx: Context, node: ir.Node) -> Emitted:
         ctx.input(node, 0),
         ctx.attr(node, "kernel_shape"),
         **window_attrs(ctx, node),
-        ceil_mode=ctx.attr(node, "ceil_mode") or None,
+        ceil_mode=_ceil_mode(ctx, node),
         p=ctx.attr(node, "p"),
     )

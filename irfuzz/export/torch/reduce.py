@@ -11,6 +11,9 @@ def reduce(function: str) -> Emitter:
     """A Reduce operator: axes as an attribute, later (ReduceSum at 13, the others at 18) as an input."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
+        dtype = ctx.dtype(node.inputs[0])
+        if function == "reduce_log_sum_exp" and dtype is not None and not ctx.is_float(node.inputs[0]):
+            raise ctx.unsupported(node, f"ONNX does not say how exponentials of {dtype.name} round")
         axes = ctx.attr(node, "axes") if "axes" in node.attributes else ctx.ints(node, 1)
         keepdims = ctx.attr(node, "keepdims")
         noop = ctx.attr(node, "noop_with_empty_axes")

@@ -8,7 +8,7 @@ from irfuzz.export.torch.context import Code, Context, Emitted
 
 
 def _floats(ctx: Context, node: ir.Node, index: int) -> tuple[float, ...] | Code | None:
-    """A float input as a literal tuple where it is constant, else code that reads it; ``None`` where absent or empty."""
+    """A float input as a literal tuple where constant, else code that reads it; ``None`` where absent or empty."""
     value = ctx.input_value(node, index)
     if value is None:
         return None

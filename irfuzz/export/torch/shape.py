@@ -98,8 +98,9 @@ def size(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def space_to_depth(ctx: Context, node: ir.Node) -> Emitted:
-    """SpaceToDepth."""
-    return ctx.call("space_to_depth", ctx.input(node, 0), ctx.attr(node, "blocksize"))
+    """SpaceToDepth; ``mode`` came at opset 28."""
+    mode = ctx.attr(node, "mode", "DCR")
+    return ctx.call("space_to_depth", ctx.input(node, 0), ctx.attr(node, "blocksize"), None if mode == "DCR" else mode)
 
 
 def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
@@ -140,6 +141,5 @@ def compress(ctx: Context, node: ir.Node) -> Emitted:
 
 def reverse_sequence(ctx: Context, node: ir.Node) -> Emitted:
     """ReverseSequence."""
-    return ctx.call(
-        "reverse_sequence", ctx.input(node, 0), ctx.input(node, 1), ctx.attr(node, "batch_axis"), ctx.attr(node, "time_axis")
-    )
+    batch, time = ctx.attr(node, "batch_axis"), ctx.attr(node, "time_axis")
+    return ctx.call("reverse_sequence", ctx.input(node, 0), ctx.input(node, 1), batch, time)

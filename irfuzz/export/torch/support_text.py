@@ -42,7 +42,10 @@ def pieces() -> dict[str, Piece]:
                 continue
             if name in found:
                 raise InternalError(f"support function {name!r} is defined twice, the second time in {file.name}")
-            mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+            names = [n for n in ast.walk(statement) if isinstance(n, ast.Name)]
+            own = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+            own |= {n.arg for n in ast.walk(statement) if isinstance(n, ast.arg)}
+            mentioned = {n.id for n in names} - own
             source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
             found[name] = (source, mentioned, len(found))
     return {

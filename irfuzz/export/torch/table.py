@@ -106,8 +106,8 @@ _DEFAULT_DOMAIN: dict[str, Emitter] = {
     "Einsum": matmul.einsum,
     "Gemm": matmul.gemm,
     "MatMul": matmul.matmul,
-    "MatMulInteger": variadic("matmul_integer"),
-    "QLinearMatMul": variadic("qlinear_matmul"),
+    "MatMulInteger": with_attrs("matmul_integer"),
+    "QLinearMatMul": with_attrs("qlinear_matmul"),
     # quantisation
     "DequantizeLinear": quant.dequantize,
     "DynamicQuantizeLinear": quant.dynamic_quantize,

@@ -1,3 +1,4 @@
+# pyright: basic
 """numpy arrays enter and leave as tensors."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
+# pyright: basic
 """Tensors enter, tensors of another element type leave, rounded once, to nearest, ties to even."""
 
 from __future__ import annotations
 
 import torch
-
 
 HALVES = (torch.float16, torch.bfloat16)
 

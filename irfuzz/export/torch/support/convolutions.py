@@ -1,9 +1,10 @@
+# pyright: basic
 """Images and filters enter, convolved images leave."""
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - as torch's own documentation calls it
 
 from irfuzz.export.torch.support.numbers import single
 from irfuzz.export.torch.support.windows import pad_spatial, window_pads
@@ -25,8 +26,9 @@ def conv(x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET
 
 
 def conv_transpose(
-    x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET", group=1, output_padding=None, output_shape=None
-):
+    x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET", group=1,
+    output_padding=None, output_shape=None,
+):  # fmt: skip
     """ONNX ConvTranspose: the full transposed convolution, then cropped or extended by pads and output_padding."""
     rank = x.dim() - 2
     if rank not in (1, 2, 3):

@@ -1,3 +1,4 @@
+# pyright: basic
 """Tensors enter, tensors computed element by element with numpy's broadcasting leave."""
 
 from __future__ import annotations
@@ -5,7 +6,7 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - as torch's own documentation calls it
 
 from irfuzz.export.torch.support.casts import cast
 from irfuzz.export.torch.support.numbers import bits, divide_int, exact_int, ordered, single, unbits, unordered
@@ -34,7 +35,10 @@ def div(a, b):
 def mod(a, b, fmod=0):
     """ONNX Mod: the sign of the divisor, or of the dividend with ``fmod``."""
     if a.dtype.is_floating_point:
-        return torch.fmod(a, b) if fmod else torch.remainder(a, b)
+        if fmod:
+            return torch.fmod(a, b)
+        rest = torch.remainder(a, b)
+        return torch.where(rest == 0, torch.copysign(rest, b), rest)
     if a.dtype == torch.uint64:
         return sub(a, mul(divide_int(a, b), b))
     wide_a, wide_b = ordered(a), ordered(b)
@@ -211,7 +215,8 @@ def gelu(x, approximate):
     """ONNX Gelu: x/2 * (1 + erf(x / sqrt 2)), or its tanh form."""
     w = single(x)
     if approximate == "tanh":
-        inner = math.sqrt(2 / math.pi) * (w + 0.044715 * w * w * w)
+        # The constants of the operator's function body, which are float32: the root of 2 / pi, and 0.044715.
+        inner = 0.7978845447087116 * (w + 0.04471499845385551 * w * w * w)
         return (0.5 * w * (1 + torch.tanh(inner))).to(x.dtype)
     return (0.5 * w * (1 + torch.erf(w / math.sqrt(2)))).to(x.dtype)
 
@@ -240,7 +245,7 @@ def hardmax(x, axis):
 
 
 def as_rows(function, x, axis):
-    """Softmax and its kin before opset 13: ``function`` along the second axis of x flattened to [before, from axis on]."""
+    """Softmax and its kin before opset 13: ``function`` along everything from ``axis`` on."""
     axis = axis + x.dim() if axis < 0 else axis
     return function(x.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:])), 1).reshape(x.shape)
 
@@ -251,18 +256,18 @@ def is_inf(x, negative=1, positive=1):
 
 
 def shift(x, amount, direction):
-    """ONNX BitShift: logical; shifting by the width or more gives 0."""
+    """ONNX BitShift: logical on unsigned types, arithmetic on signed; beyond the width only the sign's fill is left."""
     width = x.dtype.itemsize * 8
     value, count = exact_int(x), exact_int(amount)
     over = (count >= width) | (count < 0)
     count = torch.where(over, 0, count)
     if direction == "LEFT":
-        moved = value << count
-    else:
+        return torch.where(over, 0, value << count).to(x.dtype)
+    if x.dtype == torch.uint64:
         # An arithmetic shift of int64 brings sign bits in from the left: mask them.
         mask = torch.where(count == 0, -1, (1 << (64 - torch.clamp(count, min=1))) - 1)
-        moved = (value >> count) & mask
-    return torch.where(over, 0, moved).to(x.dtype)
+        return torch.where(over, 0, (value >> count) & mask).to(x.dtype)
+    return torch.where(over, torch.where(value < 0, -1, 0), value >> count).to(x.dtype)
 
 
 def bit_and(a, b):
@@ -288,9 +293,3 @@ def bit_not(x):
 def relu(x):
     """ONNX Relu for any element type."""
     return x if x.dtype in (torch.uint8, torch.uint16, torch.uint32, torch.uint64) else F.relu(x)
-
-
-def check_inference(training_mode):
-    """Refuse Dropout in training, whose result is random."""
-    if training_mode is not None and bool(training_mode):
-        raise NotImplementedError("Dropout with training_mode = true is random")

@@ -1,3 +1,4 @@
+# pyright: basic
 """Tensors and indices enter, elements picked or replaced leave."""
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ def scatter_nd(x, index, updates, reduction="none"):
 
 
 def one_hot(indices, depth, values, axis):
-    """ONNX OneHot: ``values[1]`` at the index along a new axis, ``values[0]`` elsewhere and for indices out of range."""
+    """ONNX OneHot: ``values[1]`` at the index along a new axis, else ``values[0]``, also for indices out of range."""
+    if indices.dtype.is_floating_point and bool((indices != torch.trunc(indices)).any()):
+        raise NotImplementedError("OneHot of fractions: ONNX's text casts them, its reference evaluator does not")
     size = int(depth.reshape(()))
     places = from_end(indices, size)
     axis = axis % (indices.dim() + 1)

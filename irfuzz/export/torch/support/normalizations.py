@@ -1,3 +1,4 @@
+# pyright: basic
 """Tensors enter, tensors with normalised statistics leave."""
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def batch_norm(x, scale, b, mean, var, epsilon):
 
 
 def batch_norm_training(x, scale, b, mean, var, epsilon, momentum):
-    """ONNX BatchNormalization from opset 14 in training: (Y, running mean, running variance), of this batch's population."""
+    """ONNX BatchNormalization in training (opset 14): (Y, running mean, running variance) of this batch."""
     w = single(x)
     axes = tuple(i for i in range(x.dim()) if i != 1)
     batch_mean, batch_var = w.mean(axes), w.var(axes, correction=0)
@@ -32,23 +33,23 @@ def batch_norm_training(x, scale, b, mean, var, epsilon, momentum):
 def layer_norm(x, scale, b=None, *, axis, epsilon, stash_type):
     """ONNX LayerNormalization: (Y, mean, 1 / deviation) over the axes from ``axis`` on.
 
-    The statistics and the normalised value are computed in ``stash_type``, scale and bias in the type of x, as the
-    function body of the operator says.
+    The statistics and the normalised value are computed in ``stash_type`` or, where that is wider, in the type of x;
+    the mean and the inverse deviation are given in ``stash_type``.
     """
     axes = tuple(range(axis % x.dim(), x.dim()))
-    w = cast(x, stash_type)
-    mean = w.mean(axes, True)
+    w = cast(x, torch.promote_types(x.dtype, stash_type))
+    mean = w.mean(axes, keepdim=True)
     centred = w - mean
-    inverse = 1 / torch.sqrt((centred * centred).mean(axes, True) + epsilon)
+    inverse = 1 / torch.sqrt((centred * centred).mean(axes, keepdim=True) + epsilon)
     y = single(cast(centred * inverse, x.dtype)) * single(scale)
-    return (y if b is None else y + single(b)).to(x.dtype), mean, inverse
+    return (y if b is None else y + single(b)).to(x.dtype), cast(mean, stash_type), cast(inverse, stash_type)
 
 
 def rms_norm(x, scale, axis, epsilon, stash_type):
-    """ONNX RMSNormalization over the axes from ``axis`` on; the first stage is computed in ``stash_type``."""
+    """ONNX RMSNormalization over the axes from ``axis`` on; statistics in ``stash_type`` or wider."""
     axes = tuple(range(axis % x.dim(), x.dim()))
-    w = cast(x, stash_type)
-    normal = w / torch.sqrt((w * w).mean(axes, True) + epsilon)
+    w = cast(x, torch.promote_types(x.dtype, stash_type))
+    normal = w / torch.sqrt((w * w).mean(axes, keepdim=True) + epsilon)
     return (single(cast(normal, x.dtype)) * single(scale)).to(x.dtype)
 
 
@@ -56,8 +57,8 @@ def instance_norm(x, scale, b, epsilon):
     """ONNX InstanceNormalization: each channel of each item by its own statistics."""
     w = single(x)
     axes = tuple(range(2, x.dim()))
-    centred = w - w.mean(axes, True)
-    variance = (centred * centred).mean(axes, True)
+    centred = w - w.mean(axes, keepdim=True)
+    variance = (centred * centred).mean(axes, keepdim=True)
     scale, b = along_channels(x, single(scale)), along_channels(x, single(b))
     return (scale * centred / torch.sqrt(variance + epsilon) + b).to(x.dtype)
 
@@ -65,8 +66,8 @@ def instance_norm(x, scale, b, epsilon):
 def group_norm(x, scale, b, num_groups, epsilon, stash_type=None):
     """ONNX GroupNormalization; before opset 21 scale and bias are given for each group, then for each channel."""
     w = (single(x) if stash_type is None else cast(x, stash_type)).reshape(x.shape[0], num_groups, -1)
-    centred = w - w.mean(2, True)
-    normal = centred / torch.sqrt((centred * centred).mean(2, True) + epsilon)
+    centred = w - w.mean(2, keepdim=True)
+    normal = centred / torch.sqrt((centred * centred).mean(2, keepdim=True) + epsilon)
     if stash_type is not None:
         normal = single(cast(normal, x.dtype))
     if scale.shape[0] != x.shape[1]:
@@ -87,13 +88,13 @@ def lrn(x, size, alpha, beta, bias):
 def mean_variance_norm(x, axes):
     """ONNX MeanVarianceNormalization: (x - mean) / (deviation + 1e-9) along ``axes``."""
     w = single(x)
-    mean = w.mean(axes, True)
-    deviation = torch.sqrt((w * w).mean(axes, True) - mean * mean)
-    return ((w - mean) / (deviation + 1e-9)).to(x.dtype)
+    centred = w - w.mean(axes, keepdim=True)
+    deviation = torch.sqrt((centred * centred).mean(axes, keepdim=True))
+    return (centred / (deviation + 1e-9)).to(x.dtype)
 
 
 def lp_normalization(x, axis, p):
     """ONNX LpNormalization: x over its p-norm along ``axis``, 0 where the norm is 0."""
     w = single(x)
-    norm = w.abs().sum(axis, True) if p == 1 else (w * w).sum(axis, True).sqrt()
+    norm = w.abs().sum(axis, keepdim=True) if p == 1 else (w * w).sum(axis, keepdim=True).sqrt()
     return torch.where(norm == 0, torch.zeros_like(w), w / norm).to(x.dtype)

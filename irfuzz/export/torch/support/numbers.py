@@ -1,3 +1,4 @@
+# pyright: basic
 """Element types that torch has little arithmetic for enter, exact wider or reinterpreted ones leave."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: basic
 """Images enter, pooled images leave."""
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ def pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode):
     around = window_pads(x.shape[2:], kernel, strides, dilations, pads, auto_pad)
     ceil_mode = ceil_mode and auto_pad == "NOTSET"
     counts = [
-        pool_count(x.shape[i + 2], *around[i], kernel[i], strides[i], dilations[i], ceil_mode) for i in range(rank)
+        pool_count(x.shape[i + 2], before, after, kernel[i], strides[i], dilations[i], ceil_mode)
+        for i, (before, after) in enumerate(around)
     ]
     return strides, dilations, around, counts
 
@@ -29,8 +31,10 @@ def max_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSE
     return windows.amax(tuple(range(-len(kernel), 0)))
 
 
-def max_pool_indices(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0):
-    """ONNX MaxPool with Indices: positions in the flattened unpadded input, column-major with ``storage_order``."""
+def max_pool_indices(
+    x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0
+):
+    """ONNX MaxPool with Indices: positions in the flattened unpadded input, column-major by ``storage_order``."""
     rank = len(kernel)
     strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
     windows = pool_windows(x, kernel, strides, dilations, around, counts, lowest(x.dtype)).flatten(-rank)
@@ -47,8 +51,10 @@ def max_pool_indices(x, kernel, strides=None, dilations=None, pads=None, auto_pa
     return best.squeeze(-1), index.gather(-1, at).squeeze(-1)
 
 
-def average_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0):
-    """ONNX AveragePool; the divisor counts input elements, and padding too where asked, never the overhang of ceil_mode."""
+def average_pool(
+    x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0
+):
+    """ONNX AveragePool; the divisor counts input and, where asked, padding, never the overhang of ceil_mode."""
     rank = len(kernel)
     strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
     axes = tuple(range(-rank, 0))
@@ -66,7 +72,7 @@ def lp_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET
     """ONNX LpPool: (sum of |x|**p) ** (1/p) over each window."""
     strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
     windows = pool_windows(single(x), kernel, strides, dilations, around, counts, 0)
-    return lp_norm(windows, p, tuple(range(-len(kernel), 0)), False).to(x.dtype)
+    return lp_norm(windows, p, tuple(range(-len(kernel), 0)), keepdim=False).to(x.dtype)
 
 
 def lp_norm(x, p, axes, keepdim):
@@ -80,14 +86,14 @@ def lp_norm(x, p, axes, keepdim):
 
 def global_average_pool(x):
     """ONNX GlobalAveragePool: the mean over all axes after the second, kept with size 1."""
-    return x if x.dim() == 2 else single(x).mean(tuple(range(2, x.dim())), True).to(x.dtype)
+    return x if x.dim() == 2 else single(x).mean(tuple(range(2, x.dim())), keepdim=True).to(x.dtype)
 
 
 def global_max_pool(x):
     """ONNX GlobalMaxPool."""
-    return x if x.dim() == 2 else x.amax(tuple(range(2, x.dim())), True)
+    return x if x.dim() == 2 else x.amax(tuple(range(2, x.dim())), keepdim=True)
 
 
 def global_lp_pool(x, p):
     """ONNX GlobalLpPool."""
-    return x.abs() if x.dim() == 2 else lp_norm(single(x), p, tuple(range(2, x.dim())), True).to(x.dtype)
+    return x.abs() if x.dim() == 2 else lp_norm(single(x), p, tuple(range(2, x.dim())), keepdim=True).to(x.dtype)

@@ -1,10 +1,11 @@
+# pyright: basic
 """Matrices enter, products leave."""
 
 from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.numbers import bits, single, unbits
+from irfuzz.export.torch.support.numbers import bits, exact_int, single, unbits
 
 
 def matmul(a, b):
@@ -31,7 +32,7 @@ def einsum(equation, *xs):
     """ONNX Einsum; half types are computed in float32, integers wrap."""
     if xs[0].dtype.is_floating_point:
         return torch.einsum(equation, *[single(x) for x in xs]).to(xs[0].dtype)
-    return unbits(torch.einsum(equation, *[bits(x) for x in xs]), xs[0].dtype)
+    return torch.einsum(equation, *[exact_int(x) for x in xs]).to(xs[0].dtype)
 
 
 def det(x):

@@ -1,3 +1,4 @@
+# pyright: basic
 """Real tensors enter and quantised ones leave, or the other way round."""
 
 from __future__ import annotations
@@ -6,6 +7,7 @@ import torch
 
 from irfuzz.export.torch.support.casts import cast
 from irfuzz.export.torch.support.convolutions import integer_conv
+from irfuzz.export.torch.support.numbers import single
 
 
 def quantization_grid(x, parameter, axis, block_size=0):
@@ -23,7 +25,7 @@ def saturate(real, zero, dtype):
     """round(real) + zero point, half to even, clamped to the range of an integer type of up to 16 bits."""
     info = torch.iinfo(dtype)
     # Far beyond every 16-bit range, yet exact in float32 and safe to add to.
-    whole = torch.round(real).clamp(-(2.0**30), 2.0**30).to(torch.int64)
+    whole = single(torch.round(real)).clamp(-(2.0**30), 2.0**30).to(torch.int64)
     return (whole + zero).clamp(info.min, info.max).to(dtype)
 
 

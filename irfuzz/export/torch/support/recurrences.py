@@ -1,3 +1,4 @@
+# pyright: basic
 """Sequences and weights enter, hidden states leave."""
 
 from __future__ import annotations
@@ -117,7 +118,10 @@ def rnn(x, w, r, b=None, lengths=None, h0=None, direction="forward", activations
     return recurrent(rnn_cell, 1, x, w, r, b, lengths, h0, None, None, direction, activations, clip, layout, 0)[:2]
 
 
-def gru(x, w, r, b=None, lengths=None, h0=None, direction="forward", activations=(), clip=None, layout=0, linear_before_reset=0):
+def gru(
+    x, w, r, b=None, lengths=None, h0=None, direction="forward", activations=(), clip=None, layout=0,
+    linear_before_reset=0,
+):  # fmt: skip
     """ONNX GRU: (Y, Y_h). ``activations`` holds (name, alpha, beta) of f and g for each direction."""
     return recurrent(
         gru_cell, 3, x, w, r, b, lengths, h0, None, None, direction, activations, clip, layout, linear_before_reset
@@ -125,9 +129,8 @@ def gru(x, w, r, b=None, lengths=None, h0=None, direction="forward", activations
 
 
 def lstm(
-    x, w, r, b=None, lengths=None, h0=None, c0=None, p=None, direction="forward", activations=(), clip=None, layout=0, input_forget=0
-):
+    x, w, r, b=None, lengths=None, h0=None, c0=None, p=None, direction="forward", activations=(), clip=None, layout=0,
+    input_forget=0,
+):  # fmt: skip
     """ONNX LSTM: (Y, Y_h, Y_c). ``activations`` holds (name, alpha, beta) of f, g and h for each direction."""
-    return recurrent(
-        lstm_cell, 4, x, w, r, b, lengths, h0, c0, p, direction, activations, clip, layout, input_forget
-    )
+    return recurrent(lstm_cell, 4, x, w, r, b, lengths, h0, c0, p, direction, activations, clip, layout, input_forget)

@@ -1,3 +1,4 @@
+# pyright: basic
 """Tensors enter, tensors reduced along axes leave."""
 
 from __future__ import annotations
@@ -115,12 +116,12 @@ def reduce_log_sum_exp(x, axes=None, keepdims=1, noop=0):
 
 def arg_max(x, axis=0, keepdims=1, select_last_index=0):
     """ONNX ArgMax: the first or last index of the greatest element, int64; NaN counts as greatest."""
-    return arg_best(ordered(x).amax(axis, True), x, axis, keepdims, select_last_index)
+    return arg_best(ordered(x).amax(axis, keepdim=True), x, axis, keepdims, select_last_index)
 
 
 def arg_min(x, axis=0, keepdims=1, select_last_index=0):
     """ONNX ArgMin: the first or last index of the least element, int64; NaN counts as least."""
-    return arg_best(ordered(x).amin(axis, True), x, axis, keepdims, select_last_index)
+    return arg_best(ordered(x).amin(axis, keepdim=True), x, axis, keepdims, select_last_index)
 
 
 def arg_best(best, x, axis, keepdims, select_last_index):

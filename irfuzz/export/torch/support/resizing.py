@@ -1,3 +1,4 @@
+# pyright: basic
 """Tensors enter, resampled tensors leave."""
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from irfuzz.export.torch.support.numbers import bits, unbits
 
 
 def resize(
-    x, roi=None, scales=None, sizes=None, axes=None, mode="nearest", coordinates="half_pixel", nearest="round_prefer_floor",
-    cubic_a=-0.75, exclude_outside=0, extrapolation=0.0, antialias=0, policy="stretch",
+    x, roi=None, scales=None, sizes=None, axes=None, mode="nearest", coordinates="half_pixel",
+    nearest="round_prefer_floor", cubic_a=-0.75, exclude_outside=0, extrapolation=0.0, antialias=0, policy="stretch",
 ):  # fmt: skip
     """ONNX Resize, one axis after the other, in float64 with one rounding at the end.
 
-    Where scales are given a fractional target size enters align_corners and half_pixel_symmetric, as in ONNX's own cases.
+    Where scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
     """
     axes = tuple(range(x.dim())) if axes is None else tuple(a % x.dim() for a in axes)
     result = bits(x) if mode == "nearest" else x.double()
@@ -25,13 +26,14 @@ def resize(
     outside = torch.zeros((), dtype=torch.bool)
     for i, (axis, scale, length, width) in enumerate(resize_targets(x, roi, scales, sizes, axes, coordinates, policy)):
         size = x.shape[axis]
-        ends = (roi[i], roi[i + len(axes)]) if coordinates == "tf_crop_and_resize" else (0.0, 1.0)
+        ends = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
         at = source_coordinates(size, length, scale, width, ends, coordinates)
         column = (-1, *(1,) * (x.dim() - 1 - axis))
         if mode == "nearest":
             result = result.index_select(axis, nearest_index(at, nearest).clamp(0, size - 1))
         elif not (scale == 1.0 and length == size and coordinates != "tf_crop_and_resize"):
-            result = interpolate(result, axis, at, min(scale, 1.0) if antialias else 1.0, mode, cubic_a, exclude_outside)
+            shrink = min(scale, 1.0) if antialias else 1.0
+            result = interpolate(result, axis, at, shrink, mode, cubic_a, exclude_outside)
         if coordinates == "tf_crop_and_resize":
             outside = outside | ((at < 0) | (at > size - 1)).reshape(column)
     result = unbits(result, x.dtype) if mode == "nearest" else result.to(x.dtype)
@@ -111,10 +113,10 @@ def interpolate(x, axis, at, shrink, mode, cubic_a, exclude_outside):
     if exclude_outside:
         weights = torch.where((taps < 0) | (taps > size - 1), torch.zeros_like(weights), weights)
     if exclude_outside or shrink != 1.0:
-        weights = weights / weights.sum(1, True)
+        weights = weights / weights.sum(1, keepdim=True)
     places = taps.to(torch.int64).clamp(0, size - 1)
     column = (-1, *(1,) * (x.dim() - 1 - axis))
-    result = 0
+    result = torch.zeros((), dtype=x.dtype)
     for k in range(places.shape[1]):
         result = result + x.index_select(axis, places[:, k]) * weights[:, k].reshape(column)
     return result

@@ -1,3 +1,4 @@
+# pyright: basic
 """Tensors enter, the same elements in another shape or order leave."""
 
 from __future__ import annotations
@@ -129,10 +130,11 @@ def pad_with(x, pads, value, mode="constant"):
     return pad(x, pads, mode, torch.tensor(value, dtype=x.dtype))
 
 
-def space_to_depth(x, block):
-    """ONNX SpaceToDepth on (N, C, H, W)."""
+def space_to_depth(x, block, mode="DCR"):
+    """ONNX SpaceToDepth on (N, C, H, W): blocks before channels (DCR) or after (CRD)."""
     n, c, h, w = x.shape
-    x = x.reshape(n, c, h // block, block, w // block, block).permute(0, 3, 5, 1, 2, 4)
+    order = (0, 1, 3, 5, 2, 4) if mode == "CRD" else (0, 3, 5, 1, 2, 4)
+    x = x.reshape(n, c, h // block, block, w // block, block).permute(order)
     return x.reshape(n, c * block * block, h // block, w // block)
 
 

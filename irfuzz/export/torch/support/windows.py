@@ -1,3 +1,4 @@
+# pyright: basic
 """Sliding windows of convolutions and pools: sizes and paddings enter, resolved paddings and views leave."""
 
 from __future__ import annotations
