@@ -110,6 +110,8 @@ class ModelAdapter:
         variants: options by the target's name after the colon; the key ``""`` stands for no colon.
         preload: modules for the zygote.
         env: environment of the worker, beside ``SINGLE_THREAD``.
+        packs: tensors of types that numpy lacks travel as packed bytes (``wire.pack``), for a handler that must do
+            without ml_dtypes.
     """
 
     component: str
@@ -119,6 +121,7 @@ class ModelAdapter:
     variants: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=lambda: {"": {}})
     preload: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
+    packs: bool = False
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -161,7 +164,9 @@ class ModelAdapter:
         targets: Sequence[Target],
     ) -> Request:
         """The model's bytes, then the inputs."""
-        about, values = wire.pack(self.component, inputs)
+        about, values = ([{"name": n} for n in inputs], [*inputs.values()])
+        if self.packs:
+            about, values = wire.pack(self.component, inputs)
         return {"do": "run", "inputs": about, "variants": [dict(t.options) for t in targets]}, [model, *values]
 
 

@@ -39,6 +39,7 @@ ONNXRUNTIME = ModelAdapter(
     },
     preload=("onnxruntime",),
     env={**SINGLE_THREAD, "ORT_DISABLE_TELEMETRY": "1"},
+    packs=True,
 )
 
 BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter())

@@ -46,7 +46,6 @@ _INTERVALS: Mapping[tuple[str, int], tuple[float, float]] = {
     ("Dropout", 1): (0.0, 0.75),
     ("DequantizeLinear", 1): (0.01, 0.1),
     ("Loop", 0): (1, 3),
-    ("Pad", 1): (0, 1),
     ("QLinearConv", 1): (0.01, 0.1),
     ("QLinearConv", 4): (0.01, 0.1),
     ("QLinearConv", 6): (0.01, 0.1),
@@ -54,14 +53,22 @@ _INTERVALS: Mapping[tuple[str, int], tuple[float, float]] = {
     ("QLinearMatMul", 4): (0.01, 0.1),
     ("QLinearMatMul", 6): (0.01, 0.1),
     ("QuantizeLinear", 1): (0.01, 0.1),
+    ("MelWeightMatrix", 0): (2, 8),
+    ("MelWeightMatrix", 1): (16, 32),
+    ("MelWeightMatrix", 2): (8000, 16000),
+    ("MelWeightMatrix", 3): (0, 100),
+    ("MelWeightMatrix", 4): (1000, 4000),
+    ("NonMaxSuppression", 2): (1, 3),
+    ("NonMaxSuppression", 3): (0, 1),
+    ("NonMaxSuppression", 4): (0, 1),
     ("Range", 0): (0, 2),
     ("Range", 1): (3, 6),
     ("Range", 2): (1, 2),
     ("SequenceAt", 1): (0, 0),
     ("SequenceErase", 1): (0, 0),
     ("SequenceInsert", 2): (0, 0),
-    ("Slice", 3): (0, 0),
     ("Slice", 4): (1, 1),
+    ("STFT", 1): (1, 4),
     ("Tile", 1): (1, 2),
     ("Trilu", 1): (-1, 1),
 }
@@ -179,14 +186,19 @@ def _output_shape(sizes: Sizes, node: ir.Node) -> Limit:
 
 
 def _split(sizes: Sizes, node: ir.Node) -> Limit:
+    """Parts that make up the whole: as inference promises, or as equal as they can be."""
     axis = _attribute(node, "axis", 0)
     size, count = sizes.dim(node, 0, axis), len(node.outputs)
-    parts = [sizes.of(out) for out in node.outputs]
+    if node.op_type == "SplitToSequence":
+        count = sizes.length(node, 1) or 0
+        if not sizes.shape(node, 1):
+            return Limit(1, max(size or 1, 1), whole=True)
+    if size is None or not count:
+        return Limit(1, 1)
+    parts = [sizes.of(out) for out in node.outputs] if node.op_type == "Split" else []
     known = [p[axis] for p in parts if p is not None and -len(p) <= axis < len(p)]
     if len(known) == count and all(k is not None for k in known):
-        return Limit(0, size or 1, tuple(k for k in known if k is not None))
-    if size is None:
-        return Limit(1, 1)
+        return Limit(0, size, tuple(k for k in known if k is not None))
     return Limit(0, size, tuple(size // count + (1 if i < size % count else 0) for i in range(count)))
 
 
@@ -209,6 +221,12 @@ def _axes(sizes: Sizes, node: ir.Node) -> Limit:
         ones = [i for i, d in enumerate(sizes.shape(node, 0) or ()) if d == 1]
         return Limit(0, max(rank - 1, 0), tuple((ones + [0] * length)[:length]))
     return Limit(0, max(rank - 1, 0), tuple(range(length)))
+
+
+def _later_axes(sizes: Sizes, node: ir.Node, index: int) -> Limit:
+    """Different axes given beside a starts, pads or lengths input."""
+    rank, length = len(sizes.shape(node, 0) or ()), sizes.length(node, index)
+    return Limit(0, max(rank - 1, 0), None if length is None else tuple(range(length)), whole=True)
 
 
 def _axis(sizes: Sizes, node: ir.Node) -> Limit:
@@ -242,6 +260,71 @@ def _exponent(sizes: Sizes, node: ir.Node) -> Limit | None:
     return Limit(0, 3) if fact is not None and fact.dtype.is_integer() else None
 
 
+def _pads(sizes: Sizes, node: ir.Node) -> Limit:
+    mode = node.attributes.get("mode")
+    narrow = any(d is None or d < 2 for d in sizes.shape(node, 0) or ())
+    constant = not isinstance(mode, ir.Attr) or mode.as_string() == "constant"
+    return Limit(0, 1 if constant or not narrow else 0, whole=True)
+
+
+def _sizes(sizes: Sizes, node: ir.Node) -> Limit:
+    """Sizes of a Resize: those that inference promises, or twice the inner ones."""
+    return _resized(sizes, node, 3, absolute=True)
+
+
+def _scales(sizes: Sizes, node: ir.Node) -> Limit:
+    """Scales of a Resize or Upsample, as ``_sizes``."""
+    return _resized(sizes, node, 1 if node.op_type == "Upsample" or len(node.inputs) == 2 else 2, absolute=False)
+
+
+def _resized(sizes: Sizes, node: ir.Node, index: int, *, absolute: bool) -> Limit:
+    before, after = sizes.shape(node, 0), sizes.of(node.outputs[0])
+    attr = node.attributes.get("axes")
+    if before is None:
+        return Limit(1, 1)
+    axes = [a % len(before) for a in attr.as_ints()] if isinstance(attr, ir.Attr) else list(range(len(before)))
+    if len(axes) != sizes.length(node, index):
+        return Limit(1, 1)
+    wanted: list[int] = []
+    for axis in axes:
+        old, new = before[axis] or 1, after[axis] if after is not None and len(after) == len(before) else None
+        # The kernels of most modes take batch and channel as they are.
+        new = new or (old if axis < 2 else 2 * old)
+        wanted.append(new if absolute else max(new // old, 1))
+    return Limit(min(wanted, default=1), max(wanted, default=1), tuple(wanted))
+
+
+def _region(sizes: Sizes, node: ir.Node) -> Limit:
+    """The whole of a Resize's input: all starts 0, all ends 1."""
+    half = (sizes.length(node, 1) or 0) // 2
+    return Limit(0, 1, (0,) * half + (1,) * half)
+
+
+def _grid(sizes: Sizes, node: ir.Node) -> Limit:
+    """An image size ``[N, C, H, W]`` or ``[N, C, D, H, W]`` for the given transformations."""
+    length = sizes.length(node, 1) or 4
+    return Limit(1, 8, (sizes.dim(node, 0, 0) or 1, 1, *range(2, length)))
+
+
+def _dft_length(sizes: Sizes, node: ir.Node) -> Limit:
+    shape = sizes.shape(node, 0) or (1,)
+    return Limit(1, max(min((d or 1 for d in shape[:-1]), default=1), 1), whole=True)
+
+
+def _dft_axis(sizes: Sizes, node: ir.Node) -> Limit:
+    return _index(max(len(sizes.shape(node, 0) or ()) - 1, 1))
+
+
+def _written(sizes: Sizes, node: ir.Node) -> Limit:
+    axis = _attribute(node, "axis", -2)
+    return _index((sizes.dim(node, 0, axis) or 1) - (sizes.dim(node, 1, axis) or 1) + 1)
+
+
+def _valid_keys(sizes: Sizes, node: ir.Node) -> Limit:
+    keys = max(sizes.dim(node, 1, -2) or 1, 1)
+    return Limit(keys, keys, whole=True)
+
+
 def _unpool(sizes: Sizes, node: ir.Node) -> Limit:
     out = sizes.of(node.outputs[0])
     size = math.prod(d or 1 for d in out) if out else 1
@@ -266,6 +349,20 @@ _RULES: Mapping[tuple[str, int], Callable[[Sizes, ir.Node], Limit | None]] = {
     ("Slice", 2): _slice_end,
     ("Squeeze", 1): _axes,
     ("Unsqueeze", 1): _axes,
+    ("Slice", 3): lambda sizes, node: _later_axes(sizes, node, 3),
+    ("Pad", 1): _pads,
+    ("Pad", 3): lambda sizes, node: _later_axes(sizes, node, 3),
+    ("Upsample", 1): _scales,
+    ("Resize", 1): lambda sizes, node: _scales(sizes, node) if len(node.inputs) == 2 else _region(sizes, node),
+    ("Resize", 2): _scales,
+    ("Resize", 3): _sizes,
+    ("AffineGrid", 1): _grid,
+    ("DFT", 1): _dft_length,
+    ("DFT", 2): _dft_axis,
+    ("RotaryEmbedding", 3): lambda sizes, node: _index(sizes.dim(node, 1, 0)),
+    ("TensorScatter", 2): _written,
+    ("Attention", 6): _valid_keys,
+    ("CumProd", 1): _axis,
     ("CumSum", 1): _axis,
     ("TopK", 1): _top_k,
     ("LSTM", 4): _sequence_lengths,

@@ -132,7 +132,9 @@ def _tensor(
 ) -> np.ndarray:
     kind = fact.dtype
     if kind == ir.DataType.STRING:
-        return WORDS[rng.integers(0, len(WORDS), shape)].reshape(shape)
+        words = np.empty(shape, object)
+        words[...] = WORDS[rng.integers(0, len(WORDS), shape)]
+        return words
     dtype = _NUMPY[kind]
     if kind == ir.DataType.BOOL:
         return rng.integers(0, 2, shape, dtype=np.uint8).astype(bool)

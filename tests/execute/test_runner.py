@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -86,6 +87,25 @@ def test_broken_model_is_refused_at_run_by_the_reference(everything: Runner) -> 
     assert {r.exit for r in results} == {Exit.REJECTED}
     assert {r.stage for r in results} == {Stage.RUN}
     assert all(r.error and not r.outputs for r in results)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3fn", "int4", "uint4", "float32", "uint64"])
+def test_every_target_takes_every_dtype(everything: Runner, name: str) -> None:
+    """A target gives the very elements back, or says that it has no kernel; it never misreads them."""
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+    x, y = (onnx.helper.make_tensor_value_info(n, kind, [3, 1]) for n in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
+    given = np.array([[1], [3], [2]]).astype(dtype)
+    results = everything.run(model.SerializeToString(), {"x": given})
+    assert results[0].exit is Exit.OK, results[0]
+    for result in results:
+        if result.exit is Exit.OK:
+            assert result.outputs["y"].dtype == dtype, result.target.name
+            np.testing.assert_array_equal(result.outputs["y"], given)
+        else:
+            assert result.exit is Exit.UNSUPPORTED, result
 
 
 def test_subset_in_the_callers_order(everything: Runner) -> None:
