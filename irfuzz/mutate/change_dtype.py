@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
@@ -90,5 +91,6 @@ def _converted(program: Program, inserter: Inserter, value: ir.Value, dtype: ir.
     """A cast, or for a constant sometimes another constant."""
     tensor = program.constant_of(value)
     if tensor is not None and tensor.dtype.is_floating_point() and dtype.is_floating_point() and choices.boolean():
-        return inserter.constant(tensor.numpy().astype(dtype.numpy()), "cast")
+        with np.errstate(over="ignore"):  # a number beyond the type's range becomes infinite, as in Cast
+            return inserter.constant(tensor.numpy().astype(dtype.numpy()), "cast")
     return cast(inserter, value, dtype)

@@ -19,6 +19,10 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         return _pool(inputs, attrs)
     if op == "Pad":
         return _pad(inputs, attrs)
+    if op == "LRN" and inputs[0] is not None and inputs[0].rank != 4:
+        return "LRN of another rank than 4"
+    if op in ("ScatterElements", "Scatter", "GatherElements"):
+        return _elements(inputs, attrs)
     return None
 
 
@@ -67,4 +71,15 @@ def _pad(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str |
         size = data.shape[axes[place % len(axes)]]
         if type(size) is int and pad >= size:
             return f"mode {mode!r} beyond the size of its axis"
+    return None
+
+
+def _elements(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    data, indices = inputs[0], inputs[1]
+    if data is None or indices is None or data.shape is None or indices.shape is None:
+        return None
+    axis = int(attrs.get("axis", 0)) % max(1, len(data.shape))
+    for place, (have, want) in enumerate(zip(data.shape, indices.shape, strict=False)):
+        if place != axis and type(have) is int and type(want) is int and want > have:
+            return "indices that are larger than the data"
     return None

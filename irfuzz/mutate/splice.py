@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import attributes, largest, splice_in
+from irfuzz.mutate.relayer import attributes, dims_of, largest, splice_in, with_sizes
 from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Donors, Relation, Skipped
 
@@ -80,17 +80,16 @@ class Splice:
                 sources.append(other)
         for node in piece:
             for output in node.outputs:
-                size = tensor_fact(donor, output).size() if output.name else 0
-                if size is None or size > limit:
+                if output.name and (_fixed(donor, output).size() or 0) > limit:
                     return Skipped("a value of the piece is too large")
         taken: list[ir.Value] = []
         for index, port in enumerate(ports):
-            wanted = tensor_fact(donor, port)
+            wanted = _fixed(donor, port)
             fitting = [v for v in sources if _fits(self.context, program, v, wanted)]
             if not fitting or (index == 0 and fitting[0] is not value):
                 return Skipped("no value fits what the piece reads")
             taken.append(value if index == 0 else choices.pick(fitting))
-        result = tensor_fact(donor, piece[-1].outputs[0])
+        result = _fixed(donor, piece[-1].outputs[0])
         reason = why_not(specs, opset, result, fact)
         if reason is not None:
             return Skipped(f"the result cannot be restored: {reason}")
@@ -98,7 +97,7 @@ class Splice:
         copies: dict[str, ir.Value] = {}
         for port, source in zip(ports, taken, strict=True):
             assert port.name is not None
-            copies[port.name] = adapt(specs, inserter, source, tensor_fact(donor, port), choices)
+            copies[port.name] = adapt(specs, inserter, source, _fixed(donor, port), choices)
         for node in piece:
             inputs = [None if v is None else _copied(donor, inserter, v, copies) for v in node.inputs]
             copy = inserter.node(node.op_type, inputs, attributes(node), len(node.outputs))
@@ -109,13 +108,13 @@ class Splice:
         return f"{', '.join(n.op_type for n in piece)} of {digest[:12]} behind {value.name}"
 
     def _usable(self, donor: Program, opset: int) -> list[ir.Node]:
-        """Layers of the donor that mean the same at ``opset``, of static sizes, and whose shapes, indices and scales are constants."""
+        """Layers of the donor that mean the same at ``opset``, of known sizes, and whose shapes, indices and scales are constants."""
         specs = self.context.specs
         found = []
         for node in layer_nodes(donor, specs):
             if specs.get(node.op_type, opset) is not specs.get(node.op_type, donor.opset) or not node.outputs[0].name:
                 continue
-            if not all(tensor_fact(donor, v).is_static for v in (*node.inputs, *node.outputs) if v is not None and v.name):
+            if dims_of([tensor_fact(donor, v) for v in (*node.inputs, *node.outputs) if v is not None and v.name]) is None:
                 continue
             if all(
                 v is None or donor.constant_of(v) is not None or not is_exact(node, i, tensor_fact(donor, v).dtype)
@@ -123,6 +122,14 @@ class Splice:
             ):
                 found.append(node)
         return found
+
+
+def _fixed(donor: Program, value: ir.Value) -> TensorFact:
+    """The fact of a donor's value without ranges, and with 1 for each named size, which it is valid for as for any other."""
+    fact = tensor_fact(donor, value).without_value()
+    named = with_sizes(fact, dict.fromkeys(dims_of([fact]) or (), 1))
+    assert named is not None
+    return named
 
 
 def _piece(donor: Program, usable: list[ir.Node], choices: Choices) -> list[ir.Node]:
