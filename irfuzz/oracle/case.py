@@ -18,10 +18,10 @@ from irfuzz.oracle.numbers import FACTOR, is_float, resolution
 from irfuzz.oracle.path import Path, path_to
 from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
 from irfuzz.oracle.witnesses import rank
+from irfuzz.spec import Specs, load_specs
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-    from irfuzz.spec import Specs
 
 Rerun: TypeAlias = Callable[[Mapping[str, Value]], Sequence[RunResult]]
 """Runs the same program on the same targets with other inputs."""
@@ -53,7 +53,7 @@ class Case:
         inputs: its inputs by name.
         results: what each target did, in canonical order (so no oracle depends on the caller's order).
         ran: those of ``results`` that went through.
-        specs: operator specs, for undefined behaviour.
+        specs: operator specs, for undefined behaviour; the shipped ones where ``None``.
         expected_invalid: the program deliberately breaks a rule of ONNX.
     """
 
@@ -91,7 +91,7 @@ class Case:
         """What stands between the program's sources and a graph output."""
         name = output.name or ""
         if name not in self._paths:
-            self._paths[name] = path_to(self.program, output, self.inputs, self.specs)
+            self._paths[name] = path_to(self.program, output, self.inputs, self.specs or load_specs())
         return self._paths[name]
 
     def nudges(self) -> Nudges:

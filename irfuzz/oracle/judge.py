@@ -39,7 +39,7 @@ def judge(
         program: what was run.
         inputs: values by graph input name.
         results: one for each target, in any order.
-        specs: operator specs; without them declared undefined behaviour is not known.
+        specs: operator specs, for declared undefined behaviour; the shipped ones where omitted.
         rerun: runs the same program on the same targets with other inputs. Called only where outputs differ by more
             than rounding explains: once on the same inputs and five times on inputs moved by rounding errors.
         expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are

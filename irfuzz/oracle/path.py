@@ -16,14 +16,14 @@ from irfuzz.facts import TensorFact
 from irfuzz.oracle import traits
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
+from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.spec.check import bindings
-from irfuzz.spec.expression import truth
 from irfuzz.spec.functions import Undefined
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
-    from irfuzz.spec.types import OpSpec, UndefinedBehaviour
+    from irfuzz.spec.types import OpSpec
 
 _MASK = 1e30
 """Constants of this magnitude are masks or sentinels, not terms."""
@@ -77,14 +77,14 @@ class Path:
         return any(ml_dtypes.finfo(d).max < 1e30 for d in self.dtypes)
 
 
-def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], specs: Specs | None) -> Path:
+def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], specs: Specs) -> Path:
     """Collect what the value of a graph output is computed from.
 
     Args:
         program: the program.
         output: one of its graph outputs.
         inputs: the values that were fed.
-        specs: where undefined behaviour and numbers of terms are declared; ``None``: nothing is.
+        specs: where undefined behaviour and numbers of terms are declared.
     """
     values = _values_behind(output)
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
@@ -97,7 +97,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     roundings, quantised = 1.0, 0
     opens: dict[str, Open] = {}
     for node, inner in everything:
-        spec = None if specs is None else specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
+        spec = specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
         facts = [None if v is None else program.tensor(v) for v in node.inputs]
         env = _bindings(spec, node, facts, program)
         roundings += _terms(node, facts, spec, env, program)
@@ -107,8 +107,9 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
                 shaped.add(n.op_type)
             if _jumps(program, n, values):
                 jumps.add(n.op_type)
-        for found in _open(node, spec, env, values, program):
-            opens[found.what] = found
+        if spec is not None:
+            for name in can_be_met(Call(program, node, spec, inputs, values), env):
+                opens[f"{node.op_type}: {name}"] = Open(f"{node.op_type}: {name}", "nan" in name.lower())
     ops = frozenset(n.op_type for _, inner in everything for n in inner)
     largest, specials = _sources(program, values, inputs)
     return Path(
@@ -247,30 +248,6 @@ def _terms(
         terms = sizes[0] / size if size else 1.0
     steps = facts[0].shape[0] if node.op_type in traits.RECURRENT and facts and facts[0] and facts[0].shape else 1
     return max(1.0, terms) * (steps if isinstance(steps, int) else 16)
-
-
-def _open(
-    node: ir.Node, spec: OpSpec | None, env: dict[str, Any] | None, used: set[ir.Value], program: Program
-) -> Iterator[Open]:
-    for declared in () if spec is None else spec.undefined:
-        if declared.when is not None and env is not None:
-            try:
-                applies = truth(declared.when.evaluate(env))
-            except Undefined:
-                applies = None
-            if applies is False:
-                continue
-        if _avoided(declared, node, used, program):
-            continue
-        yield Open(f"{node.op_type}: {declared.name}", "nan" in declared.name.lower())
-
-
-def _avoided(declared: UndefinedBehaviour, node: ir.Node, used: set[ir.Value], program: Program) -> bool:
-    """True where only an order of equals is open and nobody reads it: equal values are equal in any order."""
-    if "tie" not in declared.name.lower().split("_"):
-        return False
-    read = [o for o in node.outputs if o in used]
-    return all(_float(program, o) is not None for o in read)
 
 
 def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list[ir.Node]]]) -> set[str]:

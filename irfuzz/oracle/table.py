@@ -60,5 +60,5 @@ def oracles() -> Mapping[str, Oracle]:
             raise UsageError(
                 f"oracle {entry.name!r} of {owner} ({entry.value}) is {type(oracle).__name__}, not a function"
             )
-        known[entry.name] = cast(Oracle, oracle)
+        known[entry.name] = cast("Oracle", oracle)
     return MappingProxyType(known)

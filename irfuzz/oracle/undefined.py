@@ -1,0 +1,189 @@
+"""A node and what ``ops/`` declares undefined of its operator enter; what of it can really be met leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.execute.types import Value
+from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.shapes import numpy_dtype
+from irfuzz.spec.expression import truth
+from irfuzz.spec.functions import Undefined
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec.types import OpSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A node in its program, with what was fed.
+
+    Attributes:
+        used: values on which the judged output depends.
+    """
+
+    program: Program
+    node: ir.Node
+    spec: OpSpec
+    inputs: Mapping[str, Value]
+    used: set[ir.Value]
+
+    def input(self, index: int) -> ir.Value | None:
+        """An input's value, ``None`` where it is omitted."""
+        return self.node.inputs[index] if index < len(self.node.inputs) else None
+
+    def array(self, index: int) -> np.ndarray | None:
+        """The elements of an input, where it is a constant or was fed."""
+        value = self.input(index)
+        if value is None:
+            return None
+        if value.is_graph_input() and value.name and value.name in self.inputs:
+            fed = self.inputs[value.name]
+            return fed if isinstance(fed, np.ndarray) else None
+        return self.program.const_array(value)
+
+    def dtype(self, value: ir.Value | None) -> np.dtype | None:
+        """Element type of a value, where it is known."""
+        fact = self.program.tensor(value)
+        return None if fact is None or fact.dtype is ir.DataType.UNDEFINED else numpy_dtype(fact.dtype)
+
+    def bounds(self, index: int) -> tuple[float, float]:
+        """Lowest and highest element of an input, as far as is known; NaN makes both infinite."""
+        array = self.array(index)
+        if array is not None and array.dtype.kind not in "OUS":
+            x = array.astype(np.float64)
+            if np.isnan(x).any():
+                return -np.inf, np.inf
+            return (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
+        fact = self.program.tensor(self.input(index))
+        low = -np.inf if fact is None or fact.low is None else fact.low
+        high = np.inf if fact is None or fact.high is None else fact.high
+        return low, high
+
+
+Test: TypeAlias = Callable[[Call], bool]
+
+
+def _before(version: int) -> Test:
+    return lambda call: call.spec.since < version
+
+
+def _index_read(call: Call) -> bool:
+    """Equal values are equal in any order: only who reads places sees it."""
+    return any(o in call.used for o in call.node.outputs[1:])
+
+
+def _shift(call: Call) -> bool:
+    dtype = call.dtype(call.input(0))
+    low, high = call.bounds(1)
+    return dtype is None or not (low >= 0 and high < 8 * dtype.itemsize)
+
+
+def _cast_range(call: Call) -> bool:
+    source, target = call.dtype(call.input(0)), call.dtype(call.node.outputs[0])
+    if source is None or target is None:
+        return True
+    if not is_float(source) or is_float(target) or target.kind not in "iuV":
+        return False
+    info: Any = ml_dtypes.iinfo(target)
+    low, high = call.bounds(0)
+    # NaN is within any bounds of a fact, but special values are looked after elsewhere.
+    return not (low > int(info.min) - 1 and high < int(info.max) + 1)
+
+
+def _cast_text(call: Call) -> bool:
+    source, target = call.dtype(call.input(0)), call.dtype(call.node.outputs[0])
+    return target is None or (target.kind == "O" and (source is None or is_float(source)))
+
+
+def _zero_divisor(call: Call) -> bool:
+    dtype = call.dtype(call.input(0))
+    if dtype is not None and is_float(dtype):
+        return False
+    array = call.array(1)
+    if array is not None:
+        return bool((array == 0).any())
+    low, high = call.bounds(1)
+    return low <= 0 <= high
+
+
+def _integer_power(call: Call) -> bool:
+    dtype = call.dtype(call.input(0))
+    return dtype is None or not is_float(dtype)
+
+
+def _negative_power(call: Call) -> bool:
+    return _integer_power(call) and call.bounds(1)[0] < 0
+
+
+def _min_above_max(call: Call) -> bool:
+    return call.spec.since < 13 and call.bounds(1)[1] > call.bounds(2)[0]
+
+
+def _duplicates(call: Call) -> bool:
+    """True unless all rows (or, along the axis, all indices) are known to differ, or updates are combined."""
+    attrs = call.program.attrs(call.node)
+    if attrs.get("reduction", "none") not in ("none", b"none"):
+        return False
+    indices = call.array(1)
+    fact = call.program.tensor(call.input(0))
+    shape = None if fact is None else fact.static_shape
+    if indices is None or shape is None or not shape:
+        return True
+    if call.node.op_type == "ScatterND":
+        sizes = np.array(shape[: indices.shape[-1]])
+        rows = indices.reshape(-1, indices.shape[-1]) % sizes
+        return len(np.unique(rows, axis=0)) < len(rows)
+    axis = int(attrs.get("axis", 0)) % len(shape)
+    ordered = np.sort(indices % shape[axis], axis=axis)
+    return bool((np.diff(ordered, axis=axis) == 0).any())
+
+
+TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
+    {
+        ("ArgMax", "tie"): _before(12),
+        ("ArgMin", "tie"): _before(12),
+        ("TopK", "tie"): lambda call: call.spec.since < 11 and _index_read(call),
+        ("MaxPool", "tie"): _index_read,
+        ("BitShift", "shift_beyond_width"): _shift,
+        ("Cast", "float_out_of_range"): _cast_range,
+        ("Cast", "float_to_string"): _cast_text,
+        ("Clip", "min_above_max"): _min_above_max,
+        ("Div", "integer_division_by_zero"): _zero_divisor,
+        ("Mod", "integer_modulo_by_zero"): _zero_divisor,
+        ("LpNormalization", "zero_norm"): _before(22),
+        ("Pow", "negative_integer_exponent"): _negative_power,
+        ("Pow", "out_of_range"): _integer_power,
+        ("ScatterElements", "duplicate_indices"): _duplicates,
+        ("ScatterND", "duplicate_indices"): _duplicates,
+    }
+)
+"""Whether a declared condition can be met, where facts tell more than the expression in ``ops/``; others always can."""
+
+
+def can_be_met(call: Call, env: Mapping[str, Any] | None) -> Iterator[str]:
+    """Names of the declared undefined behaviours of a node's operator that are not known to be avoided.
+
+    Args:
+        call: the node.
+        env: names that the expressions of its spec see; ``None`` where nothing is known.
+    """
+    for declared in call.spec.undefined:
+        if declared.when is not None and env is not None:
+            try:
+                applies = truth(declared.when.evaluate(dict(env)))
+            except Undefined:
+                applies = None
+            if applies is False:
+                continue
+        test = TESTS.get((call.spec.op, declared.name))
+        if test is None or test(call):
+            yield declared.name
