@@ -16,8 +16,9 @@ from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.triage import Case, Triage
 from irfuzz.choices import Choices
 from irfuzz.errors import IrfuzzError, Unsupported
-from irfuzz.execute import Runner, RunResult, resolve
-from irfuzz.execute.types import Exit, Target, Value
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.execute import Runner, RunResult
-from irfuzz.execute.types import Target, Value
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge, signature, title
 from irfuzz.oracle.types import Symptom, Verdict
@@ -112,7 +112,12 @@ class Triage:
         def still(program: Program, inputs: Mapping[str, Value]) -> bool:
             return self._shows(program, inputs, verdict, case.invalid, targets=involved)
 
-        small: Reduced = reduce_case(case.program, case.inputs, still, seconds=self._config.reduce)
+        def values_of(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
+            return self._inner_values(program, inputs, verdict)
+
+        small: Reduced = reduce_case(
+            case.program, case.inputs, still, values_of=values_of, seconds=self._config.reduce
+        )
         results = self._runner.run_fresh(small.program, small.inputs)
         again = self._same(self._judge(small.program, small.inputs, results, case.invalid), verdict)
         if again is None:
@@ -170,6 +175,22 @@ class Triage:
             return self._same(self._judge(program, inputs, results, invalid), verdict) is not None
         except (InvalidProgram, Unsupported):
             return False
+
+    def _inner_values(self, program: Program, inputs: Mapping[str, Value], verdict: Verdict) -> Mapping[str, Value]:
+        """Every inner tensor, as a witness computes it; the blamed target is not asked."""
+        probe = program.clone()
+        for value in list(probe.values()):
+            fact = probe.tensor(value)
+            if value.producer() is not None and fact is not None and fact.shape is not None:
+                probe.add_output(value)
+        asked = [t for t in self._runner.targets if t.name in verdict.witnesses] or [
+            t for t in self._runner.targets if t.name != verdict.target
+        ]
+        for target in asked:
+            (result,) = self._runner.run(probe, inputs, [target])
+            if result.exit is Exit.OK:
+                return result.outputs
+        return {}
 
     @staticmethod
     def _same(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:

@@ -17,7 +17,7 @@ from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import Config
 from irfuzz.cli.inputs import complain, duration, names, seed_files
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.execute import resolve
+from irfuzz.execute.table import resolve
 from irfuzz.store.database import FindingRow
 
 NAME = "fuzz"

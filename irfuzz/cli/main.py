@@ -76,6 +76,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def entry() -> None:
-    """The ``irfuzz`` script."""
+if __name__ == "__main__":
     sys.exit(main())

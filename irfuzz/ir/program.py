@@ -333,7 +333,7 @@ class Program:
         for output in node.outputs:
             if output.is_graph_output() or output.uses():
                 raise InvalidProgram(f"{output.name!r} is still in use, so its node cannot be removed")
-        self._forget(*node.outputs)
+        self.forget(*node.outputs)
         if node.name and self._names is not None:
             self._names.discard(node.name)
         self.graph.remove(node, safe=True)
@@ -351,7 +351,7 @@ class Program:
         for name, value in list(self.graph.initializers.items()):
             if not value.uses() and not value.is_graph_output() and not value.is_graph_input():
                 del self.graph.initializers[name]
-                self._forget(value)
+                self.forget(value)
                 removed += 1
         self._digest = None
         return removed
@@ -438,7 +438,8 @@ class Program:
         if self._values is not None:
             self._values.update((v.name, v) for v in values if v.name)
 
-    def _forget(self, *values: ir.Value) -> None:
+    def forget(self, *values: ir.Value) -> None:
+        """Free the names of values that were taken out of the model."""
         for value in values:
             if value.name:
                 if self._values is not None:

@@ -1,0 +1,228 @@
+"""Speed of the whole loop: mutate, run without and with full optimisation, judge; in process, and isolated in one and in two jobs.
+
+Every rate is of complete programs a second. ``in process`` calls the same worker file in the benchmark's own process;
+``isolated`` is what campaigns do; ``two jobs`` is two processes with a worker each. The three take turns in short
+slices, so that other work on the machine meets them alike; medians over the rounds and their ratios are printed.
+
+Run ``python benchmarks/throughput.py [--rounds 7] [--slice 2] [--json]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from irfuzz.choices import Choices
+from irfuzz.execute.adapter import WORKERS
+from irfuzz.execute.runner import Runner, _answered
+from irfuzz.execute.table import adapter_of, resolve
+from irfuzz.execute.types import RunResult
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits, Reply
+from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.novelty import Seen
+from irfuzz.oracle import judge
+from irfuzz.spec import load_specs
+
+TARGETS = ("onnxruntime:disabled", "onnxruntime:all")
+SIZES = (30, 10)
+
+
+def model(nodes: int) -> bytes:
+    """A convolutional network of so many nodes: Conv, Relu, Add in turn, and a classifier; 8 channels, 8x8."""
+    rng = np.random.default_rng(0)
+    graph: list[onnx.NodeProto] = []
+    weights: list[onnx.TensorProto] = []
+
+    def weight(name: str, *shape: int) -> str:
+        weights.append(numpy_helper.from_array((0.1 * rng.standard_normal(shape)).astype(np.float32), name))
+        return name
+
+    last, skip = "x", "x"
+    while len(graph) < nodes - 3:
+        kind = len(graph) % 3
+        out = f"v{len(graph)}"
+        if kind == 0:
+            graph.append(helper.make_node("Conv", [last, weight(f"w{out}", 8, 8, 3, 3), weight(f"b{out}", 8)], [out], pads=[1, 1, 1, 1]))
+        elif kind == 1:
+            graph.append(helper.make_node("Relu", [last], [out]))
+        else:
+            graph.append(helper.make_node("Add", [last, skip], [out]))
+            skip = out
+        last = out
+    graph.append(helper.make_node("GlobalAveragePool", [last], ["pooled"]))
+    graph.append(helper.make_node("Flatten", ["pooled"], ["flat"]))
+    graph.append(helper.make_node("Gemm", ["flat", weight("wd", 8, 10), weight("bd", 10)], ["y"]))
+    made = helper.make_graph(
+        graph,
+        f"{nodes} nodes",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 10])],
+        weights,
+    )
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+class Loop:
+    """The loop over one seed; ``run`` decides where programs are executed."""
+
+    def __init__(self, nodes: int, run: Callable[[Program, Any], Sequence[RunResult]], first: int) -> None:
+        self.seed = Program.from_bytes(model(nodes))
+        self.seen = Seen()
+        self.engine = Engine(load_specs(), seen=self.seen, max_nodes=nodes + 5)
+        self.run = run
+        self.number = first
+
+    def step(self) -> None:
+        """One program."""
+        self.number += 1
+        mutant = self.engine.mutate(self.seed, Choices.from_seed(self.number), edits=1)
+        if mutant is None:
+            return
+        inputs = make_inputs(mutant.program, self.number)
+        results = self.run(mutant.program, inputs)
+        judge(mutant.program, inputs, results)
+        self.seen.add_program(mutant.program)
+
+    def for_seconds(self, seconds: float) -> tuple[int, float]:
+        """``(programs, seconds)`` of working for at least so long."""
+        count, start = 0, time.perf_counter()
+        while (passed := time.perf_counter() - start) < seconds:
+            self.step()
+            count += 1
+        return count, passed
+
+
+def in_process() -> Callable[[Program, Any], Sequence[RunResult]]:
+    """Run in this very process, through the same adapter and the same worker file."""
+    targets = resolve(TARGETS)
+    adapter = adapter_of(targets[0])
+    spec = importlib.util.spec_from_file_location("worker", WORKERS / "onnxruntime.py")
+    assert spec is not None
+    assert spec.loader is not None
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+
+    def run(program: Program, inputs: Any) -> Sequence[RunResult]:
+        request, blobs = adapter.prepare(program, program.to_bytes(), inputs, targets)
+        # The worker marks its progress on standard error for the case that it dies; here nobody reads it.
+        answer, values = worker.handle(request, blobs)
+        return _answered(Reply("ok", answer, values), targets)
+
+    return run
+
+
+def serve(kind: str, nodes: int) -> None:
+    """One benchmark process: a number of seconds enters on standard input, programs and seconds leave."""
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the life of the process
+    os.dup2(sys.stderr.fileno(), 2)
+    if kind == "in process":
+        _serve(Loop(nodes, in_process(), os.getpid() * 10**6))
+        return
+    with Runner(resolve(TARGETS), Limits(seconds=20)) as runner:
+        _serve(Loop(nodes, runner.run, os.getpid() * 10**6))
+
+
+def _serve(loop: Loop) -> None:
+    loop.for_seconds(1.0)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        count, passed = loop.for_seconds(float(line))
+        print(count, passed, flush=True)
+
+
+class Process:
+    """A benchmark process as its parent sees it."""
+
+    def __init__(self, kind: str, nodes: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--serve", kind, "--nodes", str(nodes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+        )
+
+    def ask(self, text: str) -> None:
+        """Send a line."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
+    def line(self) -> str:
+        """The next line of its answer."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def rate(self) -> float:
+        """Programs a second of the slice that was asked for."""
+        count, passed = self.line().split()
+        return int(count) / float(passed)
+
+
+def measure(nodes: int, rounds: int, seconds: float) -> dict[str, Any]:
+    """Rates for one size of program."""
+    here, first, second = Process("in process", nodes), Process("isolated", nodes), Process("isolated", nodes)
+    processes = (here, first, second)
+    for process in processes:
+        if process.line().strip() != "ready":
+            raise SystemExit("a benchmark process did not start")
+    rates: dict[str, list[float]] = {"in process": [], "isolated": [], "two jobs": []}
+    for _ in range(rounds):
+        here.ask(str(seconds))
+        rates["in process"].append(here.rate())
+        first.ask(str(seconds))
+        rates["isolated"].append(first.rate())
+        for process in (first, second):
+            process.ask(str(seconds))
+        rates["two jobs"].append(first.rate() + second.rate())
+    for process in processes:
+        assert process.process.stdin is not None
+        process.process.stdin.close()
+        process.process.wait()
+    pairs = list(zip(rates["in process"], rates["isolated"], rates["two jobs"], strict=True))
+    return {
+        "nodes": nodes,
+        **{name: round(statistics.median(found), 1) for name, found in rates.items()},
+        "isolated / in process": round(statistics.median(b / a for a, b, _ in pairs), 3),
+        "two jobs / isolated": round(statistics.median(c / b for _, b, c in pairs), 3),
+    }
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--slice", type=float, default=2.0)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--serve")
+    parser.add_argument("--nodes", type=int)
+    args = parser.parse_args()
+    if args.serve:
+        serve(args.serve, args.nodes)
+        return
+    rows = [measure(nodes, args.rounds, args.slice) for nodes in SIZES]
+    if args.json:
+        print(json.dumps({"rows": rows, "cpus": os.cpu_count(), "machine": platform.machine(), "load": os.getloadavg()}))
+        return
+    for row in rows:
+        print("  ".join(f"{name}: {value}" for name, value in row.items()))
+    print(f"load before and during: {os.getloadavg()}, {os.cpu_count()} cpus")
+
+
+if __name__ == "__main__":
+    main()

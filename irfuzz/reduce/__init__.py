@@ -1,0 +1,8 @@
+"""A failing case enters, the smallest program and inputs that still fail leave."""
+
+from __future__ import annotations
+
+from irfuzz.reduce.reduce import reduce_case
+from irfuzz.reduce.session import Reduced, Still, ValuesOf
+
+__all__ = ["Reduced", "Still", "ValuesOf", "reduce_case"]
