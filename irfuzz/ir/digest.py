@@ -23,7 +23,7 @@ from irfuzz.ir.tensors import SparseTensor
 _HASH = "irfuzz.sha256"
 """Key in ``tensor.meta`` and ``attr.meta`` of a hash already taken."""
 
-_LABELLINGS = 100_000
+_LABELLINGS = 10_000
 """Nodes labelled before ties are broken by position instead of one by one: then their order can count too."""
 
 Labels = dict[int, bytes]
@@ -42,7 +42,7 @@ def digest(model: ir.Model, residue: Residue = Residue()) -> str:  # noqa: B008 
     Raises:
         InvalidProgram: nodes are not in topological order.
     """
-    hasher = _Hasher(_LABELLINGS + 8 * len(model.graph))
+    hasher = _Hasher(_LABELLINGS + 4 * len(model.graph))
     parts = [
         b"irfuzz program 1",
         str(model.ir_version).encode(),
@@ -112,12 +112,15 @@ class _Hasher:
 
     def _distinct_labels(self, graph: ir.Graph, nodes: list[ir.Node], sources: Labels) -> tuple[list[bytes], Labels]:
         """Labels of all nodes and values, no two nodes with the same one."""
+        by_position = [i.to_bytes(4, "little") for i in range(len(nodes))]
+        if self._left <= 0:
+            return self._label(nodes, sources, by_position)
         marks = [b""] * len(nodes)
         labels, values = self._label(nodes, sources, marks)
         distinct = len(set(labels))
         while distinct < len(labels):
             if self._left <= 0:
-                return self._label(nodes, sources, [i.to_bytes(4, "little") for i in range(len(nodes))])
+                return self._label(nodes, sources, by_position)
             marks = _readers(graph, nodes, labels, marks)
             labels, values = self._label(nodes, sources, marks)
             before, distinct = distinct, len(set(labels))

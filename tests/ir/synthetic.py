@@ -316,7 +316,7 @@ class Synthesis:
             self.value_info(into.value_info.add(), name)
         for name in rng.sample(own + computed, min(2, len(own + computed))):
             self.value_info(into.output.add(), name)
-        for name in rng.sample(own + computed, min(1, len(own + computed))) + ["of nothing"]:
+        for name in [*rng.sample(own + computed, min(1, len(own + computed))), "of nothing"]:
             note = into.quantization_annotation.add(tensor_name=name)
             note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=self.word("scale"))
         self.strings(into.metadata_props.add)

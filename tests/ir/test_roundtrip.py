@@ -1,4 +1,4 @@
-"""Loading and saving changes nothing but the rows of docs/normalisations.md, on ONNX's cases and on synthetic models."""
+"""Loading and saving changes nothing but what docs/normalisations.md lists: ONNX's cases, and synthetic models."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def n_value_info_order(model: onnx.ModelProto) -> None:
 
 def n_domain(model: onnx.ModelProto) -> None:
     for message in _outside(model, VERBATIM):
-        if isinstance(message, onnx.NodeProto | onnx.FunctionProto | onnx.OperatorSetIdProto):
-            if message.domain == "ai.onnx":
-                message.domain = ""
+        named = isinstance(message, onnx.NodeProto | onnx.FunctionProto | onnx.OperatorSetIdProto)
+        if named and message.domain == "ai.onnx":
+            message.domain = ""
 
 
 def n_opset_import(model: onnx.ModelProto) -> None:
@@ -63,9 +63,8 @@ def n_opset_import(model: onnx.ModelProto) -> None:
 
 def n_dim_param(model: onnx.ModelProto) -> None:
     for message in walk(model):
-        if isinstance(message, onnx.TensorShapeProto.Dimension) and message.dim_param == "":
-            if message.HasField("dim_param"):
-                message.ClearField("dim_param")
+        if isinstance(message, onnx.TensorShapeProto.Dimension) and not message.dim_param and not message.dim_value:
+            message.ClearField("dim_param")
 
 
 def n_graph_attribute_type(model: onnx.ModelProto) -> None:
@@ -246,7 +245,7 @@ def test_each_normalisation_happens(name: str) -> None:
 
 
 def test_the_document_lists_these_normalisations(root: Path) -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \|", (root / "docs/normalisations.md").read_text(), re.M)
+    rows = re.findall(r"^\| `([a-z-]+)` \|", (root / "docs/normalisations.md").read_text(), re.MULTILINE)
     assert set(rows) == {*NORMALISATIONS, "external-data"}  # the last: tests/frontends/test_external.py
 
 
@@ -256,7 +255,7 @@ def test_the_document_lists_these_normalisations(root: Path) -> None:
 def test_attribute_without_type() -> None:
     model = tiny()
     model.graph.node[0].attribute.add(name="axis").i = 3  # as IR version 1 wrote it
-    loaded, residue = decode(model)
+    loaded, _ = decode(model)
     attr = next(iter(loaded.graph)).attributes["axis"]
     assert (attr.type, attr.value) == (ir.AttributeType.INT, 3)
     assert not changes(model)
