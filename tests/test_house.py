@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,19 +29,24 @@ FORBIDDEN = [
 ] + [re.compile(r"(?:--|PIP_)(?:extra-)?index" + "[-_]url", re.IGNORECASE), re.compile(r"file:" + "//")]
 
 
-def tracked() -> list[Path]:
+@cache
+def tracked() -> tuple[Path, ...]:
     """Files of the project: what git does not ignore, or all where there is no repository but for what is built here."""
-    listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=False)
-    if listing.returncode == 0 and (ROOT / ".git").exists():
-        return [path for name in listing.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+    if (ROOT / ".git").exists():
+        listing = subprocess.run(
+            ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        paths = [ROOT / name for name in listing.stdout.decode().split("\0") if name]
+        return tuple(path for path in paths if path.is_file())
     built = {".venv", "build", "dist", "findings", "mutants", "__pycache__", "_data"}
-    return [
-        path
-        for path in ROOT.rglob("*")
-        if path.is_file()
-        and path.suffix != ".so"
-        and not any(part in built or part.endswith("_cache") for part in path.relative_to(ROOT).parts)
-    ]
+    found: list[Path] = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in built and not name.endswith("_cache")]
+        found += [Path(folder, name) for name in names if not name.endswith(".so")]
+    return tuple(found)
 
 
 def texts() -> Iterator[tuple[Path, str]]:
@@ -63,7 +70,9 @@ def test_there_is_something_to_check() -> None:
 
 
 def test_every_module_says_what_it_does() -> None:
-    without = [name(p) for p in modules("irfuzz", "benchmarks", "seeds") if not ast.get_docstring(ast.parse(p.read_text()))]
+    without = [
+        name(p) for p in modules("irfuzz", "benchmarks", "seeds") if not ast.get_docstring(ast.parse(p.read_text()))
+    ]
     assert without == []
 
 
@@ -78,7 +87,11 @@ def test_a_module_docstring_is_one_sentence() -> None:
 
 
 def test_no_module_is_longer_than_600_lines() -> None:
-    long = {name(p): n for p in modules("irfuzz", "tests", "benchmarks", "seeds") if (n := len(p.read_text().splitlines())) > 600}
+    long = {
+        name(p): n
+        for p in modules("irfuzz", "tests", "benchmarks", "seeds")
+        if (n := len(p.read_text().splitlines())) > 600
+    }
     assert long == {}
 
 
@@ -97,7 +110,9 @@ def test_nothing_names_the_machine_it_was_written_on() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("line", ["cd /" + "work/x", "'/" + "root/.cache'", "file:" + "///x", "--extra-index" + "-url x"])
+@pytest.mark.parametrize(
+    "line", ["cd /" + "work/x", "'/" + "root/.cache'", "file:" + "///x", "--extra-index" + "-url x"]
+)
 def test_such_lines_are_recognised(line: str) -> None:
     assert any(pattern.search(line) for pattern in FORBIDDEN)
 

@@ -36,7 +36,12 @@ print(json.dumps({
 
 def run(command: list[str], **environment: str) -> str:
     result = subprocess.run(
-        command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **environment}, check=False
+        command,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        check=False,
     )
     assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     return result.stdout
