@@ -311,7 +311,7 @@ class _Lane:
     def _call(
         self, request: Request, targets: list[Target], tag: str, *, fresh: bool = False
     ) -> tuple[list[RunResult], bool]:
-        """Results, and whether the process failed to give them."""
+        """Results, and whether the handler failed to give them."""
         message, blobs = request
         reply = self._worker.call(message, blobs, fresh=fresh or self._full)
         if reply.served == 0:
@@ -320,7 +320,7 @@ class _Lane:
         self._history.append(tag)
         self._full = False
         if reply.exit != "ok":
-            return _failed(reply, targets), reply.exit != "error"
+            return _failed(reply, targets), True
         try:
             results = _answered(reply, targets)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

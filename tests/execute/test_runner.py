@@ -178,7 +178,9 @@ def run_variants(adapter: ModelAdapter, times: int = 1) -> list[list[RunResult]]
 
 
 @pytest.mark.planted
-@pytest.mark.parametrize(("fault", "expected"), [("crash", Exit.CRASH), ("hang", Exit.HANG)])
+@pytest.mark.parametrize(
+    ("fault", "expected"), [("crash", Exit.CRASH), ("hang", Exit.HANG), ("raise", Exit.UNSUPPORTED)]
+)
 def test_crash_of_one_variant_costs_no_other(root: Path, fault: str, expected: Exit) -> None:
     for results in run_variants(variants(root, a="fine", b=fault, c="reject", d="fine"), times=2):
         assert [r.exit for r in results] == [Exit.OK, expected, Exit.REJECTED, Exit.OK]

@@ -17,6 +17,8 @@ def handle(request, values):
         behaviour = options["behaviour"]
         if behaviour == "crash" or (behaviour == "crash after others" and index):
             ctypes.string_at(0)
+        if behaviour == "raise":
+            raise NotImplementedError("nothing of the kind")
         if behaviour == "hang":
             time.sleep(60)
         if behaviour == "reject":
