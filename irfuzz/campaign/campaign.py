@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +17,8 @@ from typing import IO, Any
 from irfuzz.campaign import lineage
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.triage import place_bundle
-from irfuzz.errors import InternalError, IrfuzzError, UsageError
-from irfuzz.frontends import load_seed
+from irfuzz.errors import InternalError, UsageError
+from irfuzz.ir.program import Program
 from irfuzz.store.database import Database, FindingRow, ProgramRow
 
 POLL = 0.5
@@ -121,19 +121,11 @@ class Campaign:
 
     # ---- seeds ------------------------------------------------------------------------------
 
-    def add_seeds(self, paths: Iterable[Path]) -> list[str]:
-        """Take models in; those that cannot be taken in are named in the answer and left out."""
-        problems: list[str] = []
-        for path in paths:
-            try:
-                program = load_seed(path)
-            except IrfuzzError as error:
-                problems.append(str(error))
-                continue
-            data = program.to_bytes()
-            trace = lineage.dump(lineage.seed_trace(program, data, path.name))
-            self.database.add_program(ProgramRow(program.digest, data, path.name, "", trace, 0, -1, 0))
-        return problems
+    def add_seed(self, name: str, program: Program) -> None:
+        """Take a program in; nothing happens where it is there already."""
+        data = program.to_bytes()
+        trace = lineage.dump(lineage.seed_trace(program, data, name))
+        self.database.add_program(ProgramRow(program.digest, data, name, "", trace, 0, -1, 0))
 
     # ---- running ----------------------------------------------------------------------------
 

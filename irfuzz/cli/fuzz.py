@@ -6,19 +6,20 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
-from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import Config
-from irfuzz.cli.inputs import complain, duration, names, seed_files
+from irfuzz.cli.inputs import duration, names, seeds_of
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.execute.table import resolve
-from irfuzz.store.database import FindingRow
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from irfuzz.campaign.campaign import Campaign, Progress
+    from irfuzz.store.database import FindingRow
 
 NAME = "fuzz"
 EXAMPLES = """Examples:
@@ -57,6 +58,8 @@ def run(
 
     Running it again with the same --out continues. Ctrl-C ends it cleanly.
     """
+    from irfuzz.campaign.campaign import Campaign  # the database takes a while to import, and other commands do without
+
     seconds = duration(time)
     if programs is not None and programs < 1:
         raise UsageError(f"--programs: expected at least 1, got {programs}")
@@ -73,12 +76,10 @@ def run(
     )
     if stored is not None and stored.seed != config.seed:
         raise UsageError(f"--seed {config.seed}: {out} holds a campaign with seed {stored.seed}; use another --out folder")
-    files = seed_files(seeds)
+    programs_by_file = seeds_of(seeds)
     with Campaign(out, config) as campaign:
-        problems = campaign.add_seeds(files)
-        if len(problems) == len(files):
-            raise UsageError("; ".join(problems))
-        complain(problems)
+        for path, program in programs_by_file.items():
+            campaign.add_seed(path.name, program)
         if campaign.continued and not quiet:
             print(f"irfuzz: continuing the campaign in {out}", file=sys.stderr)
         summary = _watch(campaign, seconds, programs, quiet or as_json)
@@ -104,6 +105,9 @@ def _targets(text: str | None, more: list[str] | None) -> tuple[str, ...] | None
 def _watch(campaign: Campaign, seconds: float, programs: int | None, quiet: bool) -> Progress:
     if quiet:
         return campaign.run(seconds, lambda progress: None, stop_at=programs)
+    from rich.console import Console
+    from rich.live import Live
+
     console = Console(stderr=True)
     if not console.is_terminal:
         last = 0.0
@@ -128,6 +132,8 @@ def _one_line(p: Progress) -> str:
 
 
 def _panel(p: Progress, seconds: float) -> Table:
+    from rich.table import Table
+
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row("time", f"{p.seconds:.0f} of {seconds:.0f} s")
     table.add_row("programs", f"{p.programs}  ({p.rate:.0f}/s)")

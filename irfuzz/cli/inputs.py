@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from irfuzz.errors import IrfuzzError, UsageError
-from irfuzz.frontends import find_models, load_seed
+from irfuzz.errors import UsageError
+from irfuzz.frontends.onnx_file import load_seeds
 from irfuzz.ir.program import Program
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -36,42 +36,18 @@ def names(text: str | None) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def seed_files(paths: Sequence[Path]) -> list[Path]:
-    """Model files among files and folders; what is wrong with some is said on standard error.
-
-    Raises:
-        UsageError: none is left.
-    """
-    models, problems = find_models(paths)
-    complain(str(problem) for problem in problems)
-    if not models:
-        raise UsageError(f"no ONNX model in {', '.join(map(str, paths))}")
-    return list(models)
-
-
-def load_seeds(paths: Sequence[Path]) -> list[tuple[Path, Program]]:
-    """The programs of the models that load; the others are named on standard error and left out.
+def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
+    """The programs of the models among files and folders; the others are named on standard error and left out.
 
     Raises:
         UsageError: none loads.
     """
-    loaded: list[tuple[Path, Program]] = []
-    problems: list[str] = []
-    for path in seed_files(paths):
-        try:
-            loaded.append((path, load_seed(path)))
-        except IrfuzzError as error:
-            problems.append(str(error))
-    if not loaded:
-        raise UsageError(problems[0] if len(problems) == 1 else f"no usable seed among {len(problems)}: {'; '.join(problems)}")
-    complain(problems)
-    return loaded
-
-
-def complain(problems: Iterable[str]) -> None:
-    """One line on standard error for each seed that is left out."""
+    programs, problems = load_seeds(paths)
+    if not programs:
+        raise UsageError("; ".join(problems) if problems else f"no ONNX model in {', '.join(map(str, paths))}")
     for problem in problems:
         print(f"irfuzz: skipped: {problem}", file=sys.stderr)
+    return programs
 
 
 def writable_folder(path: Path, flag: str) -> Path:

@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 from rich.progress import track
 
-from irfuzz.cli.inputs import load_seeds, names, writable_folder
+from irfuzz.cli.inputs import names, seeds_of, writable_folder
 from irfuzz.errors import UsageError
-from irfuzz.frontends import save_file
+from irfuzz.frontends.onnx_file import save_file
 from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.trace import write_trace
 
@@ -43,13 +43,13 @@ def run(
         raise UsageError(f"--max-nodes: expected at least 1, got {max_nodes}")
     if seed < 0:
         raise UsageError(f"--seed: expected at least 0, got {seed}")
-    loaded = load_seeds(seeds)
+    loaded = seeds_of(seeds)
     existed = out.exists()
     writable_folder(out, "--out")
     kept = writable_folder(out / "seeds", "--out")
     try:
         mutants = mutate_many(
-            [(path.name, program) for path, program in loaded],
+            [(path.name, program) for path, program in loaded.items()],
             seed=seed,
             n=count,
             mutators=names(mutators),
@@ -59,7 +59,7 @@ def run(
         if not existed:
             shutil.rmtree(out)
         raise
-    for _, program in loaded:
+    for program in loaded.values():
         # A replay must find its seeds wherever the folder is taken to.
         save_file(program, kept / f"{program.digest}.onnx")
     written = 0

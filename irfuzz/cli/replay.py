@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from irfuzz.errors import IrfuzzError, UsageError
-from irfuzz.frontends import find_models, load_seed
+from irfuzz.frontends.onnx_file import find_models, load_seed
 from irfuzz.ir.program import Program
 from irfuzz.mutate.trace import read_trace, rebuild
 
