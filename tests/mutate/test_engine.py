@@ -1,0 +1,159 @@
+"""The engine: replay, limits, what is thrown away, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.ir.program import Program
+from irfuzz.mutate import engine as engine_module
+from irfuzz.mutate import table as table_module
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.engine import Engine, replay
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.spec import Specs
+
+
+def test_a_mutant_replays_from_its_edits(specs: Specs, seeds: dict[str, Program]) -> None:
+    engine = Engine(specs, seen=Seen())
+    for seed, program in enumerate(seeds.values()):
+        before = program.to_bytes()
+        mutant = engine.mutate(program, Choices.from_seed(seed), edits=6)
+        assert mutant is not None and len(mutant.edits) == 6
+        assert program.to_bytes() == before
+        assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes() != before
+
+
+def test_what_was_seen_changes_draws_but_not_their_meaning(specs: Specs, seeds: dict[str, Program]) -> None:
+    program = seeds["resnet"]
+    seen = Seen()
+    engine = Engine(specs, ["insert-layer"], seen=seen)
+    first = engine.mutate(program, Choices.from_seed(5), edits=3)
+    assert first is not None
+    for _ in range(50):
+        seen.add_program(first.program)
+    second = engine.mutate(program, Choices.from_seed(5), edits=3)
+    assert second is not None and first.edits != second.edits
+    assert replay(program, second.edits, specs).to_bytes() == second.to_bytes()
+
+
+def test_a_replay_refuses_what_does_not_fit(specs: Specs, seeds: dict[str, Program]) -> None:
+    program = seeds["lenet5"]
+    mutant = Engine(specs, ["insert-layer"]).mutate(program, Choices.from_seed(1))
+    assert mutant is not None
+    edit = mutant.edits[-1]
+    for wrong, message in (
+        (replace(edit, mutator="no-such"), "unknown mutator 'no-such'"),
+        (replace(edit, version=99), "made by version 99"),
+        (replace(edit, choices=edit.choices[:-1]), "one more"),
+        (replace(edit, choices=(*edit.choices, 0)), "expected to use"),
+        (replace(edit, site="no-such-value"), "no-such-value"),
+    ):
+        with pytest.raises(InvalidProgram, match=message):
+            replay(program, [wrong], specs)
+
+
+def test_no_mutant_is_larger_than_allowed(specs: Specs, seeds: dict[str, Program]) -> None:
+    program = seeds["lenet5"]
+    engine = Engine(specs, max_nodes=15)
+    for seed in range(10):
+        mutant = engine.mutate(program, Choices.from_seed(seed), edits=4)
+        assert mutant is None or len(mutant.program.nodes()) <= 15
+    assert any(reason == "more nodes than allowed" for _, reason in engine.counts.skipped)
+
+
+class Breaks:
+    """A mutator that makes an invalid program and does not say so."""
+
+    name = "breaks"
+    version = 1
+    relation = Relation.CHANGED
+
+    def sites(self, program: Program) -> Sequence[str]:
+        return ["y"]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        node = program.node("y")
+        assert node is not None
+        program.set_attr(node, "axis", 7)
+        return "axis 7"
+
+
+def test_an_invalid_result_is_thrown_away_and_counted(
+    specs: Specs, parse: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "BUILTIN", {**table_module.BUILTIN, "breaks": lambda _: Breaks()})
+    program = parse("g (float[2, 3] x) => (float[2, 3] y) { y = Softmax <axis = 1> (x) }")
+    before = program.to_bytes()
+    engine = Engine(specs, ["breaks"])
+    assert engine.mutate(program, Choices.from_seed(0)) is None
+    assert engine.counts.thrown.total() == engine_module.ATTEMPTS and not engine.counts.applied
+    assert program.to_bytes() == before
+    both = Engine(specs, ["breaks", "duplicate-layer"])
+    mutant = both.mutate(program, Choices.from_seed(3), edits=3)
+    assert mutant is not None and {e.mutator for e in mutant.edits} == {"duplicate-layer"}
+    assert both.counts.thrown.total() > 0
+    assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes()
+
+
+class BreaksOpenly(Breaks):
+    """The same, declared."""
+
+    name = "breaks-openly"
+    relation = Relation.INVALID
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        program.insert("Identity", [program.value("x")], name_hint="extra")
+        return "an extra node"
+
+
+def test_a_declared_invalid_result_stands(
+    specs: Specs, parse: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "BUILTIN", {"breaks-openly": lambda _: BreaksOpenly(), **table_module.BUILTIN})
+    program = parse("g (float[2, 3] x) => (float[2, 3] y) { y = Softmax <axis = 1> (x) }")
+    mutant = Engine(specs, ["breaks-openly"]).mutate(program, Choices.from_seed(0))
+    assert mutant is not None and mutant.edits[0].relation is Relation.INVALID
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mutators": ["no-such"]}, "unknown mutator 'no-such'; known: .*insert-layer"),
+        ({"mutators": []}, "no mutator"),
+        ({"max_nodes": 0}, "max_nodes: expected at least 1, got 0"),
+        ({"mutators": ["insert-layer"], "weights": {"insert-layer": 0.0}}, "weights"),
+    ],
+)
+def test_wrong_arguments(specs: Specs, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Engine(specs, **arguments)  # type: ignore[arg-type]
+
+
+def other_package(context: Context) -> Breaks:
+    """What an entry point names."""
+    return Breaks()
+
+
+def entries(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    entry = EntryPoint(name, value, table_module.GROUP)
+    monkeypatch.setattr(EntryPoint, "load", lambda self: other_package)
+    monkeypatch.setattr(table_module, "entry_points", lambda group: [entry] if group == table_module.GROUP else [])
+
+
+@pytest.mark.plugin
+def test_mutators_of_other_packages(specs: Specs, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries(monkeypatch, "breaks", "other:make")
+    assert table_module.build_mutators(Context(specs))["breaks"].name == "breaks"
+    entries(monkeypatch, "insert-layer", "other:make")
+    with pytest.raises(UsageError, match="'insert-layer' of entry point other:make has the name of another"):
+        table_module.build_mutators(Context(specs))
+    entries(monkeypatch, "something", "other:make")
+    with pytest.raises(UsageError, match="calls itself 'breaks'"):
+        table_module.build_mutators(Context(specs))

@@ -1,0 +1,328 @@
+"""Each mutator by itself: what it does, that its result is valid, and that a skip leaves no mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.ir.verify import verify
+from irfuzz.mutate.change_weights import WAYS
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.special_values import FLOAT_SPECIALS, INTEGER_SPECIALS, special_number
+from irfuzz.mutate.splice import donor_of
+from irfuzz.mutate.table import BUILTIN, build_mutators
+from irfuzz.mutate.trace import FixedDonors
+from irfuzz.mutate.types import Mutator, Relation, Skipped
+from irfuzz.errors import InvalidProgram
+from irfuzz.spec import Specs
+
+Table = dict[str, Mutator]
+Parse = Callable[..., Program]
+
+CHAIN = """
+g (float[2, 8] x) => (float[2, 4] y)
+<float[8, 8] w = {%s}>
+{
+  h = MatMul(x, w)
+  r = Relu(h)
+  s = Softmax <axis = 1> (r)
+  k = Constant <value = int64[2] {2, 16}> ()
+  c = Concat <axis = 1> (s, r)
+  t = Reshape(c, k)
+  starts = Constant <value = int64[1] {0}> ()
+  ends = Constant <value = int64[1] {4}> ()
+  axes = Constant <value = int64[1] {1}> ()
+  y = Slice(t, starts, ends, axes)
+}
+""" % ", ".join(str(round(0.1 * i - 3, 2)) for i in range(64))
+
+
+@pytest.fixture
+def chain(parse: Parse) -> Program:
+    return parse(CHAIN)
+
+
+@pytest.fixture
+def table(specs: Specs, seeds: dict[str, Program]) -> Table:
+    donors = FixedDonors({p.digest: p for p in seeds.values()})
+    return build_mutators(Context(specs, None, donors))
+
+
+def interface(program: Program) -> list[object]:
+    return [(v.name, program.fact(v)) for v in (*program.graph.inputs, *program.graph.outputs)]
+
+
+def apply_once(mutator: Mutator, program: Program, seed: int) -> tuple[Program, str, str]:
+    """The first edit that stands, on a clone: the mutant, the site and the description."""
+    choices = Choices.from_seed(seed)
+    for _ in range(60):
+        work = program.clone()
+        before = work.to_bytes()
+        site = choices.pick(mutator.sites(work))
+        answer = mutator.apply(work, site, choices)
+        if isinstance(answer, str):
+            return work, site, answer
+        assert work.to_bytes() == before, f"{mutator.name} skipped ({answer.reason}) and changed the program"
+    raise AssertionError(f"{mutator.name} found nothing to do")
+
+
+@pytest.mark.parametrize("name", [n for n in BUILTIN if n != "freeze-defaults"])
+@pytest.mark.parametrize("model", ["chain", "resnet", "transformer"])
+def test_result_is_valid_and_keeps_the_interface(
+    name: str, model: str, table: Table, specs: Specs, chain: Program, seeds: dict[str, Program]
+) -> None:
+    program = {"chain": chain, **seeds}[model]
+    mutator = table[name]
+    if not mutator.sites(program):
+        assert (name, model) in {("replace-activation", "transformer"), ("change-weights", "chain")}
+        pytest.skip("the model has nothing that this mutator works on")
+    before = program.to_bytes()
+    for seed in range(4):
+        work, _, detail = apply_once(mutator, program, seed)
+        assert detail and "\n" not in detail
+        assert verify(work, specs) == []
+        onnx.checker.check_model(work.to_proto(), full_check=True)
+        assert program.to_bytes() == before
+        assert work.to_bytes() != before
+        old, new = interface(program), interface(work)
+        shapes_only = [(n, f.dtype, f.shape) for n, f in old]  # type: ignore[misc,attr-defined]
+        assert [(n, f.dtype, f.shape) for n, f in new][: len(old)] == shapes_only  # type: ignore[misc,attr-defined]
+        assert len(new) == len(old) + (name == "connect-layers")
+        again = Program.from_bytes(work.to_bytes())
+        for value in work.values():
+            twin = again.value(value.name or "")
+            if value.name and twin is not None:
+                a, b = work.tensor(value), again.tensor(twin)
+                assert a is None or (b is not None and (a.dtype, a.shape) == (b.dtype, b.shape))
+
+
+def ops(program: Program) -> list[str]:
+    return [node.op_type for node in program.nodes()]
+
+
+def test_change_dtype_casts_there_and_back(table: Table, parse: Parse) -> None:
+    program = parse("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    work, _, detail = apply_once(table["change-dtype"], program, 1)
+    relu = next(n for n in work.nodes() if n.op_type == "Relu")
+    fact = work.tensor(relu.inputs[0])
+    assert fact is not None and fact.dtype is not ir.DataType.FLOAT and fact.dtype.name in detail
+    assert ops(work)[-1] == "Cast"
+
+
+def test_casts_to_integers_are_clipped_first(table: Table, parse: Parse) -> None:
+    """ONNX leaves a cast out of range open, so it would be no disagreement worth reporting."""
+    program = parse("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    seen = 0
+    for seed in range(40):
+        work, _, _ = apply_once(table["change-dtype"], program, seed)
+        first = work.nodes()[0]
+        relu = next(n for n in work.nodes() if n.op_type == "Relu")
+        fact = work.tensor(relu.inputs[0])
+        assert fact is not None
+        if fact.dtype.is_integer():
+            seen += 1
+            assert first.op_type == "Clip"
+    assert seen > 3
+
+
+def test_change_rank_keeps_the_elements(table: Table, parse: Parse) -> None:
+    program = parse("g (float[4, 6] x) => (float[4, 6] y) { y = Relu(x) }")
+    for seed in range(8):
+        work, _, _ = apply_once(table["change-rank"], program, seed)
+        relu = next(n for n in work.nodes() if n.op_type == "Relu")
+        fact = work.tensor(relu.inputs[0])
+        assert fact is not None and fact.shape is not None and fact.size() == 24 and fact.shape != (4, 6)
+
+
+def test_a_convolution_gains_a_spatial_axis(table: Table, seeds: dict[str, Program]) -> None:
+    found = False
+    for seed in range(40):
+        work, site, detail = apply_once(table["change-rank"], seeds["lenet5"], seed)
+        if "spatial" in detail and detail.startswith("Conv"):
+            conv = next(n for n in work.nodes() if n.op_type == "Conv" and (f := work.tensor(n.inputs[0])) and f.rank == 5)
+            assert len(conv.attributes["strides"].as_ints()) == 3 if "strides" in conv.attributes else True
+            found = True
+    assert found
+
+
+def test_change_shape_restores_the_size(table: Table, parse: Parse) -> None:
+    program = parse("g (float[4, 6] x) => (float[4, 6] y) { y = Relu(x) }")
+    for seed in range(8):
+        work, _, _ = apply_once(table["change-shape"], program, seed)
+        relu = next(n for n in work.nodes() if n.op_type == "Relu")
+        fact = work.tensor(relu.inputs[0])
+        assert fact is not None and fact.shape != (4, 6) and fact.rank == 2
+
+
+def test_change_attribute_changes_one(table: Table, parse: Parse) -> None:
+    program = parse("g (float[4, 6] x) => (float[4, 6] y) { y = Softmax <axis = 1> (x) }")
+    work, _, detail = apply_once(table["change-attribute"], program, 0)
+    softmax = next(n for n in work.nodes() if n.op_type == "Softmax")
+    axis = softmax.attributes.get("axis")
+    assert (None if axis is None else axis.as_int()) != 1
+    assert "axis" in detail
+
+
+def test_shape_arithmetic_is_left_alone(table: Table, specs: Specs, seeds: dict[str, Program]) -> None:
+    """What feeds a Reshape's shape or a Gather's indices is no site."""
+    program = seeds["lstm"]
+    for name in ("insert-layer", "merge-values", "special-values", "change-dtype", "change-shape"):
+        for site in table[name].sites(program):
+            value = program.value(site)
+            assert value is not None
+            for node, index in [(use.node, use.idx) for use in value.uses()]:
+                assert (node.op_type, index) not in {("Reshape", 1), ("Gather", 1), ("ConstantOfShape", 0), ("Slice", 1)}
+
+
+@pytest.mark.parametrize("kind", FLOAT_SPECIALS)
+@pytest.mark.parametrize("dtype", [ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16])
+def test_special_floats(kind: str, dtype: ir.DataType) -> None:
+    number = special_number(dtype, kind)
+    value = float(number)
+    assert {
+        "nan": np.isnan(value),
+        "+inf": value == np.inf,
+        "-inf": value == -np.inf,
+        "-0": value == 0 and np.signbit(number),
+        "smallest denormal": 0 < value < float(np.finfo(dtype.numpy()).tiny),
+        "largest finite": value == float(np.finfo(dtype.numpy()).max),
+        "-largest finite": value == float(np.finfo(dtype.numpy()).min),
+        "smallest normal": value == float(np.finfo(dtype.numpy()).tiny),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", INTEGER_SPECIALS)
+def test_special_integers(kind: str) -> None:
+    assert int(special_number(ir.DataType.INT8, kind)) == {"largest": 127, "smallest": -128, "0": 0, "-1": -1}[kind]
+    assert int(special_number(ir.DataType.UINT8, kind)) == {"largest": 255, "smallest": 0, "0": 0, "-1": 0}[kind]
+
+
+def test_special_values_reach_the_layer(table: Table, parse: Parse) -> None:
+    program = parse("g (float[2, 3] x) => (float[2, 3] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}> { y = Mul(x, w) }")
+    seen = set()
+    for seed in range(30):
+        work, site, detail = apply_once(table["special-values"], program, seed)
+        seen.add(site)
+        arrays = [v.const_value.numpy() for v in work.graph.initializers.values() if v.const_value is not None]
+        kind = detail.split(" through ")[0].split(" in the constant ")[0]
+        special = special_number(ir.DataType.FLOAT, kind)
+        assert any(a.dtype == np.float32 and np.any(a.view(np.uint32) == special.view(np.uint32)) for a in arrays)
+    assert seen == {"x", "w"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_keep_their_shape_and_do_what_they_say(way: str) -> None:
+    old = np.arange(1.0, 25.0).reshape(4, 6)
+    for seed in range(10):
+        choices = Choices.from_seed(seed)
+        new = WAYS[way](old.copy(), choices)
+        again = WAYS[way](old.copy(), Choices.from_record(choices.record))
+        assert new.shape == old.shape and np.array_equal(new, again, equal_nan=True)
+        rows_changed = [i for i in range(4) if not np.array_equal(new[i], old[i])]
+        if way == "weight shuffle":
+            assert sorted(new.ravel()) == sorted(old.ravel())
+        elif way == "neuron block":
+            assert len(rows_changed) == 1 and not new[rows_changed[0]].any()
+        elif way == "neuron inverse":
+            assert len(rows_changed) == 1 and np.array_equal(new[rows_changed[0]], -old[rows_changed[0]])
+        elif way == "neuron switch":
+            assert len(rows_changed) in (0, 2)
+        elif way == "zero":
+            assert not new.any()
+
+
+def test_replace_activation(table: Table, parse: Parse) -> None:
+    program = parse("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    work, _, _ = apply_once(table["replace-activation"], program, 3)
+    assert len(ops(work)) == 1 and ops(work) != ["Relu"]
+
+
+def test_remove_layer(table: Table, chain: Program) -> None:
+    work, site, _ = apply_once(table["remove-layer"], chain, 3)
+    gone = chain.node(site)
+    assert gone is not None
+    assert ops(work).count(gone.op_type) == ops(chain).count(gone.op_type) - 1 or gone.op_type in ("Reshape", "Slice", "Concat")
+
+
+def test_duplicate_layer(table: Table, parse: Parse) -> None:
+    program = parse("g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    work, _, _ = apply_once(table["duplicate-layer"], program, 0)
+    assert ops(work) == ["Relu", "Relu"]
+
+
+def test_swap_layers(table: Table, parse: Parse) -> None:
+    program = parse("g (float[3] x) => (float[3] y) { h = Relu(x) y = Tanh(h) }")
+    work, _, _ = apply_once(table["swap-layers"], program, 0)
+    assert ops(work) == ["Tanh", "Relu"]
+
+
+def test_connect_layers_appends_an_output(table: Table, chain: Program) -> None:
+    work, site, _ = apply_once(table["connect-layers"], chain, 2)
+    assert len(work.graph.outputs) == 2
+    made = work.graph.outputs[1].producer()
+    original = chain.node(site)
+    assert made is not None and original is not None and made.op_type == original.op_type
+
+
+def test_convert_opset(table: Table, chain: Program) -> None:
+    mutator = table["convert-opset"]
+    assert mutator.relation is Relation.EQUIVALENT
+    work, _, _ = apply_once(mutator, chain, 0)
+    assert 17 < work.opset <= 21 and work.model.ir_version >= 8
+
+
+def test_conversion_stops_at_the_highest_opset_allowed(specs: Specs, chain: Program) -> None:
+    mutator = build_mutators(Context(specs, max_opset=18))["convert-opset"]
+    for seed in range(5):
+        work, _, _ = apply_once(mutator, chain, seed)
+        assert work.opset == 18
+    at_end = build_mutators(Context(specs, max_opset=17))["convert-opset"]
+    assert at_end.apply(chain.clone(), "model", Choices.from_seed(0)) == Skipped("no version to which it can be converted")
+
+
+def test_splice_takes_weights_along(table: Table, chain: Program, seeds: dict[str, Program]) -> None:
+    for seed in range(6):
+        work, site, detail = apply_once(table["splice"], chain, seed)
+        donor = next(p for p in seeds.values() if p.digest == donor_of(site))
+        taken = detail.split(" of ")[0].split(", ")
+        assert set(taken) <= set(ops(donor)) and set(taken) <= set(ops(work))
+
+
+def test_splice_refuses_other_sites(table: Table, chain: Program) -> None:
+    with pytest.raises(InvalidProgram, match="VALUE@DIGEST"):
+        donor_of("h")
+    with pytest.raises(InvalidProgram, match="not among"):
+        table["splice"].apply(chain.clone(), "h@" + "0" * 64, Choices.from_seed(0))
+
+
+OLD = """
+g (float[2, 4] x, int64[2] s) => (float[2, 3] y)
+<int64[2] s = {4, 3}>
+{
+  w = ConstantOfShape <value = float[1] {0.5}> (s)
+  y = MatMul(x, w)
+}
+"""
+
+
+def test_old_models_get_constants(table: Table, parse: Parse) -> None:
+    """Before IR version 4 every initializer is an input too, so that the weights' shapes are unknown."""
+    program = parse(OLD, opset=9, ir_version=3)
+    mutator = table["freeze-defaults"]
+    assert mutator.sites(program) == ["model"]
+    work = program.clone()
+    assert isinstance(mutator.apply(work, "model", Choices.from_seed(0)), str)
+    assert [v.name for v in work.graph.inputs] == ["x"]
+    assert work.model.ir_version == 4
+    value = work.value("w")
+    assert value is not None and isinstance(work.fact(value), TensorFact)
+    assert work.fact(value).shape == (4, 3)  # type: ignore[union-attr]
+    assert mutator.sites(work) == [] and isinstance(mutator.apply(work, "model", Choices.from_seed(0)), Skipped)
+    onnx.checker.check_model(work.to_proto(), full_check=True)
