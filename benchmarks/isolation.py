@@ -1,8 +1,8 @@
 """Speed of isolation: programs a second in process, in one worker, in two, with a fork a run and with a spawn a run.
 
-A program is a model of 30 nodes that ONNXRuntime loads and runs once without and once with all optimisations. The file is
-its own handler: in process and in the worker the same ``handle`` runs. Rates are compared in pairs of slices that follow
-each other at once, because other work on the machine comes and goes; medians of the pairs' ratios are reported.
+A program is a model of 30 nodes that ONNXRuntime loads and runs once without and once with all optimisations. The file
+is its own handler: in process and in the worker the same ``handle`` runs. Rates are compared in pairs of slices that
+follow each other at once, because other work on the machine comes and goes; medians of the pairs' ratios are reported.
 
 Run ``python benchmarks/isolation.py [--pairs 9] [--slice 1.0] [--pin] [--json]``.
 """

@@ -47,10 +47,22 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                found += map(int, (task / "children").read_text().split())
+            found += map(int, (task / "children").read_text().split())
+    except FileNotFoundError:
+        # The process is gone, or the kernel was built without CONFIG_PROC_CHILDREN.
+        return [] if Path("/proc/self/task").joinpath(str(os.getpid()), "children").exists() else _children_by_scan(pid)
     except OSError:
-        return []
+        return found
+    return found
+
+
+def _children_by_scan(pid: int) -> list[int]:
+    found: list[int] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == pid:
+                found.append(int(process.name))
     return found
 
 

@@ -77,6 +77,8 @@ class Zygote:
         Raises:
             StartError: the interpreter or the handler file cannot be run.
         """
+        if not sys.platform.startswith("linux"):
+            raise StartError(f"worker processes need Linux (memfd, prctl, /proc), this is {sys.platform}")
         if not spec.handler.is_file():
             raise StartError(f"worker {spec.name}: no handler file {spec.handler}")
         self._spec = spec

@@ -387,7 +387,7 @@ class Reader:
 
 def write(send: Callable[[Sequence[Any]], int], parts: Sequence[Any]) -> None:
     """Send all buffers through ``send`` (as ``socket.sendmsg``: returns how many bytes went out)."""
-    todo = list(parts)
+    todo = [part for part in parts if len(part)]
     index = 0
     while index < len(todo):
         sent = send(todo[index : index + MAX_PARTS])

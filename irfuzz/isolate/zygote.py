@@ -219,6 +219,7 @@ def main() -> None:
     if not raw:
         return
     setup = json.loads(raw)
+    sys.argv = [setup["handler"]]  # for components that look at it
     if sys.version_info < (3, 9):  # noqa: UP036 - the interpreter is whichever the user named
         message = "Python " + sys.version.split()[0] + " is too old; a worker needs 3.9"
         control.send(json.dumps({"op": "failed", "what": "sys", "missing": None, "type": "ImportError",

@@ -1,4 +1,4 @@
-"""Values cross bit for bit, whatever their type, shape and layout; what is no frame is a ProtocolError and nothing else."""
+"""Values cross bit for bit, whatever type, shape and layout; what is no frame is a ProtocolError and nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dtype_of(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, name)) if name in EXTENDED else np.dtype(name)
 
 
-def reader(data: bytes, pieces: list[int] | None = None, max_body: int = 1 << 20) -> Reader:
+def reader(data: bytes, pieces: list[int] | None = None, max_body: int = 1 << 24) -> Reader:
     """A reader of ``data`` that arrives in pieces of these sizes."""
     state = {"at": 0, "call": 0}
 
@@ -232,7 +232,7 @@ def test_every_dtype_through_a_worker(worker: Worker) -> None:
     for name in sorted(STANDARD | set(AVAILABLE)):
         bits = np.random.default_rng(0).integers(0, 256, 6 * dtype_of(name).itemsize, np.uint8)
         sent.append(bits.view(dtype_of(name)).reshape(2, 3))
-    sent += [np.array("x", object), np.zeros((0, 3), object), None, [], [[None], [np.float32(1) * np.ones(())]], b""]
+    sent += [np.array("x", object), np.zeros((0, 3), object), None, [], [[None], [np.array(1.0)]], b""]
     reply = worker.call({"do": "echo"}, sent)
     assert reply.exit == "ok", reply
     same(reply.values, sent)

@@ -59,6 +59,25 @@ def test_nothing_is_left_after_twenty_kills(many: WorkerSpec, gone: Callable[[li
     assert not scratch.exists()
 
 
+def test_children_are_found_on_kernels_with_and_without_a_list_of_them() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert process.pid in linux.children(os.getpid())
+        assert sorted(linux._children_by_scan(os.getpid())) == sorted(linux.children(os.getpid()))
+        process.kill()
+    assert linux.children(process.pid) == []
+
+
+def test_other_programs_inherit_nothing(worker: Worker) -> None:
+    worker.call({"do": "echo"})
+    script = "import os; print(*(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if int(n) > 2 "
+    script += "and os.path.exists(f'/proc/self/fd/{n}')))"
+    held = subprocess.run([sys.executable, "-c", script], close_fds=False, capture_output=True, text=True, check=True)
+    assert "socket" not in held.stdout
+    assert "memfd" not in held.stdout
+    assert "statm" not in held.stdout
+    assert {"socket:", "/memfd:irfuzz-log (deleted)"} <= set(descriptors()), "else the test looks at nothing"
+
+
 def test_environment(worker: Worker) -> None:
     first = worker.call({"do": "touch"}).response
     assert first["HOME"] == os.environ.get("HOME")
