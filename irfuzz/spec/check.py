@@ -14,7 +14,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.spec.dims import Item, Pattern
 from irfuzz.spec.expression import Expression, truth
 from irfuzz.spec.functions import Undefined
-from irfuzz.spec.types import Domain, Formal, OpSpec, Patterns, Violation
+from irfuzz.spec.types import Domain, Formal, OpSpec, Overlay, Patterns, Violation
 
 _INTEGERS = (int, np.integer)
 _REALS = (int, float, np.integer, np.floating)
@@ -64,26 +64,31 @@ def checker(spec: OpSpec) -> Checker:
         return Checker(tuple((f, (), False) for f in spec.inputs), defaults, (), frozenset(), ())
     domains: list[tuple[str, Domain]] = [(a.name, a.domain) for a in spec.attrs.values() if a.domain]
     domains += [*overlay.values.items(), *overlay.constants.items()]
-    limits = tuple((n, d) for n, d in domains if d.absent or d.one_of or d.length or d.at_least or d.at_most)
+    limits = tuple((n, d) for n, d in domains if d.limits_validity or d.absent or d.dtype_of)
+    used = _names(spec, overlay, [d for _, d in domains])
+    formals = tuple(
+        (f, overlay.patterns.get(f.name, ()), f.name in used or f.name in overlay.values) for f in spec.inputs
+    )
+    return Checker(formals, defaults, limits, frozenset(n for n in used if ":" in n), overlay.rules)
+
+
+def _names(spec: OpSpec, overlay: Overlay, domains: list[Domain]) -> set[str]:
+    """Every name that an expression of the spec can ask for."""
+    expressions: list[Expression | None] = [*(r for _, r in overlay.rules), *overlay.prefer, overlay.outputs]
+    for d in domains:
+        expressions += [d.absent, d.length, d.at_least, d.at_most]
+    expressions += [u.when for u in spec.undefined]
+    expressions.append(spec.numerics.terms if spec.numerics else None)
     used: set[str] = set()
-    for e in (*(r for _, r in overlay.rules), *overlay.prefer):
-        used |= e.names
-    for _, d in limits:
-        for e in (d.absent, d.length, d.at_least, d.at_most):
-            used |= e.names if e else frozenset()
     for alternatives in overlay.patterns.values():
         for condition, pattern in alternatives:
-            used |= pattern.needs | (condition.names if condition else frozenset())
-    for u in spec.undefined:
-        used |= u.when.names if u.when else frozenset()
-    for d in (*(d for _, d in domains), *overlay.sizes.values()):
+            expressions.append(condition)
+            used |= pattern.needs
+    for e in expressions:
+        used |= e.names if e is not None else frozenset()
+    for d in (*domains, *overlay.sizes.values()):
         used |= d.names
-    if spec.numerics and spec.numerics.terms:
-        used |= spec.numerics.terms.names
-    if overlay.outputs:
-        used |= overlay.outputs.names
-    formals = tuple((f, overlay.patterns.get(f.name, ()), f.name in used or f.name in overlay.values) for f in spec.inputs)
-    return Checker(formals, defaults, limits, frozenset(n for n in used if ":" in n), overlay.rules)
+    return used
 
 
 def check_call(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Violation]:
@@ -115,6 +120,8 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     for name, domain in c.domains:
         if env.get(name) is not None:
             wrong = outside(domain, env[name], env) if name in attrs or name not in spec.attrs else None
+            if wrong is None and domain.dtype_of and name in attrs:
+                wrong = _element_type(spec, domain, env[name], env)
             if wrong:
                 out.append(Violation("attribute" if name in spec.attrs else "value", name, wrong))
         elif domain.absent is not None and f"?{name}" not in env:
@@ -132,6 +139,20 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
         if holds is False:
             out.append(Violation("rule", "", f"{text} does not hold ({_shown(rule, env)})"))
     return env, out
+
+
+def _element_type(spec: OpSpec, domain: Domain, value: Any, env: dict[str, Any]) -> str | None:
+    """Bind the type variable that an attribute chooses; why it cannot be that type, or ``None``."""
+    allowed = spec.type_vars.get(domain.dtype_of, frozenset())
+    try:
+        dtype = ir.DataType(value)
+    except ValueError:
+        return f"expected the number of an element type, got {value!r}"
+    if dtype not in allowed:
+        names = ", ".join(sorted(DTYPE_NAMES[d] for d in allowed))
+        return f"expected the number of one of {names}, got {value} ({DTYPE_NAMES[dtype]})"
+    env[domain.dtype_of] = DTYPE_NAMES[dtype]
+    return None
 
 
 def outside(domain: Domain, value: Any, env: Mapping[str, Any]) -> str | None:
@@ -202,37 +223,39 @@ def _inputs(spec: OpSpec, c: Checker, inputs: Sequence[Any], env: dict[str, Any]
     for i, fact in enumerate(inputs):
         if i > last and (last < 0 or formals[last][0].option != "variadic"):
             break
-        formal, _, wants_value = formals[i if i < last else last]
+        formal, _, wants_value = formals[min(last, i)]
         name = formal.name
         if fact is None:
             if formal.option == "single":
                 out.append(Violation("arity", name, "required, but omitted"))
             continue
-        if lookups and f"has:{name}" in lookups:
-            env[f"has:{name}"] = True
         if not isinstance(fact, TensorFact):
             continue
         dtype = fact.dtype
-        if formal.dtypes and dtype not in formal.dtypes:
-            allowed = ", ".join(sorted(DTYPE_NAMES[d] for d in formal.dtypes))
-            out.append(Violation("dtype", name, f"expected one of {allowed}, got {DTYPE_NAMES[dtype]}"))
-        elif formal.homogeneous and formal.type_str in spec.type_vars:
-            bound = env.get(formal.type_str)
-            if bound is None:
-                env[formal.type_str] = DTYPE_NAMES[dtype]
-            elif bound != DTYPE_NAMES[dtype]:
-                message = f"{formal.type_str} is {bound} elsewhere, got {DTYPE_NAMES[dtype]}"
-                out.append(Violation("dtype", name, message))
+        wrong = _bind_type(spec, formal, dtype, env)
+        if wrong:
+            out.append(Violation("dtype", name, wrong))
         if lookups:
             _lookups(lookups, formal, fact, env)
         if wants_value and fact.value is not None and formal.option != "variadic":
             env[name] = tuple(None if isinstance(v, str) and dtype != ir.DataType.STRING else v for v in fact.value)
         elif wants_value:
             env[f"?{name}"] = True  # present, but not known: what holds for an omission does not apply
-    if lookups:
-        for i, (formal, _, _) in enumerate(formals):
-            if f"has:{formal.name}" in lookups and (i >= count or inputs[i] is None):
-                env[f"has:{formal.name}"] = False
+    for i, (formal, _, _) in enumerate(formals):
+        if f"has:{formal.name}" in lookups:
+            env[f"has:{formal.name}"] = i < count and inputs[i] is not None
+
+
+def _bind_type(spec: OpSpec, formal: Formal, dtype: ir.DataType, env: dict[str, Any]) -> str | None:
+    """Bind an input's type variable; what is wrong with its type, or ``None``."""
+    if formal.dtypes and dtype not in formal.dtypes:
+        allowed = ", ".join(sorted(DTYPE_NAMES[d] for d in formal.dtypes))
+        return f"expected one of {allowed}, got {DTYPE_NAMES[dtype]}"
+    if formal.homogeneous and formal.type_str in spec.type_vars:
+        bound = env.setdefault(formal.type_str, DTYPE_NAMES[dtype])
+        if bound != DTYPE_NAMES[dtype]:
+            return f"{formal.type_str} is {bound} elsewhere, got {DTYPE_NAMES[dtype]}"
+    return None
 
 
 def _lookups(lookups: frozenset[str], formal: Formal, fact: TensorFact, env: dict[str, Any]) -> None:
@@ -274,7 +297,7 @@ def _match(
     for i, fact in enumerate(inputs):
         if last < 0:
             return
-        formal, patterns, _ = formals[i if i < last else last]
+        formal, patterns, _ = formals[min(last, i)]
         if not patterns or fact is None or not isinstance(fact, TensorFact):
             continue
         if fact.shape is None:

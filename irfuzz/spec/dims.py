@@ -1,4 +1,4 @@
-"""Dimension patterns such as ``"M, C // group, *K"``: shapes enter and names are bound, or bound names enter and a shape leaves.
+"""Dimension patterns such as ``"M, C // group, *K"``: a shape enters and names are bound, or the other way round.
 
 A pattern is a list of items separated by commas:
 
@@ -172,11 +172,13 @@ def parse_pattern(text: str, where: str) -> Pattern:
     if into:
         body = body[len("into(") : -1]
     items: list[Item] = []
-    for part in _split(body):
+    spreads: list[int] = []
+    for i, part in enumerate(_split(body)):
         if not part:
             raise SpecError(f"{where}: pattern {text!r} has an empty item")
         items.append(_item(part, f"{where}: pattern {text!r}"))
-    spreads = [i for i, (item, part) in enumerate(zip(items, _split(body), strict=True)) if part[0] == "*" or item.kind == "cast"]
+        if part.startswith("*") or items[-1].kind == "cast":
+            spreads.append(i)
     if len(spreads) > 1:
         raise SpecError(f"{where}: pattern {text!r} has more than one item that takes any number of sizes")
     binds = frozenset(i.name for i in items if i.kind in ("name", "spread", "cast")) if not into else frozenset()

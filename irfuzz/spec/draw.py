@@ -17,11 +17,11 @@ from irfuzz.spec.types import Domain, Generate
 Env = dict[str, Any]
 
 
-class Failed(Exception):  # noqa: N818 - control flow of one sampling attempt
+class Failed(Exception):
     """This attempt came to a dead end; another may not."""
 
 
-class Impossible(Exception):  # noqa: N818 - control flow of sampling
+class Impossible(Exception):
     """No attempt can succeed for these inputs."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 Vector = tuple[Any, ...]
 
 
-class Undefined(Exception):  # noqa: N818 - not an error of anybody's: the expression has no value here
+class Undefined(Exception):
     """An expression has no value for these arguments; a condition then counts as broken."""
 
 
@@ -198,7 +198,7 @@ def rounded_up(a: Any, b: Any) -> Any:
 
 
 def reshape(shape: Any, target: Any, allowzero: Any) -> Vector | None:
-    """The shape that Reshape-14 makes of ``shape`` for ``target`` (0 copies unless ``allowzero``, one -1 is inferred)."""
+    """The shape that Reshape-14 makes of ``shape``: 0 copies unless ``allowzero``, one -1 is inferred."""
     shape, target = _vector(shape), _vector(target)
     if None in target:
         if sum(t == -1 for t in target) > 1:
@@ -298,6 +298,19 @@ def concatenable(shapes: Any, axis: Any) -> bool | None:
     return None if unknown else True
 
 
+def addresses(indices: Any, sizes: Any) -> bool | None:
+    """True where index tuples, one after the other in ``indices``, lie inside axes of ``sizes`` (from either end)."""
+    sizes = _vector(sizes)
+    unknown = False
+    for k, v in enumerate(_vector(indices)):
+        d = sizes[k % len(sizes)] if sizes else 0
+        if v is None or d is None:
+            unknown = True
+        elif not -d <= v < d:
+            return False
+    return None if unknown else True
+
+
 def einsum(equation: Any, shapes: Any) -> bool | None:
     """True where an Einsum-12 equation fits the shapes of its operands; ``None`` where sizes are not known."""
     left, arrow, right = equation.replace(" ", "").partition("->")
@@ -314,7 +327,7 @@ def einsum(equation: Any, shapes: Any) -> bool | None:
             continue
         before, dots, after = term.partition("...")
         letters = len(before) + len(after)
-        if letters > len(shape) or not dots and letters != len(shape):
+        if letters > len(shape) or (not dots and letters != len(shape)):
             raise Undefined(f"term {term!r} for an operand of rank {len(shape)}")
         sizes = [*shape[: len(before)], *shape[len(shape) - len(after) :]]
         for letter, size in zip(before + after, sizes, strict=True):
@@ -350,9 +363,10 @@ FUNCTIONS: dict[str, Function] = {
     "sliced": Function(sliced, 4, 4),
     "pooled": Function(pooled, 7, 7),
     "concatenable": Function(concatenable, 2, 2),
+    "addresses": Function(addresses, 2, 2),
     "einsum": Function(einsum, 2, 2),
 }
 """What expressions may call; an argument that is not known makes the result not known."""
 
 LOOKUPS = frozenset({"shape", "rank", "has", "dtype"})
-"""Calls that ask about an input by its name: its shape (of a variadic input: the tuple of shapes), rank, presence, dtype."""
+"""Calls that ask about an input by its name: shape (of a variadic input: all its shapes), rank, presence, dtype."""

@@ -1,4 +1,4 @@
-"""Named generators of attribute and input values that no range can describe: known shapes and choices enter, a value leaves."""
+"""Generators of values that no range can describe: known shapes and recorded choices enter, a value leaves."""
 
 from __future__ import annotations
 
@@ -145,8 +145,10 @@ def steps(choices: Choices, count: int) -> Vector:
     return tuple(choices.weighted((1, 2, 3, -1, -2), (6, 2, 1, 2, 1)) for _ in range(count))
 
 
-def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector:
+def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector | None:
     """First indices of Slice, some counted from the end, some beyond it."""
+    if len(sizes) != len(by):
+        return None
     out: list[int] = []
     for d, s in zip(sizes, by, strict=True):
         if d == 0:
@@ -158,8 +160,10 @@ def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector:
     return tuple(out)
 
 
-def slice_ends(choices: Choices, sizes: Vector, starts: Vector, by: Vector) -> Vector:
+def slice_ends(choices: Choices, sizes: Vector, starts: Vector, by: Vector) -> Vector | None:
     """Bounds of Slice that leave at least one element where the axis has one; sometimes the far ends of int64."""
+    if not len(sizes) == len(starts) == len(by):
+        return None
     out: list[int] = []
     for d, a, s in zip(sizes, starts, by, strict=True):
         a = min(max(a + d if a < 0 else a, 0), max(d - 1, 0))
@@ -198,7 +202,9 @@ def resize_scales(choices: Choices, sizes: Vector, inner: int) -> tuple[float, .
 
 def resize_sizes(choices: Choices, sizes: Vector, inner: int) -> Vector:
     """Target sizes for Resize: other sizes for the ``inner`` last axes, the same before."""
-    return tuple(choices.integer(1, min(2 * d, 12)) if d and i >= len(sizes) - inner else d for i, d in enumerate(sizes))
+    return tuple(
+        choices.integer(1, min(2 * d, 12)) if d and i >= len(sizes) - inner else d for i, d in enumerate(sizes)
+    )
 
 
 def scale_shape(choices: Choices, shape: Vector, axis: int, block: int) -> Vector:
@@ -217,13 +223,15 @@ def range_limit(choices: Choices, start: float, delta: float) -> float:
     return start + delta * choices.integer(1, 8)
 
 
-def indices_nd(choices: Choices, shape: Vector, batch: Vector, last: int, batch_dims: int = 0, repeat: bool = True) -> Any:
+def indices_nd(
+    choices: Choices, shape: Vector, batch: Vector, last: int, batch_dims: int = 0, repeat: bool = True
+) -> Any:
     """Indices of GatherND/ScatterND, shape ``(*batch, last)``; without ``repeat`` no two index tuples are equal."""
     rng = np.random.default_rng(choices.seed())
     span = shape[batch_dims : batch_dims + last]
     count = math.prod(batch)
     space = math.prod(span)
-    if space == 0 and count or not repeat and count > space:
+    if count > space and (space == 0 or not repeat):
         return None
     flat = rng.choice(space, size=count, replace=repeat) if count else np.zeros(0, np.int64)
     parts = np.unravel_index(flat, span) if last else ()
@@ -281,7 +289,7 @@ def equation(choices: Choices, rank: int, inputs: int) -> str | None:
 
 def einsum_shapes(choices: Choices, text: str, shape: Vector, count: int) -> list[Vector]:
     """Shapes of the other operands of an Einsum whose first has ``shape``."""
-    terms = text.split("->")[0].replace(" ", "").split(",")
+    terms = text.partition("->")[0].replace(" ", "").split(",")
     sizes = dict(zip(terms[0], shape, strict=False))
     out: list[Vector] = []
     for term in terms[1 : 1 + count]:

@@ -1,4 +1,4 @@
-"""The tables of one ``ops/*.toml`` file enter, the overlay of each operator version leaves; errors name file and key."""
+"""The tables of one ``ops/*.toml`` file enter, the overlay of each operator version leaves."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from irfuzz.spec.expression import Expression, parse
 from irfuzz.spec.generators import parse_generate
 from irfuzz.spec.types import Domain, Generate, Numerics, Overlay, Patterns, UndefinedBehaviour
 
-_TOP = frozenset(
-    "op domain doc since parameters dims attrs values sizes shapes require prefer inputs outputs numerics undefined portable version".split()
-)
-_DOMAIN = frozenset(
-    "one_of pick range each len value generate dtype_of absent when omit exact integer_range at_least at_most invalid".split()
-)
+_TOP = frozenset({
+    "op", "domain", "doc", "since", "parameters", "dims", "attrs", "values", "sizes", "shapes", "require", "prefer",
+    "inputs", "outputs", "numerics", "undefined", "portable", "version",
+})  # fmt: skip
+_DOMAIN = frozenset({
+    "one_of", "pick", "range", "each", "len", "value", "generate", "dtype_of", "absent", "when", "omit", "exact",
+    "integer_range", "at_least", "at_most", "invalid",
+})  # fmt: skip
 _KINDS = ("exact", "elementwise", "reduction", "transcendental", "quantised")
 
 
@@ -40,7 +42,9 @@ class OverlayFile:
         if self.op != path.stem:
             raise SpecError(f"{self.name}: op is {self.op!r}, but the file's name says {path.stem!r}")
         versions = self.tables.get("version", [])
-        if not isinstance(versions, list) or not all(isinstance(v, dict) and isinstance(v.get("since"), int) for v in versions):
+        if not isinstance(versions, list) or not all(
+            isinstance(v, dict) and isinstance(v.get("since"), int) for v in versions
+        ):
             raise SpecError(f"{self.name}: [[version]] tables need an integer 'since'")
         self.versions: list[dict[str, Any]] = versions
         for v in versions:
@@ -202,7 +206,11 @@ def build_domain(table: Any, where: str) -> Domain:
         absent=expression("absent"),
         when=when,
         omit=float(table.get("omit", 0.35)),
-        exact=bool(table.get("exact", False)) or each is not None or generate is not None or value is not None or "pick" in table,
+        exact=bool(table.get("exact", False))
+        or each is not None
+        or generate is not None
+        or value is not None
+        or "pick" in table,
         integer_bounds=bounds("integer_range"),
         at_least=expression("at_least"),
         at_most=expression("at_most"),
@@ -248,7 +256,9 @@ def build_undefined(tables: Mapping[str, Any], where: str) -> tuple[UndefinedBeh
         elif isinstance(value, dict):
             _known(value, frozenset({"why", "when"}), key)
             when = value.get("when")
-            out.append(UndefinedBehaviour(name, _text(value, "why", key), None if when is None else parse(when, f"{key}.when")))
+            out.append(
+                UndefinedBehaviour(name, _text(value, "why", key), None if when is None else parse(when, f"{key}.when"))
+            )
         else:
             raise SpecError(f"{key}: expected a text or a table with why and when, got {value!r}")
     return tuple(out)
@@ -273,7 +283,9 @@ def build_portable(
     types = {
         var: tuple(dtype_named(n, f"{key}.{var}") for n in names) for var, names in entry.items() if var != "except"
     }
-    excepted = tuple({v: dtype_named(n, f"{key}.except") for v, n in combo.items()} for combo in entry.get("except", []))
+    excepted = tuple(
+        {v: dtype_named(n, f"{key}.except") for v, n in combo.items()} for combo in entry.get("except", [])
+    )
     return types, excepted
 
 

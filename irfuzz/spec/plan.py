@@ -74,7 +74,9 @@ def make_plan(
         at = next((i for i, o in enumerate(todo) if not (o.needs - o.binds) & pending), None)
         if at is None:  # a cycle: a size is drawn from its default range, and the rules decide
             kinds = ("attr", "size", "sizes", "absent", "value")
-            at = min(range(len(todo)), key=lambda i: (kinds.index(todo[i].step.kind) if todo[i].step.kind in kinds else 9, i))
+            at = min(
+                range(len(todo)), key=lambda i: (kinds.index(todo[i].step.kind) if todo[i].step.kind in kinds else 9, i)
+            )
         done = todo.pop(at)
         pending = {n for o in todo for n in o.binds}
         ready = tuple(r for r in rules if not r.names & pending)
@@ -142,13 +144,21 @@ def _open_steps(
     by_match = {n for o in (*first, *late) if o.step.kind in ("match", "value") for n in o.binds}
     named = {n for o in first if o.step.kind == "cast" for n in o.binds}
     attrs = [
-        _Open(Step("attr", a.name, domain=a.domain), a.domain.names | (a.domain.absent.names if a.domain.absent else frozenset()), frozenset({a.name} | ({a.domain.dtype_of} - {""})))
+        _Open(
+            Step("attr", a.name, domain=a.domain),
+            a.domain.names | (a.domain.absent.names if a.domain.absent else frozenset()),
+            frozenset({a.name} | ({a.domain.dtype_of} - {""})),
+        )
         for a in spec.attrs.values()
         if a.domain is not None
     ]
     attr_names = frozenset(spec.attrs)
     free = [
-        _Open(Step(kind, n, domain=overlay.sizes.get(n)), overlay.sizes[n].names if n in overlay.sizes else frozenset(), frozenset({n}))
+        _Open(
+            Step(kind, n, domain=overlay.sizes.get(n)),
+            overlay.sizes[n].names if n in overlay.sizes else frozenset(),
+            frozenset({n}),
+        )
         for n, kind in _in_order(sizes, overlay.sizes)
         if n not in bound and n not in by_match and n not in named and n not in attr_names
     ]

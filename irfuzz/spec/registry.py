@@ -14,8 +14,6 @@ import onnx_ir as ir
 
 from irfuzz.errors import SpecError
 from irfuzz.resources import ops_dir
-from irfuzz.spec.dims import Pattern
-from irfuzz.spec.expression import Expression
 from irfuzz.spec.overlay import (
     OverlayFile,
     build_domain,
@@ -25,8 +23,6 @@ from irfuzz.spec.overlay import (
     build_undefined,
 )
 from irfuzz.spec.types import AttrSpec, Domain, Formal, OpSpec, Overlay
-
-_OPTIONS = {0: "single", 1: "optional", 2: "variadic"}
 
 
 class Specs:
@@ -111,7 +107,9 @@ def _check_names(file: OverlayFile, schemas: list[Any]) -> None:
         for key, known in (("dims", inputs), ("values", inputs), ("attrs", attrs), ("shapes", inputs)):
             for name in tables.get(key, {}):
                 if name not in known:
-                    raise SpecError(f"{file.name}: {key}.{name}: {file.op} has no such name; it has {', '.join(sorted(known))}")
+                    raise SpecError(
+                        f"{file.name}: {key}.{name}: {file.op} has no such name; it has {', '.join(sorted(known))}"
+                    )
         for name in tables.get("parameters", []) or []:
             if name not in inputs:
                 raise SpecError(f"{file.name}: parameters: {file.op} has no input {name!r}")
@@ -191,7 +189,11 @@ def _attributes(schema: Any, domains: Mapping[str, Domain]) -> dict[str, AttrSpe
     order = [*domains, *(n for n in sorted(schema.attributes) if n not in domains)]
     return {
         n: AttrSpec(
-            n, schema.attributes[n].type.name, schema.attributes[n].required, _default(schema.attributes[n]), domains.get(n)
+            n,
+            schema.attributes[n].type.name,
+            schema.attributes[n].required,
+            _default(schema.attributes[n]),
+            domains.get(n),
         )
         for n in order
     }
@@ -203,7 +205,11 @@ def _check_namespace(
     """Attributes, sizes, known input values and type variables share one namespace in expressions."""
     sizes = {n for alternatives in overlay.patterns.values() for _, p in alternatives for n in p.binds}
     spread = _clash({"an input": inputs, "a type variable": set(types)})
-    spread = spread or _clash({"a size": sizes, "an input": inputs}) or _clash({"a size": sizes, "a type variable": set(types)})
+    spread = (
+        spread
+        or _clash({"a size": sizes, "an input": inputs})
+        or _clash({"a size": sizes, "a type variable": set(types)})
+    )
     spread = spread or _clash({"an attribute": set(attrs), "an input": inputs})
     if spread:
         raise SpecError(f"{where}: {spread}")
@@ -213,12 +219,3 @@ def _clash(groups: dict[str, set[str]]) -> str:
     (a, left), (b, right) = groups.items()
     both = sorted(left & right)
     return f"{both[0]!r} is {a} and {b}; rename the size" if both else ""
-
-
-def expressions_of(patterns: Mapping[str, tuple[tuple[Expression | None, Pattern], ...]]) -> Iterator[Expression]:
-    """Every expression inside dimension patterns."""
-    for alternatives in patterns.values():
-        for condition, pattern in alternatives:
-            if condition is not None:
-                yield condition
-            yield from (i.expr for i in pattern.items if i.expr is not None)

@@ -130,7 +130,9 @@ class _Attempt:
         for a in self.spec.attrs.values():
             if a.domain is None:
                 if a.required:
-                    raise SpecError(f"{self.overlay.source}: attrs.{a.name}: {self.spec.op} requires it, so it needs a domain")
+                    raise SpecError(
+                        f"{self.overlay.source}: attrs.{a.name}: {self.spec.op} requires it, so it needs a domain"
+                    )
                 if a.default is not None:
                     self.env[a.name] = a.default
         plan = make_plan(self.spec, frozenset(self.given), self.present, chosen, frozenset(self.env))
@@ -219,7 +221,9 @@ class _Attempt:
             rank = len(self.given[position].shape or ())
             return next(i for i, (_, p) in enumerate(patterns) if p.fits(rank))
         # the first alternative is the usual one
-        return 0 if len(patterns) == 1 else self.choices.weighted(range(len(patterns)), (3, *(1,) * (len(patterns) - 1)))
+        return (
+            0 if len(patterns) == 1 else self.choices.weighted(range(len(patterns)), (3, *(1,) * (len(patterns) - 1)))
+        )
 
     def match_given(self, chosen: tuple[int, ...]) -> None:
         """Bind the sizes and known values of given inputs."""

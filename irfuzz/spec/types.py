@@ -85,6 +85,11 @@ class Domain:
     invalid: tuple[Any, ...] = ()
     names: frozenset[str] = frozenset()
 
+    @property
+    def limits_validity(self) -> bool:
+        """Something here can make a value invalid."""
+        return any(e is not None for e in (self.one_of, self.length, self.at_least, self.at_most))
+
 
 @dataclass(frozen=True, slots=True)
 class AttrSpec:

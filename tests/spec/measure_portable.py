@@ -46,7 +46,9 @@ def combinations(spec: OpSpec) -> tuple[list[str], list[tuple[ir.DataType, ...]]
 
 def runs(worker: OrtWorker, spec: OpSpec, variables: Sequence[str], types: Sequence[ir.DataType], opset: int) -> bool:
     """Samples with these element types load and run, all of ``TRIES``; those that only sometimes do are shown."""
-    forced = dataclasses.replace(spec, portable={v: (t,) for v, t in zip(variables, types, strict=True)}, portable_except=())
+    forced = dataclasses.replace(
+        spec, portable={v: (t,) for v, t in zip(variables, types, strict=True)}, portable_except=()
+    )
     key = zlib.crc32(f"{spec.op} {types}".encode())
     first = spec.inputs[0] if spec.inputs else None
     answers: list[dict[str, object]] = []
@@ -59,12 +61,19 @@ def runs(worker: OrtWorker, spec: OpSpec, variables: Sequence[str], types: Seque
         if call is None:
             continue
         model = model_of(spec, call, opset, np.random.default_rng(seed))
-        answers.append(worker.run(model.SerializeToString()) | {"call": f"{call.attrs} {[p and (p.fact.dtype.name, p.fact.shape) for p in call.inputs]}"})
+        answers.append(
+            worker.run(model.SerializeToString())
+            | {"call": f"{call.attrs} {[p and (p.fact.dtype.name, p.fact.shape) for p in call.inputs]}"}
+        )
         if len(answers) == TRIES or "NOT_IMPLEMENTED" in str(answers[0].get("error")):
             break
     failed = [a for a in answers if a["stage"] != "done"]
     if failed and len(failed) < len(answers):
-        print(f"  sometimes: {spec.op}-{spec.since} {[t.name for t in types]}: {failed[0].get('error')} {failed[0]['call']}"[:420])
+        print(
+            f"  sometimes: {spec.op}-{spec.since} {[t.name for t in types]}: {failed[0].get('error')} {failed[0]['call']}"[
+                :420
+            ]
+        )
     return bool(answers) and not failed
 
 
@@ -86,7 +95,9 @@ def measure(worker: OrtWorker, specs: Specs, spec: OpSpec) -> tuple[dict[str, li
     types = {
         v: [name_of(d) for d in sorted({c[i] for c in good}, key=_ORDER.__getitem__)] for i, v in enumerate(variables)
     }
-    square = list(itertools.product(*(sorted({c[i] for c in good}, key=_ORDER.__getitem__) for i in range(len(variables)))))
+    square = list(
+        itertools.product(*(sorted({c[i] for c in good}, key=_ORDER.__getitem__) for i in range(len(variables))))
+    )
     bad = [dict(zip(variables, map(name_of, c), strict=True)) for c in square if c not in good] if good else []
     return types, shortened(variables, [dict(zip(variables, map(name_of, c), strict=True)) for c in square], bad)
 
@@ -111,7 +122,11 @@ def toml_of(results: dict[int, tuple[dict[str, list[str]], list[dict[str, str]]]
     for since, (types, bad) in sorted(results.items()):
         parts = [f"{v} = [" + ", ".join(f'"{n}"' for n in names) + "]" for v, names in types.items()]
         if bad:
-            parts.append("except = [" + ", ".join("{ " + ", ".join(f'{v} = "{n}"' for v, n in b.items()) + " }" for b in bad) + "]")
+            parts.append(
+                "except = ["
+                + ", ".join("{ " + ", ".join(f'{v} = "{n}"' for v, n in b.items()) + " }" for b in bad)
+                + "]"
+            )
         lines.append(f"{since} = {{ " + ", ".join(parts) + " }" if parts else f"{since} = {{}}")
     return "\n".join(lines) + "\n"
 
@@ -145,7 +160,14 @@ def main() -> None:
                 if spec.has_overlay and not spec.deprecated:
                     results[since] = measure(worker, specs, spec)
             write(path, toml_of(results, version))
-            print(path.stem, {s: {v: len(n) for v, n in t.items()} | ({"except": len(b)} if b else {}) for s, (t, b) in results.items()}, flush=True)
+            print(
+                path.stem,
+                {
+                    s: {v: len(n) for v, n in t.items()} | ({"except": len(b)} if b else {})
+                    for s, (t, b) in results.items()
+                },
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,11 @@ def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> 
         name = f"x{i}"
         names.append(name)
         array = array_for(plan, rng)
-        tensor = ir.serde.serialize_tensor(ir.tensor(array, dtype=plan.fact.dtype, name=name)) if plan.fact.dtype != ir.DataType.STRING else onnx.numpy_helper.from_array(array, name)
+        tensor = (
+            ir.serde.serialize_tensor(ir.tensor(array, dtype=plan.fact.dtype, name=name))
+            if plan.fact.dtype != ir.DataType.STRING
+            else onnx.numpy_helper.from_array(array, name)
+        )
         values.append(tensor)
         if plan.value is None and not plan.is_parameter:
             inputs.append(helper.make_tensor_value_info(name, int(plan.fact.dtype), list(array.shape)))
@@ -116,4 +120,3 @@ class OrtWorker:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-

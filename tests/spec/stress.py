@@ -66,7 +66,9 @@ def stress(worker: OrtWorker, spec: OpSpec, opset: int, count: int, salt: str = 
             f.empty += any(s is not None and 0 in s for s in answer["shapes"])
         else:
             shapes = [None if p is None else (p.fact.dtype.name, p.fact.shape, p.fact.value) for p in call.inputs]
-            f.failures.append(f"{spec.op}-{spec.since} seed {seed} {answer['stage']}: {answer['error'][:400]}\n    {call.attrs} {shapes}")
+            f.failures.append(
+                f"{spec.op}-{spec.since} seed {seed} {answer['stage']}: {answer['error'][:400]}\n    {call.attrs} {shapes}"
+            )
     return f
 
 
@@ -99,10 +101,15 @@ def main() -> None:
             f = stress(worker, spec, opset, a.per_op, a.salt)
             total.update(asked=f.asked, made=f.made, ran=f.ran, empty=f.empty)
             total["us"] += int(f.seconds * 1e6)
-            print(f"{spec.op:22} {spec.since:3} made {f.made:4}/{f.asked} ran {f.ran:4} empty {f.empty:3} {f.seconds / f.asked * 1e6:6.0f} us")
+            print(
+                f"{spec.op:22} {spec.since:3} made {f.made:4}/{f.asked} ran {f.ran:4} empty {f.empty:3} {f.seconds / f.asked * 1e6:6.0f} us"
+            )
             for text in f.failures[: a.show]:
                 print("   ", text)
-    print(dict(total), f"ran {total['ran'] / max(1, total['made']):.4%}, {total['us'] / max(1, total['asked']):.0f} us a sample")
+    print(
+        dict(total),
+        f"ran {total['ran'] / max(1, total['made']):.4%}, {total['us'] / max(1, total['asked']):.0f} us a sample",
+    )
 
 
 if __name__ == "__main__":

@@ -62,7 +62,11 @@ def checked(specs: Specs) -> list[tuple[str, OpSpec, list[Any], dict[str, Any]]]
 
 
 def test_no_case_breaks_a_rule(checked: list[tuple[str, OpSpec, list[Any], dict[str, Any]]]) -> None:
-    wrong = [f"{name}: {spec.op}-{spec.since}: {v}" for name, spec, facts, attrs in checked for v in check_call(spec, facts, attrs)]
+    wrong = [
+        f"{name}: {spec.op}-{spec.since}: {v}"
+        for name, spec, facts, attrs in checked
+        for v in check_call(spec, facts, attrs)
+    ]
     assert not wrong, "\n".join(wrong)
     assert len(checked) > 1000
     assert sum(spec.has_overlay for _, spec, _, _ in checked) > 700
@@ -81,7 +85,9 @@ def without_values(f: TensorFact, position: int) -> TensorFact:
 
 def with_names(f: TensorFact, position: int) -> TensorFact:
     value = None if f.value is None else tuple(None if i % 2 else v for i, v in enumerate(f.value))
-    return TensorFact(f.dtype, tuple(f"d{position}_{i}" if i % 2 else d for i, d in enumerate(f.shape or ())), value=value)
+    return TensorFact(
+        f.dtype, tuple(f"d{position}_{i}" if i % 2 else d for i, d in enumerate(f.shape or ())), value=value
+    )
 
 
 def without_shapes(f: TensorFact, position: int) -> TensorFact:
