@@ -1,4 +1,4 @@
-"""A program and recorded choices enter, a valid mutant and its trace leave; ``irfuzz.mutate(...)`` is ``irfuzz.mutate.api.mutate``."""
+"""A program and recorded choices enter, a valid mutant and its trace leave; the package is called like a function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _CallablePackage(ModuleType):
-    """The public function ``irfuzz.mutate`` and this package have one name, so the package answers calls."""
+    """The public function ``irfuzz.mutate`` and this package have one name, so the package answers its calls."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Iterator[TracedMutant]:
         from irfuzz.mutate.api import mutate

@@ -14,6 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes, dims_of, largest, splice_in, with_sizes
 from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Donors, Relation, Skipped
@@ -22,6 +23,7 @@ MAX_PIECE = 8
 """Most nodes that are taken at once."""
 _MAX_PORTS = 4
 _AT = "@"
+_JOINS = ("Add", "Sub", "Mul", "Max", "And", "Or")
 
 
 def donor_of(site: str) -> str:
@@ -90,9 +92,16 @@ class Splice:
                 return Skipped("no value fits what the piece reads")
             taken.append(value if index == 0 else choices.pick(fitting))
         result = _fixed(donor, piece[-1].outputs[0])
-        reason = why_not(specs, opset, result, fact)
+        target, joins = fact, [""]
+        if why_not(specs, opset, result, fact) is not None:
+            # A named size of the value is lost in the piece; a join with the value itself brings it back.
+            named = with_sizes(fact.without_value(), dict.fromkeys(dims_of([fact]) or (), 1))
+            assert named is not None
+            target, joins = named, [op for op in _JOINS if runs(specs, op, opset, fact.dtype)]
+        reason = why_not(specs, opset, result, target) if joins else f"nothing joins {fact.dtype.name}"
         if reason is not None:
             return Skipped(f"the result cannot be restored: {reason}")
+        join = choices.pick(joins)
         inserter = Inserter(program, anchor)
         copies: dict[str, ir.Value] = {}
         for port, source in zip(ports, taken, strict=True):
@@ -104,7 +113,10 @@ class Splice:
             for old, new in zip(node.outputs, copy.outputs, strict=True):
                 if old.name:
                     copies[old.name] = new
-        splice_in(program, specs, inserter, value, copies[piece[-1].outputs[0].name or ""], choices)
+        grafted = copies[piece[-1].outputs[0].name or ""]
+        if join:
+            grafted = inserter.value(join, value, adapt(specs, inserter, grafted, target, choices))
+        splice_in(program, specs, inserter, value, grafted, choices)
         return f"{', '.join(n.op_type for n in piece)} of {digest[:12]} behind {value.name}"
 
     def _usable(self, donor: Program, opset: int) -> list[ir.Node]:

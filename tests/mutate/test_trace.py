@@ -95,9 +95,12 @@ def test_a_result_that_differs(mutant: TracedMutant, seeds: dict[str, Program]) 
 def test_every_form_of_a_model_gives_the_same_mutants() -> None:
     proto = onnx.load(SEED)
     wanted = [m.to_bytes() for m in mutate(SEED, seed=9, n=3)]
-    for model in (str(SEED), SEED.read_bytes(), proto, ir.from_proto(proto), Program.from_proto(proto)):
+    for model in (str(SEED), SEED.read_bytes(), proto, Program.from_proto(proto)):
         assert [m.to_bytes() for m in mutate(model, seed=9, n=3)] == wanted
-    assert [m.model_proto.SerializeToString(deterministic=True) for m in mutate(SEED, seed=9, n=1)] != []
+    # onnx-ir writes the types of initializers a second time, which means nothing.
+    digests = [Program.from_bytes(data).digest for data in wanted]
+    assert [m.program.digest for m in mutate(ir.from_proto(proto), seed=9, n=3)] == digests
+    assert [Program.from_proto(m.model_proto).digest for m in mutate(SEED, seed=9, n=3)] == digests
 
 
 def test_wrong_arguments() -> None:
