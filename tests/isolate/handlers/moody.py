@@ -15,7 +15,7 @@ if MOOD == "hang on import":
 if MOOD == "raise on import":
     raise OSError("libcudart.so.12: cannot open shared object file")
 if MOOD == "missing":
-    import no_such_module_of_any_kind  # noqa: F401
+    import no_such_module_of_any_kind  # noqa: F401  # pyright: ignore[reportMissingImports]
 
 
 def warm():
