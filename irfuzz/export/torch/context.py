@@ -133,7 +133,8 @@ class Context:
         found = node.attributes.get(name)
         if found is not None:
             value = found.value
-            return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
+            # Not any sequence: graphs and strings are some too.
+            return tuple(value) if isinstance(value, list | tuple) else value
         known = attribute_defaults(node.domain, node.op_type, self.opset).get(name)
         return default if known is None else known
 
@@ -144,6 +145,10 @@ class Context:
     def torch_dtype(self, node: ir.Node, dtype: int) -> Code:
         """The torch spelling of an ONNX element type. Raises ``Unsupported`` where there is none."""
         return Code(torch_dtype(dtype, node.op_type))
+
+    def spell(self, dtype: ir.DataType) -> str:
+        """The torch spelling of a known element type."""
+        return torch_dtype(dtype, f"element type {dtype.name}")
 
     # code
 

@@ -29,16 +29,27 @@ def infix(symbol: str, function: str) -> Emitter:
     """``a symbol b`` where torch has it for the element type, else the support function."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
-        _refuse_old_broadcast(ctx, node)
-        a, b = ctx.input(node, 0), ctx.input(node, 1)
+        a, b = ctx.input(node, 0), second(ctx, node)
         return f"{a} {symbol} {b}" if ctx.is_plain(node.inputs[0]) else ctx.call(function, a, b)
 
     return emit
 
 
-def _refuse_old_broadcast(ctx: Context, node: ir.Node) -> None:
-    if "broadcast" in node.attributes:
-        raise ctx.unsupported(node, "the broadcast attribute of opsets before 7")
+def second(ctx: Context, node: ir.Node) -> Code | None:
+    """The second operand; before opset 7 an attribute says at which axis of the first one its own begin."""
+    b = ctx.input(node, 1)
+    if ctx.opset < 7 and ctx.attr(node, "broadcast") and "axis" in node.attributes:
+        return Code(ctx.call("begin_at", b, ctx.input(node, 0), ctx.attr(node, "axis")))
+    return b
+
+
+def binary(function: str) -> Emitter:
+    """``function(a, b)``."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        return ctx.call(function, ctx.input(node, 0), second(ctx, node))
+
+    return emit
 
 
 def variadic(function: str) -> Emitter:
@@ -52,7 +63,7 @@ def variadic(function: str) -> Emitter:
 
 def div(ctx: Context, node: ir.Node) -> Emitted:
     """Div: a plain division where both are surely floating."""
-    a, b = ctx.input(node, 0), ctx.input(node, 1)
+    a, b = ctx.input(node, 0), second(ctx, node)
     return f"{a} / {b}" if ctx.is_float(node.inputs[0]) else ctx.call("div", a, b)
 
 
@@ -66,6 +77,11 @@ def clip(ctx: Context, node: ir.Node) -> Emitted:
     if ctx.opset < 11:
         return ctx.call("clip_to", ctx.input(node, 0), ctx.attr(node, "min"), ctx.attr(node, "max"))
     return ctx.call("clip", *ctx.inputs(node))
+
+
+def prelu(ctx: Context, node: ir.Node) -> Emitted:
+    """PRelu; before opset 7 a vector of slopes belonged to the channels."""
+    return ctx.call("prelu_channels" if ctx.opset < 7 else "prelu", ctx.input(node, 0), ctx.input(node, 1))
 
 
 def relu(ctx: Context, node: ir.Node) -> Emitted:
@@ -110,6 +126,8 @@ def erf(ctx: Context, node: ir.Node) -> Emitted:
 def dropout(ctx: Context, node: ir.Node) -> Emitted:
     """Dropout in inference: the input itself and a mask of ones."""
     training = ctx.input_value(node, 2)
+    if ctx.opset < 7 and not ctx.attr(node, "is_test"):
+        raise ctx.unsupported(node, "the result is random without is_test")
     if training is not None:
         known, ratio = ctx.constant(training), ctx.constant(ctx.input_value(node, 1))
         if known is None or (bool(known) and (ratio is None or float(ratio) != 0)):

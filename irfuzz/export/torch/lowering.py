@@ -20,8 +20,8 @@ from irfuzz.export.torch.table import EMITTERS
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-OLDEST_OPSET = 7
-"""Before it, broadcasting was an attribute of each operator, and another one."""
+OLDEST_OPSET = 6
+"""Before it, several operators took sizes as attributes, and wrote into their inputs."""
 
 
 def lower(program: Program) -> TorchSource:
@@ -144,9 +144,8 @@ class _Writer:
         """Lines that compute a subgraph and bind its outputs to ``results``, indented by ``depth``."""
         lines = [self._load(v)[4:] for v in graph.initializers.values()]
         lines = ["    " * depth + line for line in lines] + self._node_lines(graph, depth)
-        for result, value in zip(results, graph.outputs, strict=True):
-            lines.append("    " * depth + f"{result} = {self.context.name(value)}")
-        return lines or ["    " * depth + "pass"]
+        given = ", ".join(self.context.name(value) for value in graph.outputs)
+        return [*lines, "    " * depth + (f"{', '.join(results)} = {given}" if results else "pass")]
 
     def _emit(self, node: ir.Node) -> list[str]:
         emitter = EMITTERS.get((node.domain, node.op_type))
@@ -196,9 +195,12 @@ class _Writer:
 
 
 def _element_type(value: ir.Value, where: str) -> ir.DataType:
-    if value.dtype is None:
-        raise Unsupported("torch", where, "its type is not declared, or holds no tensors")
-    return value.dtype
+    kind = value.type
+    while isinstance(kind, ir.SequenceType | ir.OptionalType):
+        kind = kind.elem_type
+    if not isinstance(kind, ir.TensorType):
+        raise Unsupported("torch", where, "its type is not declared, or holds no dense tensors")
+    return kind.dtype
 
 
 def _table(name: str, dtypes: Mapping[str, str]) -> str:

@@ -13,6 +13,8 @@ def batch_norm(ctx: Context, node: ir.Node) -> Emitted:
     if ctx.opset >= 14 and ctx.attr(node, "training_mode"):
         call = ctx.call("batch_norm_training", *ctx.inputs(node), epsilon=epsilon, momentum=ctx.attr(node, "momentum"))
         return Many(call, 3)
+    if ctx.opset < 7 and not ctx.attr(node, "is_test"):
+        raise ctx.unsupported(node, "training before opset 14")
     if not ctx.attr(node, "spatial", 1):
         raise ctx.unsupported(node, "statistics for each activation (spatial = 0)")
     if len([v for v in node.outputs if v.name]) > 1:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from irfuzz.export.torch import cast, conv, elementwise, gather, matmul, norm, pool, quant, reduce, resize, rnn, shape
+from irfuzz.export.torch import (
+    cast,
+    control,
+    conv,
+    elementwise,
+    gather,
+    loss,
+    matmul,
+    norm,
+    pool,
+    quant,
+    reduce,
+    resize,
+    rnn,
+    shape,
+)
 from irfuzz.export.torch.context import Emitter
-from irfuzz.export.torch.elementwise import along_axis, infix, unary, variadic, with_attrs
+from irfuzz.export.torch.elementwise import along_axis, binary, infix, unary, variadic, with_attrs
 
 _DEFAULT_DOMAIN: dict[str, Emitter] = {
     # elementwise, one input
@@ -58,13 +73,13 @@ _DEFAULT_DOMAIN: dict[str, Emitter] = {
     "ThresholdedRelu": with_attrs("thresholded_relu", alpha="alpha"),
     # elementwise, several inputs
     "Add": infix("+", "add"),
-    "And": variadic("torch.logical_and"),
+    "And": binary("torch.logical_and"),
     "BitShift": elementwise.bit_shift,
     "BitwiseAnd": variadic("bit_and"),
     "BitwiseOr": variadic("bit_or"),
     "BitwiseXor": variadic("bit_xor"),
     "Div": elementwise.div,
-    "Equal": variadic("torch.eq"),
+    "Equal": binary("torch.eq"),
     "Greater": infix(">", "greater"),
     "GreaterOrEqual": infix(">=", "greater_or_equal"),
     "Less": infix("<", "less"),
@@ -74,13 +89,13 @@ _DEFAULT_DOMAIN: dict[str, Emitter] = {
     "Min": variadic("min_"),
     "Mod": elementwise.mod,
     "Mul": infix("*", "mul"),
-    "Or": variadic("torch.logical_or"),
-    "PRelu": variadic("prelu"),
-    "Pow": variadic("pow_"),
+    "Or": binary("torch.logical_or"),
+    "PRelu": elementwise.prelu,
+    "Pow": binary("pow_"),
     "Sub": infix("-", "sub"),
     "Sum": variadic("sum_"),
     "Where": variadic("torch.where"),
-    "Xor": variadic("torch.logical_xor"),
+    "Xor": binary("torch.logical_xor"),
     # convolutions and pools
     "AveragePool": pool.average_pool,
     "Conv": conv.conv,
@@ -165,6 +180,25 @@ _DEFAULT_DOMAIN: dict[str, Emitter] = {
     "ScatterElements": gather.scatter_elements,
     "ScatterND": gather.scatter_nd,
     "TopK": gather.top_k,
+    # losses
+    "NegativeLogLikelihoodLoss": loss.nll_loss,
+    "SoftmaxCrossEntropyLoss": loss.cross_entropy,
+    # control flow, sequences and optionals
+    "ConcatFromSequence": control.concat_from_sequence,
+    "If": control.if_,
+    "Loop": control.loop,
+    "Optional": control.optional,
+    "OptionalGetElement": cast.identity,
+    "OptionalHasElement": control.optional_has_element,
+    "Scan": control.scan,
+    "SequenceAt": control.sequence_at,
+    "SequenceConstruct": control.sequence_construct,
+    "SequenceEmpty": control.sequence_empty,
+    "SequenceErase": with_attrs("sequence_erase"),
+    "SequenceInsert": with_attrs("sequence_insert"),
+    "SequenceLength": control.sequence_length,
+    "SequenceMap": control.sequence_map,
+    "SplitToSequence": control.split_to_sequence,
     # types and constants
     "Cast": cast.cast,
     "CastLike": cast.cast_like,

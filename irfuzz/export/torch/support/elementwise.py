@@ -158,6 +158,16 @@ def prelu(x, slope):
     return torch.where(x < 0, x * slope, x)
 
 
+def prelu_channels(x, slope):
+    """ONNX PRelu before opset 7: one slope, or one for each channel."""
+    return prelu(x, slope if slope.numel() == 1 else slope.reshape(-1, *(1,) * (x.dim() - 2)))
+
+
+def begin_at(b, a, axis):
+    """``b`` with axes of size 1 added at its end, so that its own stand at ``axis`` of ``a``."""
+    return b.reshape(b.shape + (1,) * (a.dim() - axis % a.dim() - b.dim()))
+
+
 def elu(x, alpha):
     """ONNX Elu: alpha * (exp(x) - 1) below zero."""
     w = single(x)

@@ -55,11 +55,6 @@ def tile(x, repeats):
     return x.repeat(repeats)
 
 
-def tile_axis(x, tiles, axis):
-    """ONNX Tile before opset 6."""
-    return torch.cat([x] * tiles, axis)
-
-
 def split_equal(x, count, axis):
     """ONNX Split into ``count`` parts of equal size, the last one smaller where it does not divide."""
     size = x.shape[axis]

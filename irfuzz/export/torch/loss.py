@@ -1,0 +1,19 @@
+"""Loss nodes enter, expressions leave."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.export.torch.context import Context, Emitted, Many
+
+
+def nll_loss(ctx: Context, node: ir.Node) -> Emitted:
+    """NegativeLogLikelihoodLoss."""
+    reduction, ignore = ctx.attr(node, "reduction"), ctx.attr(node, "ignore_index")
+    return ctx.call("nll_loss", *ctx.inputs(node), reduction=reduction, ignore_index=ignore)
+
+
+def cross_entropy(ctx: Context, node: ir.Node) -> Emitted:
+    """SoftmaxCrossEntropyLoss: (loss, log probabilities)."""
+    reduction, ignore = ctx.attr(node, "reduction"), ctx.attr(node, "ignore_index")
+    return Many(ctx.call("cross_entropy", *ctx.inputs(node), reduction=reduction, ignore_index=ignore), 2)

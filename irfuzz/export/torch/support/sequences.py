@@ -1,0 +1,40 @@
+# pyright: basic
+"""Lists of tensors enter and leave."""
+
+from __future__ import annotations
+
+import torch
+
+
+def stacked(tensors, axis, dtype=None, shape=None):
+    """Tensors along a new axis; none at all give an empty tensor of the ``dtype`` and element ``shape`` declared."""
+    if tensors:
+        return torch.stack(tensors, axis)
+    if dtype is None or shape is None:
+        raise NotImplementedError("no iterations, and the shape of what they would give is not declared")
+    shape = list(shape)
+    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+    return torch.zeros(shape, dtype=dtype)
+
+
+def sequence_insert(sequence, tensor, position=None):
+    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end where absent."""
+    copy = list(sequence)
+    copy.insert(len(copy) if position is None else int(position), tensor)
+    return copy
+
+
+def sequence_erase(sequence, position=None):
+    """ONNX SequenceErase: without the element at ``position``, the last where absent."""
+    copy = list(sequence)
+    del copy[-1 if position is None else int(position)]
+    return copy
+
+
+def split_to_sequence(x, split=None, axis=0, keepdims=1):
+    """ONNX SplitToSequence: parts of the sizes given, of one size (the last may be smaller), or single elements."""
+    if split is None:
+        return [part if keepdims else part.squeeze(axis) for part in x.split(1, axis)]
+    if split.dim() == 0:
+        return list(x.split(int(split), axis))
+    return list(x.split(split.tolist(), axis))

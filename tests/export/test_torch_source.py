@@ -1,0 +1,196 @@
+"""The text of generated PyTorch modules."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+
+from irfuzz.errors import InternalError, Unsupported
+from irfuzz.export.torch import lower, lower_model
+from irfuzz.export.torch.context import Code, literal
+from irfuzz.export.torch.names import Names
+from irfuzz.export.torch.support_text import pieces, support_text
+from irfuzz.export.torch.table import EMITTERS
+from irfuzz.ir.program import Program
+
+pytestmark = pytest.mark.unit
+
+SMALL = """
+<ir_version: 8, opset_import: ["" : 17]>
+agraph (float[N, 3] x) => (float[N, 2] y) <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[2] b = {1, -1}>
+{
+    h = MatMul(x, w)
+    lambda = Add(h, b)
+    y = Relu(lambda)
+}
+"""
+
+
+def parsed(text: str) -> ir.Model:
+    return ir.from_proto(onnx.parser.parse_model(text))
+
+
+def body(source: str) -> list[str]:
+    """Lines of ``forward`` without its signature and docstring."""
+    text = source[source.index("def forward") :].split("\n\n\n", 1)[0]
+    return [line.strip() for line in text.splitlines()[2:]]
+
+
+def test_a_small_model_becomes_one_line_a_node() -> None:
+    model = onnx.shape_inference.infer_shapes(onnx.parser.parse_model(SMALL))
+    assert body(lower(Program.from_proto(model)).source) == [
+        'x = inputs["x"]',
+        'w = weights["w"]  # [3, 2]',
+        'b = weights["b"]  # [2]',
+        "h = x @ w  # MatMul",
+        "lambda_2 = h + b  # Add",
+        "y = torch.relu(lambda_2)  # Relu",
+        'return {"y": y}',
+    ]
+
+
+def test_the_source_is_the_same_each_time() -> None:
+    assert lower_model(parsed(SMALL)).source == lower_model(parsed(SMALL)).source
+
+
+def test_modules_import_only_numpy_and_torch(root: Path) -> None:
+    for path in sorted((root / "seeds").glob("*.onnx")):
+        tree = ast.parse(lower(Program.from_bytes(path.read_bytes())).source)
+        imported = {
+            name.split(".")[0]
+            for node in ast.walk(tree)
+            for name in (
+                [a.name for a in node.names] if isinstance(node, ast.Import) else
+                [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            )
+        }  # fmt: skip
+        assert imported <= {"math", "numpy", "torch", "ml_dtypes"}, path.name
+
+
+def test_a_module_carries_only_what_it_uses() -> None:
+    tree = ast.parse(lower_model(parsed(SMALL)).source)
+    defined = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    # Without declared types the element types of inner values are unknown: the general functions are used.
+    assert defined == {
+        "to_tensor", "to_array", "add", "relu", "bits", "unbits", "forward", "tensors", "run",
+    }  # fmt: skip
+
+
+def test_every_support_function_is_documented_and_used() -> None:
+    undocumented = [
+        name
+        for name, piece in pieces().items()
+        if piece.text.startswith("def ") and ast.get_docstring(ast.parse(piece.text).body[0]) is None  # type: ignore[arg-type]
+    ]
+    assert undocumented == []
+    emitters = "".join(p.read_text() for p in Path(__file__).parents[2].glob("irfuzz/export/torch/*.py"))
+    used = set().union(*(p.uses for p in pieces().values()))
+    unused = [name for name in pieces() if name not in used and f'"{name}"' not in emitters]
+    assert unused == []
+
+
+def test_support_text_brings_what_a_function_uses() -> None:
+    text = "\n".join(support_text(["global_max_pool", "max_pool"]))
+    for name in ("def max_pool(", "def pool_geometry(", "def pool_count(", "def window_pads(", "def lowest("):
+        assert name in text
+    assert "def average_pool(" not in text
+    with pytest.raises(InternalError, match="no support function 'nonsense'"):
+        support_text(["nonsense"])
+
+
+def test_names_resemble_onnx_names_and_never_collide() -> None:
+    names = Names(["conv"])
+    given = [names.of(n) for n in ("/a/b.1", "a_b_1", "class", "1", "conv", "torch", "", "é")]
+    assert given[:3] == ["a_b_1", "a_b_1_2", "class_2"]
+    assert len(set(given)) == len(given)
+    assert all(n.isidentifier() and n not in ("conv", "torch") for n in given)
+    assert names.of("/a/b.1") == given[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ((1, 2), "(1, 2)"),
+        ((1,), "(1,)"),
+        (float("inf"), 'float("inf")'),
+        (0.1, "0.1"),
+        ('a"b\\', '"a\\"b\\\\"'),
+        (Code("x"), "x"),
+        ([Code("x"), None], "[x, None]"),
+    ],
+)
+def test_literals(value: object, text: str) -> None:
+    assert literal(value) == text
+
+
+def test_the_table_names_only_operators_that_onnx_has() -> None:
+    known = {(s.domain, s.name) for s in onnx.defs.get_all_schemas_with_history()}
+    assert [key for key in EMITTERS if key not in known] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "why"),
+    [
+        ('g (string[2] x) => (string[2] y) { y = Identity(x) }', "input 'x'", "STRING"),
+        ("g (float[2] x) => (float8e4m3fn[2] y) { y = Cast<to = 17>(x) }", "Cast", "FLOAT8E4M3FN"),
+        ("g (float[1,1,4] x) => (float[1,1,4] y) { y = GridSample(x, x) }", "GridSample", "no lowering"),
+        ("g (float[2] x, bool t) => (float[2] y) { r = Constant<value_float = 0.5>() y = Dropout(x, r, t) }",
+         "Dropout", "random"),
+        ("g (float[1,1,2,2,2,2] x, float[1,1,1,1,1,1] w) => (float[1,1,2,2,2,2] y) { y = Conv(x, w) }",
+         "Conv", "1 to 3 spatial axes"),
+        ("g (float[1,1,5] x) => (float[1,1,2] y) { y = MaxPool<kernel_shape=[2], auto_pad=\"VALID\", ceil_mode=1>(x) }",
+         "MaxPool", "ceil_mode"),
+    ],
+)  # fmt: skip
+def test_what_has_no_exact_form_is_refused(text: str, op: str, why: str) -> None:
+    with pytest.raises(Unsupported, match=why) as caught:
+        lower_model(parsed(f'<ir_version: 9, opset_import: ["" : 20]> {text}'))
+    assert caught.value.component == "torch"
+    assert caught.value.op == op
+
+
+def test_an_overridable_initializer_is_read_from_the_inputs_where_given() -> None:
+    pytest.importorskip("torch")
+    lowered = lower_model(
+        parsed("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x, int64[1] s = {2}) => (float[S] y) { y = Reshape(x, s) }
+    """)
+    )
+    assert lowered.inputs == ("x",)
+    module: dict = {}
+    exec(lowered.source, module)
+    x = np.array([1, 2], np.float32)
+    assert module["run"](lowered.arrays, {"x": x})["y"].shape == (2,)
+    with pytest.raises(RuntimeError):
+        module["run"](lowered.arrays, {"x": x, "s": np.array([3])})
+
+
+def test_bfloat16_constants_are_kept_as_bit_patterns() -> None:
+    model = parsed("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (bfloat16[2] x) => (bfloat16[2] y) <bfloat16[2] w = {16256, 16384}> { y = Mul(x, w) }
+    """)
+    lowered = lower_model(model)
+    assert lowered.arrays["w"].dtype == np.uint16
+    assert lowered.arrays["w"].tolist() == [0x3F80, 0x4000]
+
+
+def test_model_local_functions_are_inlined() -> None:
+    pytest.importorskip("torch")
+    lowered = lower_model(
+        parsed("""
+        <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+        g (float[2] x) => (float[2] y) { y = local.twice(x) }
+        <domain: "local", opset_import: ["" : 17]>
+        twice (a) => (b) { b = Add(a, a) }
+    """)
+    )
+    module: dict = {}
+    exec(lowered.source, module)
+    assert module["run"](lowered.arrays, {"x": np.array([1, 2], np.float32)})["y"].tolist() == [2, 4]
