@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, Binding, Carried, Residue, Statement
 from irfuzz.ir.decode_parts import (
+    check_text,
     read_attribute,
     read_strings,
     read_tensor,
@@ -103,6 +104,7 @@ def _domain(domain: str) -> str:
 
 
 def _read_configuration(proto: onnx.DeviceConfigurationProto) -> Any:
+    check_text(proto, "device configuration of the model")
     configuration = ir.serde.deserialize_model_configuration(proto)
     if not same_message(ir.serde.serialize_model_configuration(configuration), proto):
         raise InvalidProgram(f"device configuration '{proto.name}' lacks its name or number of devices")
@@ -293,6 +295,7 @@ class _Body:
         raise InvalidProgram(f"{self._where}: node {_title(node)} reads '{name}', which nothing defines")
 
     def _placement(self, proto: onnx.NodeDeviceConfigurationProto, where: str) -> Any:
+        check_text(proto, where)
         visible: dict[str, ir.Value] = {}
         for scope in self._scopes:
             visible.update(scope)

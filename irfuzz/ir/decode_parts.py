@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import onnx
 import onnx_ir as ir
@@ -45,6 +46,20 @@ def read_text(value: str, where: str) -> str:
     if type(value) is not str:
         raise InvalidProgram(f"{where}: {value!r} is not UTF-8 text")
     return value
+
+
+def check_text(message: Message, where: str) -> None:
+    """Check every string of a message that is handed to onnx-ir as a whole.
+
+    Raises:
+        InvalidProgram: see ``read_text``.
+    """
+    for field, value in message.ListFields():
+        for one in value if field.is_repeated else (value,):
+            if isinstance(one, Message):
+                check_text(one, where)
+            elif isinstance(one, bytes) and field.type == field.TYPE_STRING:
+                read_text(cast("str", one), f"{where}: {field.name}")
 
 
 def read_strings(entries: Iterable[onnx.StringStringEntryProto], where: str) -> dict[str, str] | None:
@@ -144,7 +159,7 @@ def _type(proto: onnx.TypeProto, where: str) -> tuple[ir.TypeProtocol | None, ir
             dtype = ir.DataType(tensor.elem_type)
         except ValueError:
             raise InvalidProgram(f"{where} has element type {tensor.elem_type}, which ONNX does not define") from None
-        shape = _shape(tensor.shape, where) if tensor.HasField("shape") else None
+        shape = _shape(tensor.shape.SerializeToString()) if tensor.HasField("shape") else None
         make = ir.TensorType if kind == "tensor_type" else ir.SparseTensorType
         return make(dtype, denotation=denotation), shape
     if kind in ("sequence_type", "optional_type"):
@@ -157,7 +172,10 @@ def _type(proto: onnx.TypeProto, where: str) -> tuple[ir.TypeProtocol | None, ir
     return None, None
 
 
-def _shape(proto: onnx.TensorShapeProto, where: str) -> ir.Shape:
+@lru_cache(maxsize=1024)
+def _shape(data: bytes) -> ir.Shape:
+    """The shape in a serialised ``TensorShapeProto``; it is frozen, so values may share it."""
+    proto = onnx.TensorShapeProto.FromString(data)
     dims: list[int | str | None] = []
     denotations: list[str | None] = []
     for dim in proto.dim:
@@ -165,8 +183,8 @@ def _shape(proto: onnx.TensorShapeProto, where: str) -> ir.Shape:
         if kind == "dim_value":
             dims.append(dim.dim_value)
         else:
-            dims.append(read_text(dim.dim_param, f"dimension of {where}") or None)
-        denotations.append(read_text(dim.denotation, f"dimension of {where}") or None)
+            dims.append(read_text(dim.dim_param, "name of a dimension") or None)
+        denotations.append(read_text(dim.denotation, "denotation of a dimension") or None)
     return ir.Shape(dims, denotations, frozen=True)
 
 

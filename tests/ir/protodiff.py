@@ -12,9 +12,9 @@ from google.protobuf.message import Message
 _FLOATS = {FieldDescriptor.TYPE_FLOAT: "<f", FieldDescriptor.TYPE_DOUBLE: "<d"}
 
 
-def fields(message: Message) -> Iterator[FieldDescriptor]:
-    """Every field that the type of ``message`` has."""
-    yield from message.DESCRIPTOR.fields
+def fields(message: Message) -> list[Any]:
+    """Descriptor of every field that the type of ``message`` has."""
+    return list(message.DESCRIPTOR.fields)
 
 
 def differences(a: Message, b: Message, path: str = "") -> Iterator[str]:
@@ -42,7 +42,7 @@ def differences(a: Message, b: Message, path: str = "") -> Iterator[str]:
                 yield f"{where}: {x!r} against {y!r}"
 
 
-def _bits(field: FieldDescriptor, value: Any) -> Any:
+def _bits(field: Any, value: Any) -> Any:
     return struct.pack(_FLOATS[field.type], value) if field.type in _FLOATS else value
 
 

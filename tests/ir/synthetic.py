@@ -15,7 +15,7 @@ TYPED_FIELD = {
     "int64_data": (TensorProto.INT64,),
     "uint64_data": (TensorProto.UINT32, TensorProto.UINT64),
 }
-BITS = {
+BITS: dict[int, int] = {
     TensorProto.FLOAT: 32,
     TensorProto.UINT8: 8,
     TensorProto.INT8: 8,

@@ -42,7 +42,7 @@ def n_default(model: onnx.ModelProto) -> None:
 def n_value_info_order(model: onnx.ModelProto) -> None:
     for message in walk(model):
         if isinstance(message, onnx.GraphProto | onnx.FunctionProto):
-            infos = sorted(message.value_info, key=lambda m: (m.name, m.SerializeToString(deterministic=True)))
+            infos = sorted(message.value_info, key=lambda m: m.SerializeToString(deterministic=True))
             del message.value_info[:]
             message.value_info.extend(infos)
 
@@ -107,7 +107,7 @@ def changes(model: onnx.ModelProto) -> list[str]:
     got.CopyFrom(saved)
     for name, apply in NORMALISATIONS.items():
         apply(expected)
-        if name in ("default", "value-info-order"):  # the others must have been applied by encode itself
+        if name in ("default", "value-info-order", "dim-param"):  # the others encode itself must have applied
             apply(got)
     return list(differences(expected, got))
 
