@@ -50,7 +50,7 @@ def drop_optional_inputs(session: Session) -> bool:
             continue
         schema = schema_of(node.op_type, session.program.opset, node.domain)
         for position in reversed(range(schema.min_input if schema else len(node.inputs), len(node.inputs))):
-            if node.inputs[position] is None:
+            if position >= len(node.inputs) or node.inputs[position] is None:
                 continue
             candidate = session.program.clone()
             copy = candidate.node(site)
