@@ -24,6 +24,19 @@ LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
+MY_RUNTIME = """
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+class load:
+    def __init__(self, data):
+        self.session = ReferenceEvaluator(onnx.load_from_string(data))
+
+    def run(self, inputs):
+        return self.session.run(None, inputs)
+"""
+
+
 def text_of(page: Path) -> str:
     return COMMENT.sub("", page.read_text())
 
@@ -60,6 +73,8 @@ def start(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def shortened(words: list[str]) -> list[str]:
     """The same command with a budget that a test can afford."""
+    if words[0] == "fuzz" and "--time" not in words:
+        words += ["--time", "4s"]
     for flag, value in (("--time", "4s"), ("-n", "4"), ("--jobs", "1")):
         if flag in words:
             words[words.index(flag) + 1] = value
@@ -75,9 +90,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("qcnn", "lstm"):
         shutil.copy(seeds_dir() / f"{name}.onnx", place / "models")
     shutil.copy(seeds_dir() / "lenet5.onnx", place / "model.onnx")
-    (place / "my_runtime.py").write_text(
-        next(code for code in blocks(ROOT / "docs" / "extend.md", "python") if "class MyRuntime" in code)
-    )
+    # The class of docs/targets.md, and the runtime of the reader's own that it calls.
+    (code,) = [c for c in blocks(ROOT / "docs" / "targets.md", "python") if "class Runtime" in c]
+    (place / "mine.py").write_text(f"import my_runtime\n{code}")
+    (place / "my_runtime.py").write_text(MY_RUNTIME)
     return place
 
 

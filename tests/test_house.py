@@ -31,7 +31,7 @@ FORBIDDEN = [
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    """Files of the project: what git does not ignore, or all where there is no repository but for what is built here."""
+    """Files of the project: what git does not ignore; without a repository, all but what is built here."""
     if (ROOT / ".git").exists():
         listing = subprocess.run(
             ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

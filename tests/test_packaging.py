@@ -97,11 +97,8 @@ def test_editable_install(root: Path, tmp_path: Path) -> None:
     site = Path(run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip())
     # The dependencies of this interpreter, behind the new environment's own packages.
     (site / "parent.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    run(
-        [str(python), "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
-        + ["--ignore-installed", "-e", str(root)],
-        PYTHONPATH="",
-    )
+    pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
+    run([*pip, "--ignore-installed", "-e", str(root)], PYTHONPATH="")
     seen = probe(python, tmp_path, PYTHONPATH="")
     assert_complete(seen, root)
     assert Path(seen["package"]) == root / "irfuzz" / "__init__.py"

@@ -102,7 +102,7 @@ def assert_same(got: Difference, want: dict[str, Any]) -> None:
 def random_array(dtype: np.dtype, size: int, seed: int) -> np.ndarray:
     """Every bit pattern of the dtype may come up; half of a float array is of ordinary size."""
     rng = np.random.default_rng(seed)
-    if dtype == bool:
+    if dtype.kind == "b":
         return rng.integers(0, 2, size).astype(bool)
     if dtype in SMALL and "int" in dtype.name:
         return rng.integers(0, 2, size).astype(dtype)
