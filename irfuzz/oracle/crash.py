@@ -25,7 +25,7 @@ def judge_crash(case: Case) -> Iterator[Verdict]:
         for target, others in plainest([r.target for r in results]):
             result = next(r for r in results if r.target is target)
             evidence: dict[str, str | int | float] = {
-                "exit": exit_kind.value, "stage": result.stage.value, "message": result.error[:300]
+                "exit": exit_kind.value, "stage": result.stage.value, "message": result.error[:500]
             }  # fmt: skip
             if others:
                 evidence["also"] = ", ".join(t.name for t in others)

@@ -42,7 +42,9 @@ def _verdict(
     name = output.name or ""
     got = result.outputs.get(name)
     wrong_dtype, _ = contradictions(got, case.program.fact(output)) if name in result.outputs else ("", "")
-    by_dtype = bool(wrong_dtype) or (name in result.outputs and dtype_of(got) != dtype_of(model.outputs.get(name)))
+    right = model.outputs.get(name)
+    alike = got is not None and right is not None and isinstance(got, list) == isinstance(right, list)
+    by_dtype = alike and (bool(wrong_dtype) or dtype_of(got) != dtype_of(right))
     path = case.path(output)
     why = ""
     if not firm:

@@ -41,7 +41,7 @@ def _over(case: Case, oracle: str, exit_kind: Exit, symptom: Symptom) -> Iterato
             why = f"only {next(iter(judges))} went through"
         evidence: dict[str, str | int | float] = {"stage": result.stage.value, "seconds": round(result.seconds, 3)}
         if result.error:
-            evidence["message"] = result.error[:300]
+            evidence["message"] = result.error[:500]
         if others:
             evidence["also"] = ", ".join(t.name for t in others)
         if why:

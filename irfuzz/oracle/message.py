@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,32 +12,55 @@ from onnx import defs
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_LENGTH = 200
+_LENGTH = 240
 
-_STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
+_TYPES = re.compile(
+    r"(?:tensor|seq|optional|map)\(.*\)|(?:u?int|b?float|complex)\d+\w*|bool|string|double|float|(?:numpy|torch)\.\w+"
+)
+
+
+@cache
+def operators() -> frozenset[str]:
+    """Names of ONNX's operators."""
+    return frozenset(schema.name for schema in defs.get_all_schemas())
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """Operators (with or without a version) and types stay, other quoted words are names."""
+    quote, inner = match.groups()
+    base = re.sub(r"_\d+$", "", inner)
+    if base in operators():
+        inner = base
+    elif _TYPES.fullmatch(inner) is None and inner != "_":
+        inner = "_" if inner else ""
+    return f"{quote}{inner}{quote}"
+
+
+_STEPS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "#"),
-    # Paths with or without a line number, and the C++ function that follows one in ONNXRuntime's messages.
+    # Paths, with or without a line number.
     (
         re.compile(
-            r"(?:[A-Za-z]:)?(?:\.{0,2}/)[\w.+\-/ ]*?[\w+\-]+\.\w{1,5}(?::\d+|, line \d+|\(\d+\))?(?=$|[\s:'\")\],])"
+            r"(?:[A-Za-z]:)?(?:\.{0,2}/)[\w.+\-/ ]*?[\w+\-]+\.\w{1,5}(?:\.\d+)*(?::\d+|, line \d+|\(\d+\))?"
+            r"(?=$|[\s:'\")\],])"
         ),
         "PATH",
     ),
+    # The C++ function that follows a path in ONNXRuntime's messages.
+    (re.compile(r"PATH [\w:<>,&*~ ]+\((?:[^()]|\([^()]*\))*\)(?: const)?(?: \[with [^\]]*\])?"), "PATH"),
     (re.compile(r"\b[\w\-]+\.(?:cc|cpp|cu|h|hpp|py|so)(?::\d+)?\b"), "PATH"),
     (re.compile(r"\b[Ll]ine:? \d+\b"), "line #"),
     (re.compile(r"(?i)(\bname:? ?)(['\"]?)[^'\"()\s]+\2"), r"\1_"),
     (re.compile(r"(Node ?\()[^()]*(\))"), r"\1_\2"),
-    # Quoted names, unless they are an operator or a type.
-    (re.compile(r"(['\"`])([^'\"`\n]{1,120})\1"), ""),
+    (re.compile(r"(['\"`])([^'\"`\n]{0,120})\1"), _unquoted),
     (re.compile(r"\b([A-Za-z]\w*?)_\d+\b"), r"\1_#"),
+    (re.compile(r"\b\d+(?:x\d+)+\b"), "#"),
     (re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w])"), "#"),
-    (re.compile(r"[\[{(]\s*#?(?:\s*,\s*#?)*\s*[\]})]"), "[#]"),
-    (re.compile(r"#(?:\s*[,x]\s*#)+"), "#"),
+    (re.compile(r"#(?:\s*,\s*#)+,?"), "#"),
+    (re.compile(r"[\[{(]\s*#,?\s*[\]})]"), "[#]"),
     (re.compile(r"\s+"), " "),
 )
-
-_TYPES = re.compile(r"(?:tensor|seq|optional|map)\(.*\)|(?:u?int|b?float|complex)\d+\w*|bool|string|double|float")
 
 
 def normalise_message(text: str, names: Collection[str] = ()) -> str:
@@ -51,17 +74,12 @@ def normalise_message(text: str, names: Collection[str] = ()) -> str:
     """
     text = next((line.strip() for line in text.splitlines() if line.strip()), "")
     for name in sorted({n for n in names if n in text}, key=lambda n: (-len(n), n)):
+        # Words of a letter or two stand in any sentence, and an operator's name may be a value's as well.
         if name not in operators() and (len(name) > 2 or not name.isalpha()):
-            text = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w])", "_", text)
+            text = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", "_", text)
     for pattern, new in _STEPS:
-        text = pattern.sub(new, text) if new or "['\\\"`]" not in pattern.pattern else pattern.sub(_unquoted, text)
+        text = pattern.sub(new, text)
     return text.strip(" .:")[:_LENGTH]
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    inner = match.group(2)
-    keep = inner in operators() or _TYPES.fullmatch(inner) is not None or inner == "_"
-    return f"{match.group(1)}{inner if keep else '_'}{match.group(1)}"
 
 
 def names_of(program: Program) -> set[str]:
@@ -73,9 +91,3 @@ def names_of(program: Program) -> set[str]:
         for node in graph:
             names.update(n for n in (node.name, *(o.name for o in node.outputs)) if n)
     return names
-
-
-@cache
-def operators() -> frozenset[str]:
-    """Names of ONNX's operators."""
-    return frozenset(schema.name for schema in defs.get_all_schemas())

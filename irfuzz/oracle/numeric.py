@@ -77,9 +77,9 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
     top = _magnitude(case, leaf)
     least = eps * top * math.sqrt(path.roundings)
     if not measured:
-        least = max(least, eps * path.largest)
-    quantised = min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top / FACTOR
-    return max(least, eps * path.absorbed, quantised, smallest(dtype))
+        least = max(least, eps * path.fed)
+    quantised = max(min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top, 2 * path.step)
+    return max(least, eps * path.absorbed, quantised / FACTOR, smallest(dtype))
 
 
 def _magnitude(case: Case, leaf: Leaf) -> float:
@@ -239,6 +239,8 @@ def _doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, cente
         return f"{', '.join(path.jumps)} jump, and how far could not be measured"
     if specials and unsafe:
         return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
+    if blur := path.blur():
+        return blur
     if _magnitude(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
         return "magnitudes are close to an overflow"
     return ""

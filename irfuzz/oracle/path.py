@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.oracle import traits
-from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numbers import is_float, largest, smallest
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.spec.check import bindings
@@ -53,8 +52,11 @@ class Path:
         random: operators that draw.
         data_shaped: operators whose output shape depends on floating-point values.
         absorbed: largest constant that is added to something on the way, and not saturated away afterwards.
-        largest: largest finite magnitude among inputs and floating-point constants.
+        step: largest scale with which an operator quantises: one step to either side is nobody's fault.
+        fed: largest finite magnitude among floating-point inputs.
+        largest: the same, with constants.
         specials: NaN or Inf stands in an input or constant.
+        subnormal: numbers below the smallest normal one do, which components may flush to zero.
         open: declared undefined behaviour that is not known to be avoided.
     """
 
@@ -67,14 +69,28 @@ class Path:
     random: tuple[str, ...]
     data_shaped: tuple[str, ...]
     absorbed: float
+    step: float
+    fed: float
     largest: float
     specials: bool
+    subnormal: bool
     open: tuple[Open, ...]
 
     @property
     def narrow(self) -> bool:
         """True where floats of fewer bits than bfloat16's exponent range are on the way (half, float8)."""
-        return any(ml_dtypes.finfo(d).max < 1e30 for d in self.dtypes)
+        return any(largest(d) < _MASK for d in self.dtypes)
+
+    def blur(self) -> str:
+        """Why correct components may differ by any amount on these inputs; empty where no reason is known."""
+        limit = min((math.sqrt(largest(d)) for d in self.dtypes), default=math.inf)
+        if self.largest >= limit:
+            # A product of two such numbers overflows, or not, in the order in which a component multiplies; behind a
+            # Tanh, Clip or division nothing of it is to be seen.
+            return f"{self.largest:.3g} among the inputs or constants may overflow inside"
+        if self.subnormal and (found := [*self.jumps, *sorted(self.ops & traits.EDGED)]):
+            return f"subnormal numbers, which may be flushed to zero, reach {', '.join(found[:4])}"
+        return ""
 
 
 def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], specs: Specs) -> Path:
@@ -90,8 +106,9 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
     everything = [(n, list(_all_nodes(program, n))) for n in nodes]
     floats = {d for v in values if (d := _float(program, v)) is not None}
+    inside = [n for _, inner in everything for n in inner if n.op_type not in traits.SHAPE_ONLY]
     floats |= {
-        d for _, inner in everything for n in inner for v in (*n.inputs, *n.outputs) if v and (d := _float(program, v))
+        d for n in inside for v in (*n.inputs, *n.outputs) if v is not None and (d := _float(program, v)) is not None
     }
     jumps, shaped = set[str](), set[str]()
     roundings, quantised = 1.0, 0
@@ -111,7 +128,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             for name in can_be_met(Call(program, node, spec, inputs, values), env):
                 opens[f"{node.op_type}: {name}"] = Open(f"{node.op_type}: {name}", "nan" in name.lower())
     ops = frozenset(n.op_type for _, inner in everything for n in inner)
-    largest, specials = _sources(program, values, inputs)
+    fed, top, specials, subnormal = _sources(program, values, inputs)
     return Path(
         ops=ops,
         dtypes=frozenset(floats),
@@ -122,8 +139,11 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         random=tuple(sorted(ops & traits.RANDOM | _training_dropout(program, everything))),
         data_shaped=tuple(sorted(shaped if floats and jumps else shaped & traits.DATA_SHAPED)) if floats else (),
         absorbed=_absorbed(program, output),
-        largest=largest,
+        step=_step(program, [n for _, inner in everything for n in inner], inputs),
+        fed=fed,
+        largest=top,
         specials=specials,
+        subnormal=subnormal,
         open=tuple(opens[k] for k in sorted(opens)),
     )
 
@@ -262,7 +282,7 @@ def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list
 
 def _absorbed(program: Program, output: ir.Value) -> float:
     """Largest constant added on the way: ``(x + 1e6) - 1e6`` has an error of 1e6 roundings, whatever x is."""
-    largest = 0.0
+    top = 0.0
     for value in _values_behind(output, traits.SATURATING):
         node = value.producer()
         if node is None or node.op_type not in traits.ADDITIVE:
@@ -272,8 +292,22 @@ def _absorbed(program: Program, output: ir.Value) -> float:
         for term in terms:
             array = program.const_array(term)
             if array is not None and is_float(array.dtype):
-                largest = max(largest, _magnitude(array, _MASK))
-    return largest
+                top = max(top, _magnitude(array, _MASK))
+    return top
+
+
+def _step(program: Program, nodes: Iterable[ir.Node], inputs: Mapping[str, Value]) -> float:
+    """Largest scale of a quantising operator; behind its first input only scales are floats."""
+    top = 0.0
+    for node in nodes:
+        if node.op_type not in traits.QUANTISERS:
+            continue
+        for value in node.inputs[1:]:
+            array = inputs.get(value.name or "") if value is not None and value.is_graph_input() else None
+            array = program.const_array(value) if array is None else array
+            if isinstance(array, np.ndarray) and is_float(array.dtype):
+                top = max(top, _magnitude(array, _MASK))
+    return top
 
 
 def _magnitude(array: np.ndarray, below: float = math.inf) -> float:
@@ -285,9 +319,9 @@ def _magnitude(array: np.ndarray, below: float = math.inf) -> float:
     return float(values.max()) if values.size else 0.0
 
 
-def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value]) -> tuple[float, bool]:
-    """Largest finite magnitude of what flows in, and whether NaN or Inf do."""
-    largest, specials = 0.0, False
+def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value]) -> tuple[float, float, bool, bool]:
+    """Largest finite magnitude of what is fed, of that and constants; whether NaN or Inf, and subnormals, are there."""
+    fed, top, specials, subnormal = 0.0, 0.0, False, False
     for value in values:
         given = inputs.get(value.name or "") if value.is_graph_input() else program.const_array(value)
         if given is None:
@@ -295,6 +329,10 @@ def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value
         for _, array in leaves_of("", given):
             if not is_float(array.dtype):
                 continue
-            largest = max(largest, _magnitude(array))
-            specials = specials or not bool(np.isfinite(array.astype(np.float64)).all())
-    return largest, specials
+            magnitude = _magnitude(array)
+            top = max(top, magnitude)
+            fed = max(fed, magnitude) if value.is_graph_input() else fed
+            x = np.abs(array.astype(np.float64))
+            specials = specials or not bool(np.isfinite(x).all())
+            subnormal = subnormal or bool(((x > 0) & (x < smallest(array.dtype))).any())
+    return fed, top, specials, subnormal

@@ -14,9 +14,10 @@ from irfuzz.oracle.witnesses import components, plainest
 NAME = "rejection"
 
 DATA_DEPENDENT = re.compile(
-    r"(?i)out of (?:data )?(?:bounds?|range)|index \S+ is out|indices element|division by zero|divide by zero"
-    r"|zero-size array|empty (?:tensor|sequence|reduction|input|list)|singular|not positive definite|overflow"
-    r"|must be (?:non-?negative|positive)|invalid value encountered|iteration|reduction (?:axis|over)|can't reduce"
+    r"(?i)(?<!tuple index )(?<!list index )out of (?:data )?(?:bounds?|range)|index \S+ is out|indices element"
+    r"|division by zero|divide by zero|zero-size array|empty (?:tensor|sequence|reduction|input|list)|singular"
+    r"|not positive definite|overflow|must be (?:non-?negative|positive)|float (?:NaN|infinity) to integer"
+    r"|invalid value encountered|iteration|reduction (?:axis|over)|can't reduce"
 )
 """Messages about element values: on other inputs the same program would be accepted, and ONNX often leaves it open."""
 
@@ -45,7 +46,7 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
                 why = f"depends on element values ({found.group(0)!r})"
             elif opens := sorted({o.what for v in case.program.graph.outputs for o in case.path(v).open}):
                 why = f"undefined behaviour ({', '.join(opens)})"
-            evidence: dict[str, str | int | float] = {"stage": result.stage.value, "message": result.error[:300]}
+            evidence: dict[str, str | int | float] = {"stage": result.stage.value, "message": result.error[:500]}
             if others:
                 evidence["also"] = ", ".join(t.name for t in others)
             if why:

@@ -1,0 +1,121 @@
+"""Crash, hang, memory and rejection: who is blamed, what is only suspect, and what is no verdict at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irfuzz.execute.types import Exit, Stage
+from irfuzz.oracle import Symptom, judge, signature, title
+
+pytestmark = pytest.mark.unit
+
+Y = np.full((2, 3), 0.5, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("ending", "symptom"),
+    [(Exit.CRASH, Symptom.CRASH), (Exit.EXITED, Symptom.CRASH), (Exit.PROTOCOL, Symptom.PROTOCOL)],
+)
+@pytest.mark.parametrize("invalid", [False, True])
+def test_a_dead_process_is_a_finding_without_witnesses_and_on_invalid_programs(
+    gemm, fed, run, ending, symptom, invalid
+):
+    results = [run("onnxruntime:all", exit=ending, error="SIGSEGV"), run("reference", exit=Exit.REJECTED, error="bad")]
+    (verdict,) = [v for v in judge(gemm, fed, results, expected_invalid=invalid) if v.oracle == "crash"]
+    assert (verdict.symptom, verdict.target, verdict.suspect) == (symptom, "onnxruntime:all", False)
+
+
+def test_one_crash_at_five_levels_is_one_verdict_on_the_plainest(gemm, fed, run):
+    levels = ["all", "layout", "extended", "basic", "disabled"]
+    results = [run(f"onnxruntime:{level}", exit=Exit.CRASH, error="SIGFPE") for level in levels]
+    (verdict,) = judge(gemm, fed, [*results, run("reference", Y)])
+    assert verdict.target == "onnxruntime:disabled"
+    assert verdict.evidence["also"] == "onnxruntime:basic, onnxruntime:extended, onnxruntime:layout, onnxruntime:all"
+
+
+def test_two_different_crashes_of_one_component_are_two(gemm, fed, run):
+    results = [run("a:x", exit=Exit.CRASH, error="SIGFPE"), run("a:y", exit=Exit.CRASH, error="SIGSEGV")]
+    assert [v.target for v in judge(gemm, fed, results)] == ["a:x", "a:y"]
+
+
+def test_targets_that_did_not_run_are_no_witnesses(gemm, fed, run):
+    not_run = run("onnxruntime:all", outputs={}, stage=Stage.IMPORT, error="not run")
+    assert judge(gemm, fed, [not_run, run("reference", Y), run("torch:eager", Y)]) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "others", "seconds", "suspect"),
+    [
+        ("torch:eager", ["reference", "onnxruntime:all"], 0.01, False),
+        ("torch:eager", ["onnxruntime:all", "onnxruntime:disabled"], 0.01, True),
+        ("torch:eager", [], 0.01, True),
+        ("torch:eager", ["reference", "onnxruntime:all"], 5.0, True),
+        ("reference", ["torch:eager", "onnxruntime:all"], 0.01, True),
+    ],
+)
+@pytest.mark.parametrize("ending", [Exit.HANG, Exit.MEMORY])
+def test_limits(gemm, fed, run, target, others, seconds, suspect, ending):
+    results = [run(target, exit=ending, seconds=10.0), *(run(o, Y, seconds=seconds) for o in others)]
+    (verdict,) = judge(gemm, fed, results)
+    assert (verdict.symptom.value, verdict.target, verdict.suspect) == (ending.value, target, suspect)
+    assert ("suspect" in verdict.evidence) == suspect
+
+
+@pytest.mark.parametrize(
+    ("message", "accepting", "found"),
+    [
+        ("Fail: no such fusion", ["reference", "torch:eager"], "finding"),
+        # Its own plainer level and another component are two independent witnesses: an optimiser bug.
+        ("Fail: no such fusion", ["reference", "onnxruntime:disabled"], "finding"),
+        ("Fail: no such fusion", ["onnxruntime:disabled", "onnxruntime:basic"], "suspect"),
+        ("Fail: no such fusion", ["reference"], "suspect"),
+        ("Fail: no such fusion", [], "nothing"),
+        ("indices element out of data bounds, idx=9", ["reference", "torch:eager"], "suspect"),
+    ],
+)
+def test_rejection(gemm, fed, run, message, accepting, found):
+    results = [run("onnxruntime:all", exit=Exit.REJECTED, stage=Stage.COMPILE, error=message)]
+    results += [run(name, Y) for name in accepting]
+    verdicts = judge(gemm, fed, results)
+    assert [("suspect" if v.suspect else "finding") for v in verdicts] == ([] if found == "nothing" else [found])
+    assert all(v.symptom is Symptom.REJECTION and v.target == "onnxruntime:all" for v in verdicts)
+
+
+def test_unsupported_is_a_gap_and_an_invalid_program_may_be_rejected(gemm, fed, run):
+    others = [run("reference", Y), run("torch:eager", Y)]
+    assert judge(gemm, fed, [run("onnxruntime:all", exit=Exit.UNSUPPORTED, error="no kernel"), *others]) == []
+    rejected = run("onnxruntime:all", exit=Exit.REJECTED, error="group must divide channels")
+    assert judge(gemm, fed, [rejected, *others], expected_invalid=True) == []
+    assert len(judge(gemm, fed, [rejected, *others])) == 1
+
+
+def test_as_many_rejecting_as_accepting_components_is_only_suspect(gemm, fed, run):
+    results = [run(n, exit=Exit.REJECTED, error="bad pads") for n in ("a", "b", "c")] + [run(n, Y) for n in ("d", "e")]
+    assert {(v.target, v.suspect) for v in judge(gemm, fed, results)} == {("a", True), ("b", True), ("c", True)}
+
+
+def test_undefined_behaviour_makes_a_rejection_suspect(parse, run):
+    program = parse("g (int32[2] x, int32[2] d) => (int32[2] y) { y = Div(x, d) }")
+    rejected = run("onnxruntime:all", exit=Exit.REJECTED, error="refused")
+    y = np.array([1, 2], np.int32)
+    results = [rejected, run("reference", y), run("torch:eager", y)]
+    by_zero = {"x": np.array([1, 2], np.int32), "d": np.array([0, 1], np.int32)}
+    (verdict,) = judge(program, by_zero, results)
+    assert verdict.suspect
+    assert "integer_division_by_zero" in str(verdict.evidence["suspect"])
+    (verdict,) = judge(program, {**by_zero, "d": np.array([3, 1], np.int32)}, results)
+    assert not verdict.suspect
+
+
+def test_titles_and_signatures_say_target_symptom_and_message(gemm, fed, run):
+    error = "Fail: [ONNXRuntimeError] : 1 : FAIL : /src/core/fuse.cc:88 bad shape {2,3} of node 'n_17'"
+    results = [run("onnxruntime:all", exit=Exit.REJECTED, stage=Stage.COMPILE, error=error), run("reference", Y)]
+    (verdict,) = judge(gemm, fed, results)
+    assert signature(verdict, gemm) == (
+        "rejection|onnxruntime:all|compile|"
+        "Fail: [ONNXRuntimeError] : # : FAIL : PATH bad shape [#] of node '_'|MatMul,Tanh"
+    )
+    line = title(verdict, gemm)
+    assert line.startswith("suspect: onnxruntime:all rejects a program that others run in MatMul, Tanh: Fail")
+    assert "\n" not in line

@@ -1,0 +1,92 @@
+"""Integers and booleans: exact where no float is behind them, careful where one is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irfuzz.oracle import Symptom, judge
+
+pytestmark = pytest.mark.unit
+
+ADD = "g (int64[3] x) => (int64[3] y) { y = Add(x, x) }"
+ARGMAX = "g (float[2,3] x) => (int64[2,1] y) { y = ArgMax<axis=1>(x) }"
+
+
+def test_integer_arithmetic_is_exact(parse, run):
+    y = np.array([1, 2, 2**60], np.int64)
+    (verdict,) = judge(parse(ADD), {"x": y}, [run("a", y), run("b", y), run("c", y + np.array([0, 0, 1]))])
+    assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.DIFFERENCE, "c", False)
+    assert verdict.distance == 1.0
+    assert verdict.evidence["element"] == "y[2]"
+
+
+def argmax_rerun(run, wrong):
+    def rerun(fed):
+        right = fed["x"].argmax(1, keepdims=True)
+        return [run("a", right), run("b", right), run("c", wrong(fed["x"]))]
+
+    return rerun
+
+
+def test_an_index_behind_floats_needs_a_measurement(parse, run):
+    x = np.array([[1.0, 5.0, 2.0], [3.0, 2.0, 1.0]], np.float32)
+    rerun = argmax_rerun(run, lambda x: x.argmin(1, keepdims=True))
+    assert [v.suspect for v in judge(parse(ARGMAX), {"x": x}, rerun({"x": x}))] == [True]
+    assert [v.suspect for v in judge(parse(ARGMAX), {"x": x}, rerun({"x": x}), rerun=rerun)] == [False]
+
+
+def test_a_tie_that_rounding_breaks_is_undecided(parse, run):
+    x = np.array([[1.0, 5.0, 5.0000005], [3.0, 2.0, 1.0]], np.float32)
+    rerun = argmax_rerun(run, lambda x: np.array([[1], [0]]))
+    verdicts = judge(parse(ARGMAX), {"x": x}, rerun({"x": x}), rerun=rerun)
+    assert [v.suspect for v in verdicts] == [True]
+    assert "rounding errors changes it" in str(verdicts[0].evidence["suspect"])
+
+
+def test_one_step_of_rounding_is_suspect_and_two_are_not(parse, run):
+    program = parse(
+        "g (float[4] x) => (uint8[4] y) <float s = {0.1}, uint8 z = {100}> { y = QuantizeLinear(x, s, z) }",
+    )
+    x = np.array([1.02, 2.02, 3.02, 4.02], np.float32)
+    for step, suspect in ((1, True), (2, False)):
+
+        def rerun(fed, step=step):
+            y = (np.rint(fed["x"] / np.float32(0.1)) + 100).astype(np.uint8)
+            return [run("a", y), run("b", y), run("c", y + np.array([0, step, 0, 0], np.uint8))]
+
+        assert [v.suspect for v in judge(program, {"x": x}, rerun({"x": x}), rerun=rerun)] == [suspect], step
+
+
+def test_shapes_do_not_depend_on_floats(parse, run):
+    program = parse("g (float[N,3] x) => (int64[2] y) { a = Exp(x)  y = Shape(a) }")
+    y = np.array([2, 3])
+    results = [run("a", y), run("b", y), run("c", np.array([2, 4]))]
+    (verdict,) = judge(program, {"x": np.ones((2, 3), np.float32)}, results)
+    assert not verdict.suspect
+
+
+def test_casts_out_of_range_are_declared_undefined(parse, run):
+    program = parse("g (float[2] x) => (int8[2] y) { y = Cast<to=3>(x) }")
+    y, other = np.array([1, 2], np.int8), np.array([1, 9], np.int8)
+    results = [run("a", y), run("b", y), run("c", other)]
+    for top, undefined in ((300.0, True), (100.0, False)):
+        x = np.array([1.5, top], np.float32)
+        (verdict,) = judge(program, {"x": x}, results, rerun=lambda fed: results)
+        assert ("float_out_of_range" in str(verdict.evidence.get("suspect"))) == undefined
+
+
+def test_order_of_equal_maxima_counts_only_for_who_reads_it(parse, run):
+    text = "g (float[1,1,4] x) => (float[1,1,3] y{}) {{ v{} = MaxPool<kernel_shape=[2]>(x)  y = Neg(v) }}"
+    x = np.array([[[1, 1, 2, 2]]], np.float32)
+    y = np.array([[[-1, -2, -2]]], np.float32)
+    wrong = np.array([[[-1, -7, -2]]], np.float32)
+    results = [run("a", y), run("b", y), run("c", wrong)]
+    (verdict,) = judge(parse(text.format("", "")), {"x": x}, results)
+    assert not verdict.suspect
+    both = parse(text.format(", int64[1,1,3] i", ", i"))
+    index, turned = np.array([[[0, 2, 2]]]), np.array([[[1, 2, 2]]])
+    given = [run(n, outputs={"y": y, "i": i}) for n, i in (("a", index), ("b", index), ("c", turned))]
+    (verdict,) = judge(both, {"x": x}, given, rerun=lambda fed: given)
+    assert verdict.suspect
+    assert "tie" in str(verdict.evidence["suspect"])
