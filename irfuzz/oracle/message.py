@@ -32,7 +32,7 @@ def _unquoted(match: re.Match[str]) -> str:
     if base in operators():
         inner = base
     elif _TYPES.fullmatch(inner) is None and inner != "_":
-        inner = "_" if inner else ""
+        inner = "_"
     return f"{quote}{inner}{quote}"
 
 

@@ -1,0 +1,72 @@
+"""Moves of the inputs: by units in the last place, seeded, within declared ranges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from irfuzz.ir.types import FACT
+from irfuzz.oracle.nudge import WIDE, move
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "float16", "bfloat16"])
+def test_every_element_moves_by_one_unit_in_the_last_place(parse, kind):
+    program = parse(f"g ({kind}[6] x) => ({kind}[6] y) {{ y = Neg(x) }}")
+    dtype = {"float": np.float32, "double": np.float64, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}[kind]
+    x = np.array([1.0, -1.5, 0.0, np.nan, np.inf, 3.0], dtype)
+    moved = move(program, {"x": x}, 1, 0, 1)
+    assert moved is not None
+    new = moved["x"]
+    assert isinstance(new, np.ndarray)
+    assert new.dtype == x.dtype
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    assert [abs(float(new[i]) - float(x[i])) for i in (0, 1, 5)] == [eps, eps, 2 * eps]
+    assert new[2] == 0
+    assert np.isnan(new[3])
+    assert np.isinf(new[4])
+
+
+def test_opposite_signs_move_oppositely_and_draws_repeat(parse):
+    program = parse("g (float[100] x) => (float[100] y) { y = Neg(x) }")
+    fed = {"x": np.linspace(1, 1.9, 100).astype(np.float32)}
+    up, down, again = (move(program, fed, 1, 0, sign) for sign in (1, -1, 1))
+    assert up is not None
+    assert down is not None
+    assert again is not None
+    np.testing.assert_array_equal(up["x"], again["x"])
+    np.testing.assert_array_equal(up["x"] - fed["x"], fed["x"] - down["x"])
+    assert len(np.unique(np.sign(up["x"] - fed["x"]))) == 2
+
+
+def test_wide_moves_of_half_precision_stay_small(parse):
+    program = parse("g (float16[50] x) => (float16[50] y) { y = Neg(x) }")
+    x = np.linspace(1, 2, 50).astype(np.float16)
+    moved = move(program, {"x": x}, WIDE, 0, 1)
+    assert moved is not None
+    relative = np.abs(moved["x"].astype(np.float64) - x) / x
+    assert 0.005 < relative.max() < 0.011
+
+
+def test_integers_do_not_move_and_nothing_to_move_is_said(parse):
+    program = parse("g (float[2] x, int64[2] i) => (float[2] y) { y = Gather(x, i) }")
+    i = np.array([0, 1])
+    moved = move(program, {"x": np.ones(2, np.float32), "i": i}, 1, 0, 1)
+    assert moved is not None
+    np.testing.assert_array_equal(moved["i"], i)
+    assert move(program, {"x": np.zeros(2, np.float32), "i": i}, 1, 0, 1) is None
+
+
+def test_nothing_leaves_the_range_of_its_fact(parse):
+    program = parse("g (float[64] x) => (float[64] y) { y = Acos(x) }")
+    value = program.graph.inputs[0]
+    value.meta[FACT] = replace(program.fact(value), low=-1.0, high=1.0)
+    x = np.where(np.arange(64) % 2, np.float32(1), np.float32(-1))
+    moved = move(program, {"x": x}, WIDE, 0, 1)
+    assert moved is not None
+    assert not np.array_equal(moved["x"], x)
+    assert np.abs(moved["x"]).max() == 1.0
