@@ -13,6 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir import serde
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_of
+from irfuzz.ir.clone import clone_model
 from irfuzz.ir.digest import digest
 from irfuzz.ir.infer import Inference, constant_fact, fact_of, infer_call, tensor_of
 from irfuzz.ir.types import FACT, conflict, declare, declared_fact, undeclare
@@ -81,7 +82,7 @@ class Program:
 
     def clone(self) -> Program:
         """A copy that shares tensors and facts (both immutable) and nothing else."""
-        copy = Program(self.model.clone(), self.residue, self.parents)
+        copy = Program(clone_model(self.model), self.residue, self.parents)
         copy._digest = self._digest
         copy._names = None if self._names is None else set(self._names)
         return copy

@@ -19,6 +19,7 @@ from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in
 from irfuzz.mutate.sites import is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
 
+_TRIES = 5
 _KEEP_VALUES = frozenset({"Clip", "Pad"})
 """Their exact inputs survive a cast: they are limits, not scales or indices."""
 
@@ -61,16 +62,22 @@ class ChangeDtype:
                     continue  # a divisor may round to 0
                 new = [replace(f.without_value(), dtype=dtype) if i in indices and isinstance(f, TensorFact) else f for i, f in enumerate(facts)]
                 options.append((indices, dtype, new))
-        limit = largest(program)
-        usable = []
-        for indices, dtype, new in options:
-            result = predict(specs, program.opset, op, new, node.attributes, len(node.outputs), limit)
-            if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
-                continue
-            usable.append((indices, dtype))
-        if not usable:
+        if not options:
             return Skipped("no other element type")
-        indices, dtype = self.context.prefer(choices, usable, lambda option: ("dtype", op, option[0][0], option[1].value))
+        limit = largest(program)
+        found = None
+        for _ in range(_TRIES):
+            option = self.context.prefer(choices, options, lambda o: ("dtype", op, o[0][0], o[1].value))
+            result = predict(specs, program.opset, op, option[2], node.attributes, len(node.outputs), limit)
+            if not isinstance(result, Skipped) and restorable(program, specs, node.outputs, result) is None:
+                found = option
+                break
+            options.remove(option)
+            if not options:
+                break
+        if found is None:
+            return Skipped("no other element type that the operator takes here")
+        indices, dtype, _ = found
         inserter = Inserter(program, node)
         casts: dict[str, ir.Value] = {}
         inputs = list(node.inputs)

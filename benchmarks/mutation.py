@@ -1,0 +1,203 @@
+"""Mutation: seeds enter, how fast mutants are made, and how many are valid, run and replay, leave as text and JSON.
+
+``speed`` measures one mutation of 30-node programs (mutants of the seeds with 28 to 32 nodes): clone, choice, edit,
+inference and verification, without serialization. ``validity`` makes mutants of the shipped seeds and of ONNX's
+``light_*`` models and counts those that pass ``check_model(full_check=True)``, replay byte for byte, are the same in
+another process, and run on ONNXRuntime without optimisation with every fact as predicted.
+
+Run ``python benchmarks/mutation.py speed [-n 2000] [--json FILE]`` or ``... validity [-n 2000] [--json FILE]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.backend.test
+
+from irfuzz.choices import Choices
+from irfuzz.errors import IrfuzzError
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.execute.types import Exit
+from irfuzz.facts import TensorFact
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.mutate.api import mutate_many
+from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.trace import parse_trace, rebuild
+from irfuzz.mutate.types import Relation
+from irfuzz.resources import seeds_dir
+from irfuzz.spec import load_specs
+
+LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
+NODES = range(28, 33)
+
+
+def named(light: bool) -> list[tuple[str, Program]]:
+    """The shipped seeds, and ONNX's light models if wanted."""
+    paths = sorted(seeds_dir().glob("*.onnx"))
+    if light:
+        paths += sorted(LIGHT.glob("light_*.onnx"))
+    return [(path.name, Program.from_bytes(path.read_bytes())) for path in paths]
+
+
+def milliseconds(call: Callable[[], object], repeats: int = 200) -> float:
+    """Median wall time of a call."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return round(1e3 * statistics.median(times), 4)
+
+
+def speed(n: int) -> dict[str, Any]:
+    """Medians in milliseconds."""
+    programs = [m.program for m in mutate_many(named(light=False), seed=1, n=400) if len(m.program.nodes()) in NODES][:40]
+    seen = Seen()
+    for program in programs:
+        seen.add_program(program)
+    engine = Engine(load_specs(), seen=seen)
+    for seed in range(200):
+        engine.mutate(programs[seed % len(programs)], Choices.from_seed(f"warm{seed}"))
+    wall: list[float] = []
+    cpu: list[float] = []
+    by: dict[str, list[float]] = {}
+    for seed in range(n):
+        program, choices = programs[seed % len(programs)], Choices.from_seed(seed)
+        start, used = time.perf_counter(), time.process_time()
+        mutant = engine.mutate(program, choices)
+        wall.append(1e3 * (time.perf_counter() - start))
+        cpu.append(1e3 * (time.process_time() - used))
+        if mutant is not None:
+            by.setdefault(mutant.edits[-1].mutator, []).append(cpu[-1])
+    program = programs[0]
+    return {
+        "programs": len(programs),
+        "mutations": n,
+        "nodes": f"{NODES.start} to {NODES.stop - 1}",
+        "mutation_ms_median": round(statistics.median(wall), 3),
+        "mutation_ms_p90": round(statistics.quantiles(wall, n=10)[-1], 3),
+        "mutation_cpu_ms_median": round(statistics.median(cpu), 3),
+        "cpu_ms_median_by_mutator": {name: round(statistics.median(t), 3) for name, t in sorted(by.items())},
+        "clone_ms_median": milliseconds(program.clone),
+        "seen_add_program_ms_median": milliseconds(lambda: seen.add_program(program)),
+        "to_bytes_ms_median": milliseconds(program.to_bytes),
+    }
+
+
+def bytes_digest(n: int, seed: int, light: bool) -> str:
+    """SHA-256 over the bytes of all mutants in order."""
+    total = hashlib.sha256()
+    for mutant in mutate_many(named(light), seed=seed, n=n):
+        total.update(mutant.to_bytes())
+    return total.hexdigest()
+
+
+def validity(n: int, seed: int, light: bool) -> dict[str, Any]:
+    """Counts over ``n`` mutants."""
+    models = named(light)
+    by_digest = {program.digest: program for _, program in models}
+    found: Counter[str] = Counter()
+    applied: Counter[str] = Counter()
+    thrown: Counter[str] = Counter()
+    problems: list[str] = []
+    total = hashlib.sha256()
+    with Runner(resolve(["onnxruntime:disabled"]), Limits(seconds=60)) as runner:
+        for index, mutant in enumerate(mutate_many(models, seed=seed, n=n)):
+            data = mutant.to_bytes()
+            total.update(data)
+            applied.update(mutant.counts.applied)
+            thrown.update({f"{name}: {why}": count for (name, why), count in mutant.counts.thrown.items()})
+            found["mutants"] += 1
+            what = f"mutant {index} of {mutant.seed.name} ({', '.join(e.mutator for e in mutant.edits)})"
+            try:
+                onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+                found["checked"] += 1
+            except onnx.checker.ValidationError as error:
+                problems.append(f"{what}: check_model: {str(error)[:200]}")
+            except onnx.shape_inference.InferenceError as error:
+                problems.append(f"{what}: check_model: {str(error)[:200]}")
+            try:
+                again = rebuild(parse_trace(json.loads(json.dumps(mutant.trace))), by_digest.get)
+                found["replayed"] += again == data
+            except IrfuzzError as error:
+                problems.append(f"{what}: replay: {error}")
+            if any(edit.relation is Relation.INVALID for edit in mutant.edits):
+                found["declared invalid"] += 1
+                continue
+            _run(runner, mutant.program, what, found, problems)
+    again = subprocess.run(
+        [sys.executable, __file__, "digest", "-n", str(n), "--seed", str(seed), *([] if light else ["--shipped"])],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {
+        **found,
+        "applied": applied.total(),
+        "thrown": thrown.total(),
+        "same_in_another_process": again.stdout.strip() == total.hexdigest(),
+        "applied_by_mutator": dict(applied.most_common()),
+        "thrown_because": dict(thrown.most_common(20)),
+        "problems": problems,
+    }
+
+
+def _run(runner: Runner, program: Program, what: str, found: Counter[str], problems: list[str]) -> None:
+    """Run with every inner tensor as an output and compare facts."""
+    tapped = program.clone()
+    for value in [v for node in tapped.nodes() for v in node.outputs if v.name]:
+        if isinstance(tapped.fact(value), TensorFact):
+            tapped.add_output(value)
+    result = runner.run(tapped, make_inputs(tapped, 1))[0]
+    if result.exit is not Exit.OK:
+        problems.append(f"{what}: {result.stage} {result.exit}: {result.error[:300]}")
+        return
+    found["ran"] += 1
+    for value in tapped.graph.outputs:
+        fact, array = tapped.fact(value), result.outputs.get(value.name or "")
+        if not isinstance(fact, TensorFact) or not isinstance(array, np.ndarray):
+            continue
+        found["facts"] += 1
+        shape = fact.shape or ()
+        same = len(shape) == array.ndim and all(type(d) is not int or d == size for d, size in zip(shape, array.shape, strict=True))
+        if not same or fact.dtype.numpy() != array.dtype:
+            found["wrong facts"] += 1
+            problems.append(f"{what}: {value.name}: fact {fact.dtype.name}{list(shape)}, got {array.dtype}{list(array.shape)}")
+
+
+def main() -> None:
+    """Parse arguments, measure, print, and write JSON if wanted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("speed", "validity", "digest"))
+    parser.add_argument("-n", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shipped", action="store_true", help="without the light models")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if given.what == "digest":
+        print(bytes_digest(given.n, given.seed, not given.shipped))
+        return
+    answer = speed(given.n) if given.what == "speed" else validity(given.n, given.seed, not given.shipped)
+    print(json.dumps(answer, indent=1))
+    if given.json:
+        given.json.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

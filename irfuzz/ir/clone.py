@@ -1,0 +1,80 @@
+"""A model enters, a copy that shares tensors, attributes and facts (all immutable) leaves."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.ir.types import FACT
+
+_GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
+
+
+def clone_model(model: ir.Model) -> ir.Model:
+    """What ``ir.Model.clone`` gives, in three fifths of its time where the model is one flat graph.
+
+    Nearly every program is; one with subgraphs, functions or device configurations goes to onnx-ir. Of ``meta`` the fast
+    way carries the facts, which is all that irfuzz keeps there.
+    """
+    if model.functions or model.device_configurations:
+        return model.clone()
+    graph = model.graph
+    copies: dict[ir.Value, ir.Value] = {}
+    inputs = [_value(value, copies) for value in graph.inputs]
+    initializers = [copies.get(value) or _value(value, copies) for value in graph.initializers.values()]
+    nodes = []
+    for node in graph:
+        attributes = node.attributes.values()
+        if node.device_configurations or any(attr.type in _GRAPHS for attr in attributes):
+            return model.clone()
+        copy = ir.Node(
+            node.domain,
+            node.op_type,
+            [None if value is None else copies[value] for value in node.inputs],
+            attributes,
+            overload=node.overload,
+            outputs=[_value(value, copies) for value in node.outputs],
+            version=node.version,
+            name=node.name,
+            doc_string=node.doc_string,
+        )
+        if node.metadata_props:
+            copy.metadata_props.update(node.metadata_props)
+        nodes.append(copy)
+    twin = ir.Graph(
+        inputs,
+        [copies[value] for value in graph.outputs],
+        nodes=nodes,
+        initializers=initializers,
+        doc_string=graph.doc_string,
+        opset_imports=dict(graph.opset_imports),
+        name=graph.name,
+        metadata_props=dict(graph.metadata_props),
+    )
+    return ir.Model(
+        twin,
+        ir_version=model.ir_version,
+        producer_name=model.producer_name,
+        producer_version=model.producer_version,
+        domain=model.domain,
+        model_version=model.model_version,
+        doc_string=model.doc_string,
+        metadata_props=dict(model.metadata_props),
+    )
+
+
+def _value(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
+    shape = value.shape
+    copy = ir.Value(
+        name=value.name,
+        shape=None if shape is None else shape.copy(),
+        type=value.type,
+        doc_string=value.doc_string,
+        const_value=value.const_value,
+    )
+    if value.metadata_props:
+        copy.metadata_props.update(value.metadata_props)
+    fact = value.meta.get(FACT)
+    if fact is not None:
+        copy.meta[FACT] = fact
+    copies[value] = copy
+    return copy
