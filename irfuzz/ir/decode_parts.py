@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, WIRE, VerbatimType
 from irfuzz.ir.encode import type_bytes
-from irfuzz.ir.tensors import SparseTensor, check_tensor
+from irfuzz.ir.tensors import AbsentTensor, SparseTensor, check_tensor
 
 _FIELD_OF: dict[int, str] = {
     1: "f",
@@ -105,7 +105,9 @@ def read_tensor(proto: onnx.TensorProto, where: str) -> ir.TensorProtocol:
         check_tensor(proto)
     except InvalidProgram as e:
         raise InvalidProgram(f"{where}: {e}") from None
-    if proto.data_type == onnx.TensorProto.STRING and proto.data_location != onnx.TensorProto.EXTERNAL:
+    if proto.data_location == onnx.TensorProto.EXTERNAL:
+        return AbsentTensor(proto)
+    if proto.data_type == onnx.TensorProto.STRING:
         tensor = ir.StringTensor(list(proto.string_data), shape=ir.Shape(proto.dims, frozen=True), name=proto.name)
         kept = onnx.TensorProto()
         kept.CopyFrom(proto)

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, Carried, Residue
 from irfuzz.ir.encode import attribute_bytes, name_of, tensor_bytes, type_bytes
-from irfuzz.ir.tensors import SparseTensor
+from irfuzz.ir.tensors import AbsentTensor, SparseTensor
 
 # A node's label commits to its operator, its attributes and the labels of what it reads, so the labels of
 # a whole graph, sorted, describe it whatever the names and the order. They describe it exactly where they
@@ -239,7 +239,7 @@ def _tensor(tensor: ir.TensorProtocol | None) -> bytes:
         proto.CopyFrom(tensor.proto)
         proto.values.ClearField("name")
         found = _hash([b"sparse", kind, proto.SerializeToString(deterministic=True)])
-    elif isinstance(tensor, ir.TensorProtoTensor) and tensor.raw.data_location == onnx.TensorProto.EXTERNAL:
+    elif isinstance(tensor, AbsentTensor):
         found = _hash([b"external", kind, tensor_bytes(tensor)])
     elif tensor.dtype == ir.DataType.STRING:
         found = _hash([b"strings", kind, *tensor.string_data()])  # type: ignore[attr-defined]

@@ -111,6 +111,23 @@ def _check_data(proto: onnx.TensorProto) -> None:
         raise InvalidProgram(f"{dtype.name} of sizes {list(proto.dims)} takes {expected} entries of {field}, got {got}")
 
 
+class AbsentTensor(ir.TensorProtoTensor):
+    """A tensor whose data are in another file that was not read: it can be carried, but not looked into."""
+
+    __slots__ = ()
+
+    def numpy(self) -> np.ndarray:
+        """Raise ``InvalidProgram``."""
+        raise InvalidProgram(
+            f"the data of tensor '{self.name}' are in another file; load the model from its file to take them in"
+        )
+
+    def tobytes(self) -> bytes:
+        """Raise ``InvalidProgram``."""
+        self.numpy()
+        return b""
+
+
 class SparseTensor(ir.LazyTensor):
     """A ``SparseTensorProto`` seen as the dense tensor that it stands for.
 
