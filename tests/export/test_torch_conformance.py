@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx_ir as ir
 import pytest
 from onnx.backend.test.loader import load_model_tests
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.torch import lower_model
+from irfuzz.export.torch import lower
+from irfuzz.ir.program import Program
 
 pytestmark = [pytest.mark.conformance, pytest.mark.backend]
 torch = pytest.importorskip("torch")
@@ -123,7 +123,7 @@ def test_every_case_passes_or_is_refused_for_a_listed_reason(kind: str, least: i
     for case in cases(kind):
         model = model_of(case)
         try:
-            lowered = lower_model(ir.from_proto(model))
+            lowered = lower(Program.from_proto(model))
         except Unsupported as error:
             refused[f"{error.op}: {error.why}"] += 1
             if error.op not in NOT_LOWERED and not error.why.startswith(REASONS):

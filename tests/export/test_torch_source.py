@@ -120,6 +120,7 @@ def test_names_resemble_onnx_names_and_never_collide() -> None:
         (float("inf"), 'float("inf")'),
         (0.1, "0.1"),
         ('a"b\\', '"a\\"b\\\\"'),
+        ("a\r\u2028é", '"a\\r\\u2028é"'),
         (Code("x"), "x"),
         ([Code("x"), None], "[x, None]"),
     ],
@@ -194,3 +195,19 @@ def test_model_local_functions_are_inlined() -> None:
     module: dict = {}
     exec(lowered.source, module)
     assert module["run"](lowered.arrays, {"x": np.array([1, 2], np.float32)})["y"].tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("name", ["a\rraise SystemExit", "a\nb", '"""', "\\", "\x00", "é\u2028x", "\n\n\nimport os"])
+def test_hostile_names_do_not_become_code(name: str) -> None:
+    pytest.importorskip("torch")
+    model = parsed(SMALL)
+    model.graph.name = name
+    for node in model.graph:
+        node.name = name
+    model.graph.inputs[0].name = name
+    lowered = lower_model(model)
+    module: dict = {}
+    exec(lowered.source, module)
+    x = np.array([[1, 0, 0]], np.float32)
+    assert module["run"](lowered.arrays, {name: x})["y"].tolist() == [[2, 1]]
+    assert len(ast.parse(lowered.source).body) == len(ast.parse(lower_model(parsed(SMALL)).source).body)

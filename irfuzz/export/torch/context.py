@@ -194,6 +194,20 @@ def attribute_defaults(domain: str, op: str, opset: int) -> Mapping[str, Any]:
     return found
 
 
+def _spelled(character: str) -> str:
+    """One character inside a quoted string; models are hostile, so nothing unprintable reaches the source raw."""
+    if character in '"\\':
+        return "\\" + character
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def comment(node: ir.Node) -> str:
+    """The end of a line of code: operator and name of the node that it computes."""
+    name = node.name or ""
+    # A carriage return would end the comment.
+    return f"  # {node.op_type}" + (f" {name}" if name and name.isprintable() else "")
+
+
 def literal(value: Any) -> str:
     """``value`` as Python source: numbers (NaN and infinities too), strings, tuples, lists, ``None``, ``Code``."""
     if isinstance(value, Code):
@@ -203,7 +217,7 @@ def literal(value: Any) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else f'float("{value}")'
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return '"' + "".join(_spelled(c) for c in value) + '"'
     if isinstance(value, list | tuple):
         inner = ", ".join(literal(v) for v in value)
         if isinstance(value, list):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Block, Code, Context, Emitted, literal
+from irfuzz.export.torch.context import Block, Code, Context, Emitted, comment, literal
 
 
 def _targets(ctx: Context, node: ir.Node) -> list[str]:
@@ -16,14 +16,10 @@ def _assign(left: list[str], right: list[str], depth: int = 0) -> list[str]:
     return [f"{'    ' * depth}{', '.join(left)} = {', '.join(right)}"] if left else []
 
 
-def _title(node: ir.Node) -> str:
-    return f"  # {node.op_type}" + (f" {node.name}" if node.name and "\n" not in node.name else "")
-
-
 def if_(ctx: Context, node: ir.Node) -> Emitted:
     """If: only the branch taken is computed."""
     targets = _targets(ctx, node)
-    lines = [f"if bool({ctx.input(node, 0)}):{_title(node)}"]
+    lines = [f"if bool({ctx.input(node, 0)}):{comment(node)}"]
     lines += ctx.lower_graph(ctx.attr(node, "then_branch"), targets, 1)
     lines += ["else:", *ctx.lower_graph(ctx.attr(node, "else_branch"), targets, 1)]
     return Block(tuple(lines))
@@ -38,7 +34,7 @@ def loop(ctx: Context, node: ir.Node) -> Emitted:
     state = [str(ctx.name(v)) for v in body.inputs[2:]]
     count, keep = ctx.fresh("count"), ctx.fresh("keep")
     scanned = [ctx.fresh("scanned") for _ in targets[len(state) :]]
-    lines = [f"{count}, {keep} = 0, {'True' if condition is None else f'bool({condition})'}{_title(node)}"]
+    lines = [f"{count}, {keep} = 0, {'True' if condition is None else f'bool({condition})'}{comment(node)}"]
     lines += _assign(state, first) + [f"{name} = []" for name in scanned]
     limit = "" if trips is None else f" and {count} < int({trips})"
     lines.append(f"while {keep}{limit}:")
@@ -78,7 +74,7 @@ def scan(ctx: Context, node: ir.Node) -> Emitted:
     state = [str(ctx.name(v)) for v in body.inputs[:states]]
     step, lists = ctx.fresh("step"), [ctx.fresh("scanned") for _ in range(outs)]
     lines = _assign(state, inputs[:states]) + [f"{name} = []" for name in lists]
-    lines.append(f"for {step} in range({inputs[states]}.shape[{in_axes[0]}]):{_title(node)}")
+    lines.append(f"for {step} in range({inputs[states]}.shape[{in_axes[0]}]):{comment(node)}")
     for value, source, axis, back in zip(body.inputs[states:], inputs[states:], in_axes, in_back, strict=True):
         lines.append(f"    {ctx.name(value)} = {source}.select({axis}, {f'-1 - {step}' if back else step})")
     results = [str(ctx.fresh("result")) for _ in body.outputs]
@@ -96,7 +92,7 @@ def sequence_map(ctx: Context, node: ir.Node) -> Emitted:
     body: ir.Graph = ctx.attr(node, "body")
     inputs, step = ctx.given(node), ctx.fresh("step")
     lists = [ctx.fresh("mapped") for _ in body.outputs]
-    lines = [f"{name} = []" for name in lists] + [f"for {step} in range(len({inputs[0]})):{_title(node)}"]
+    lines = [f"{name} = []" for name in lists] + [f"for {step} in range(len({inputs[0]})):{comment(node)}"]
     for value, source in zip(body.inputs, inputs, strict=True):
         lines.append(f"    {ctx.name(value)} = {source}[{step}] if isinstance({source}, list) else {source}")
     results = [str(ctx.fresh("result")) for _ in body.outputs]

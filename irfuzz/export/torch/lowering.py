@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.torch.context import Block, Code, Context, Many, literal
+from irfuzz.export.torch.context import Block, Code, Context, Many, comment, literal
 from irfuzz.export.torch.dtypes import torch_dtype
 from irfuzz.export.torch.names import Names
 from irfuzz.export.torch.source import TorchSource
@@ -155,15 +155,14 @@ class _Writer:
         emitted = emitter(self.context, node)
         if isinstance(emitted, Block):
             return list(emitted.lines)
-        comment = f"  # {node.op_type}" + (f" {node.name}" if node.name and "\n" not in node.name else "")
         targets = [self.context.name(v) if v.name else Code("_") for v in node.outputs]
         if isinstance(emitted, Many):
             targets += [Code("_")] * (emitted.count - len(targets))
             left = ", ".join(targets) + ("," if len(targets) == 1 else "")
-            return [f"{left} = {emitted.expression}{comment}"]
+            return [f"{left} = {emitted.expression}{comment(node)}"]
         if len([t for t in targets if t != "_"]) > 1:
             raise Unsupported("torch", node.op_type, f"{len(targets)} outputs at opset {self.context.opset}")
-        return [f"{targets[0]} = {emitted}{comment}"]
+        return [f"{targets[0]} = {emitted}{comment(node)}"]
 
     # constants
 
