@@ -168,6 +168,7 @@ def measure(pairs: int, seconds: float, pin: bool) -> dict[str, Any]:
         "programs_per_second": {name: round(statistics.median(values), 1) for name, values in rates.items()},
         "worker_over_in_process": round(ratio("worker", "in process"), 3),
         "two_workers_over_one": round(ratio("two workers", "worker"), 3),
+        "two_workers_over_two_in_process": round(ratio("two workers", "two in process"), 3),
         "two_in_process_over_one": round(ratio("two in process", "in process"), 3),
         "overhead_ms": round(
             statistics.median(1e3 / w - 1e3 / p for w, p in zip(rates["worker"], rates["in process"], strict=True)), 3
@@ -199,6 +200,7 @@ def main() -> None:
         print(f"{name:16} {rate:8.1f} programs/s")
     print(f"one worker / in process   {result['worker_over_in_process']:.3f}   (wanted: 0.9)")
     print(f"two workers / one         {result['two_workers_over_one']:.3f}   (wanted: 1.8)")
+    print(f"two workers / two in process {result['two_workers_over_two_in_process']:.3f}")
     print(f"two in process / one      {result['two_in_process_over_one']:.3f}   (what this machine can give)")
     print(f"overhead                  {result['overhead_ms']:.3f} ms a program")
     print(f"load average {result['load']}, {result['pairs']} pairs of {result['slice_seconds']} s")
