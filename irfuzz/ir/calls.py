@@ -14,6 +14,7 @@ from onnx import defs, shape_inference
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.encode import attribute_bytes
 from irfuzz.ir.types import UNTYPED, fact_of_proto, proto_of_fact
 
 AttrValue: TypeAlias = "int | float | str | tuple[Any, ...] | bytes"
@@ -50,7 +51,7 @@ def hashable_attrs(attributes: Mapping[str, ir.Attr]) -> tuple[tuple[str, int, A
         elif kind in _LISTS:
             found.append((name, kind.value, tuple(value)))
         else:
-            found.append((name, kind.value, ir.serde.serialize_attribute(attr).SerializeToString(deterministic=True)))
+            found.append((name, kind.value, attribute_bytes(attr)))
     return tuple(found)
 
 

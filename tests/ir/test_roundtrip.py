@@ -18,6 +18,8 @@ from onnx import TensorProto
 from onnx.backend.test.loader import load_model_tests
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.ir.clone import clone_model
+from irfuzz.ir.program import Program
 from irfuzz.ir.serde import decode, encode, encode_bytes
 from tests.ir.protodiff import differences, fields, message_types, walk
 from tests.ir.synthetic import BITS, numeric_tensor, synthetic_model
@@ -309,11 +311,12 @@ def test_what_was_said_of_a_value_goes_when_it_is_no_longer_true() -> None:
     assert (len(saved.value_info), len(saved.quantization_annotation)) == (0, 0)
 
 
-def test_copies_are_written_alike() -> None:
+@pytest.mark.parametrize("copy", [ir.Model.clone, clone_model])
+def test_copies_are_written_alike(copy: Callable[[ir.Model], ir.Model]) -> None:
     failed = []
     for seed, model in enumerate(synthetic_models()[::4]):
         loaded, residue = decode(model)
-        if encode_bytes(loaded.clone(), residue) != encode_bytes(loaded, residue):
+        if encode_bytes(copy(loaded), residue) != encode_bytes(loaded, residue):
             failed.append(seed)
     assert not failed
 
@@ -338,6 +341,43 @@ def test_data_in_a_file_that_was_not_read_are_carried_but_not_looked_into() -> N
         with pytest.raises(InvalidProgram, match="data of tensor 'w' are in another file"):
             look()
     assert encode(loaded, residue).graph.initializer[0] == outside
+
+
+def flat_model_with_everything_carried() -> onnx.ModelProto:
+    """No subgraph and no function, but each kind of statement that onnx-ir has no place for."""
+    model = tiny()
+    model.graph.value_info.append(onnx.helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]))
+    model.graph.quantization_annotation.add(tensor_name="y").quant_parameter_tensor_names.add(key="k", value="v")
+    model.graph.output.append(onnx.helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"]))
+    mapped = model.graph.input.add(name="map")
+    mapped.type.map_type.key_type = TensorProto.INT64
+    mapped.type.map_type.value_type.tensor_type.elem_type = TensorProto.FLOAT
+    model.training_info.add().initialization_binding.add(key="a", value="b")
+    return model
+
+
+@pytest.mark.parametrize("copy", [ir.Model.clone, clone_model])
+def test_copies_carry_everything(copy: Callable[[ir.Model], ir.Model]) -> None:
+    model = flat_model_with_everything_carried()
+    loaded, residue = decode(model)
+    assert encode_bytes(copy(loaded), residue) == encode_bytes(loaded, residue)
+    assert not changes(model)
+
+
+def test_programs_carry_everything() -> None:
+    model = flat_model_with_everything_carried()
+    program = Program.from_proto(model)
+    assert program.to_bytes() == program.clone().to_bytes() == encode_bytes(*decode(model))
+
+
+def test_sparse_constants_become_programs() -> None:
+    model = tiny()
+    constant = model.graph.node.add(op_type="Constant", output=["c"])
+    sparse = constant.attribute.add(name="sparse_value", type=onnx.AttributeProto.SPARSE_TENSOR).sparse_tensor
+    sparse.dims.append(3)
+    sparse.values.CopyFrom(TensorProto(dims=[1], data_type=TensorProto.FLOAT, float_data=[5]))
+    sparse.indices.CopyFrom(TensorProto(dims=[1], data_type=TensorProto.INT64, int64_data=[1]))
+    assert Program.from_proto(model).to_proto().graph.node[1] == constant
 
 
 def test_over_two_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
