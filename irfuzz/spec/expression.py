@@ -251,7 +251,7 @@ class _Compiler:
                     raise self.fail(node, f"comparison {type(op).__name__} is not part of the language")
                 links.append(_comparison(f, left, right))
             left = right
-        return links[0] if len(links) == 1 else self.logical(True, links)
+        return links[0] if len(links) == 1 else self.logical(conjunction=True, codes=links)
 
     def membership(self, wanted: bool, left: Code, right: Code) -> Code:
         def run(env: Env) -> bool | None:

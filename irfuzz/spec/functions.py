@@ -298,6 +298,11 @@ def concatenable(shapes: Any, axis: Any) -> bool | None:
     return None if unknown else True
 
 
+def known(v: Any) -> Any:
+    """The first element that is known."""
+    return next((x for x in _vector(v) if x is not None), None)
+
+
 def addresses(indices: Any, sizes: Any) -> bool | None:
     """True where index tuples, one after the other in ``indices``, lie inside axes of ``sizes`` (from either end)."""
     sizes = _vector(sizes)
@@ -363,6 +368,7 @@ FUNCTIONS: dict[str, Function] = {
     "sliced": Function(sliced, 4, 4),
     "pooled": Function(pooled, 7, 7),
     "concatenable": Function(concatenable, 2, 2),
+    "known": Function(known, 1, 1),
     "addresses": Function(addresses, 2, 2),
     "einsum": Function(einsum, 2, 2),
 }

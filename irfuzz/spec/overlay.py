@@ -52,7 +52,7 @@ class OverlayFile:
         since = [v["since"] for v in versions]
         if since != sorted(set(since)):
             raise SpecError(f"{self.name}: [[version]] tables must stand in rising order of 'since', got {since}")
-        self.since = int(self.tables.get("since", since[0] if since else 1))
+        self.since = int(self.tables.get("since", 1))
         if since and since[0] < self.since:
             raise SpecError(f"{self.name}: version {since[0]} is below the file's since = {self.since}")
 
@@ -71,7 +71,7 @@ class OverlayFile:
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(base)
     for key, value in over.items():
-        if value is False and key not in ("exact",):
+        if value is False and key != "exact":
             out.pop(key, None)
         elif isinstance(value, dict) and isinstance(out.get(key), dict):
             # a domain is replaced as a whole: merging {range} with {one_of} would say something nobody wrote
@@ -164,8 +164,7 @@ def build_domain(table: Any, where: str) -> Domain:
         value = table.get(key)
         if value is None:
             return None
-        e = parse(_literal(value), f"{where}.{key}")
-        return e
+        return parse(_literal(value), f"{where}.{key}")
 
     def bounds(key: str) -> tuple[Expression, Expression] | None:
         value = table.get(key)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from irfuzz.errors import SpecError
 from irfuzz.spec.dims import Pattern
-from irfuzz.spec.expression import Expression
+from irfuzz.spec.expression import Env, Expression
+from irfuzz.spec.functions import broadcasts_to
 from irfuzz.spec.types import Domain, OpSpec, Patterns
 
 
@@ -18,7 +19,7 @@ class Step:
 
     Attributes:
         kind: ``match`` (bind sizes from a given input whose pattern depends on attributes), ``cast`` (a part that
-            broadcasts), ``attr``, ``size``, ``sizes`` (a tuple), ``value`` (an exact input), ``absent`` (the value that an
+            broadcasts), ``attr``, ``size``, ``sizes`` (a tuple), ``value`` (an exact input), ``absent`` (what an
             omission stands for), ``shapes`` (of a variadic input, by generator) or ``shape`` (of one input).
         rules: conditions that can be decided once this step is done.
     """
@@ -66,6 +67,10 @@ def make_plan(
     overlay = spec.overlay
     assert overlay is not None
     rules: list[Expression] = [*(r for _, r in overlay.rules), *overlay.prefer]
+    for position in sorted(given):
+        formal = spec.formal(position)
+        if formal is not None and chosen[position] >= 0 and formal.option != "variadic":
+            rules += _given_rules(formal.name, overlay.patterns[formal.name][chosen[position]][1])
     pending = {n for o in todo for n in o.binds}
     first = tuple(r for r in rules if not r.names & pending)
     rules = [r for r in rules if r.names & pending]
@@ -84,6 +89,24 @@ def make_plan(
         s = done.step
         steps.append(Step(s.kind, s.name, s.position, s.domain, s.patterns, ready))
     return Plan(tuple(steps), first)
+
+
+def _given_rules(name: str, pattern: Pattern) -> list[Expression]:
+    """A given input against the part of its pattern that binds nothing (expressions, the target of ``into``)."""
+    if (not pattern.into and all(i.expr is None for i in pattern.items)) or any(
+        i.kind == "cast" for i in pattern.items
+    ):
+        return []
+
+    def evaluate(env: Env) -> bool | None:
+        shape, target = env.get(f"shape:{name}"), pattern.target(env)
+        if shape is None or target is None:
+            return None
+        if pattern.into:
+            return broadcasts_to(shape, target)
+        return len(shape) == len(target) and all(t is None or s == t for s, t in zip(shape, target, strict=True))
+
+    return [Expression(f"shape({name}) fits ({pattern.text})", pattern.needs, evaluate)]
 
 
 def _open_steps(

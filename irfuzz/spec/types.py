@@ -118,8 +118,8 @@ class Numerics:
     """How rounding enters an operator.
 
     Attributes:
-        kind: ``exact`` (no rounding), ``elementwise`` (correctly rounded arithmetic), ``reduction`` (sum of ``terms``
-            products or terms in any order), ``transcendental`` (library function) or ``quantised`` (rounds to integers).
+        kind: ``exact`` (no rounding), ``elementwise`` (correctly rounded arithmetic), ``reduction`` (a sum of ``terms``
+            in any order), ``transcendental`` (library function) or ``quantised`` (rounds to integers).
         terms: number of terms that are added up.
         hazards: words for what can go wrong: ``overflow``, ``cancellation``, ``division``, ``domain``, ``tie``...
     """

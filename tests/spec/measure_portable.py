@@ -1,4 +1,4 @@
-"""Overlays enter, the element types that ONNXRuntime's CPU provider really runs are written into their ``[portable]`` tables.
+"""Overlays enter, the element types that ONNXRuntime really runs are written into their ``[portable]`` tables.
 
 Usage: ``python -m tests.spec.measure_portable [OP...]`` from the repository's root. For every operator version from
 opset 7 on, every combination of element types is sampled and run without optimisation; a combination that never runs
@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -51,7 +52,7 @@ def runs(worker: OrtWorker, spec: OpSpec, variables: Sequence[str], types: Seque
     )
     key = zlib.crc32(f"{spec.op} {types}".encode())
     first = spec.inputs[0] if spec.inputs else None
-    answers: list[dict[str, object]] = []
+    answers: list[dict[str, Any]] = []
     for seed in range(4 * TRIES):
         given: dict[int, TensorFact] = {}
         if first is not None and seed % 4:
@@ -69,11 +70,8 @@ def runs(worker: OrtWorker, spec: OpSpec, variables: Sequence[str], types: Seque
             break
     failed = [a for a in answers if a["stage"] != "done"]
     if failed and len(failed) < len(answers):
-        print(
-            f"  sometimes: {spec.op}-{spec.since} {[t.name for t in types]}: {failed[0].get('error')} {failed[0]['call']}"[
-                :420
-            ]
-        )
+        text = f"{spec.op}-{spec.since} {[t.name for t in types]}: {failed[0].get('error')} {failed[0]['call']}"
+        print(f"  sometimes: {text[:400]}")
     return bool(answers) and not failed
 
 

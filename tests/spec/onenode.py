@@ -1,4 +1,4 @@
-"""A sampled call enters, a one-node model with values leaves; models enter, ONNXRuntime's answers leave (crashes too)."""
+"""A sampled call enters, a one-node model leaves; models enter, ONNXRuntime's answers leave (crashes too)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import onnx
@@ -96,7 +96,8 @@ class OrtWorker:
     def run(self, model: bytes) -> dict[str, Any]:
         """``{"stage": "done", "shapes": [...]}``, or the stage and error; a crash is the stage ``crash``."""
         p = self._start()
-        assert p.stdin and p.stdout
+        assert p.stdin
+        assert p.stdout
         try:
             p.stdin.write(struct.pack("<Q", len(model)) + model)
             p.stdin.flush()
@@ -110,12 +111,13 @@ class OrtWorker:
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
-            assert self._process.stdin and self._process.stdout
+            assert self._process.stdin
+            assert self._process.stdout
             self._process.stdin.close()
             self._process.wait(30)
             self._process.stdout.close()
 
-    def __enter__(self) -> OrtWorker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""Length-prefixed ONNX models enter on stdin, one JSON line on how ONNXRuntime's CPU provider ran each leaves on stdout."""
+"""Length-prefixed ONNX models enter on stdin; how ONNXRuntime ran each leaves on stdout, one JSON line a model."""
 
 import json
 import os

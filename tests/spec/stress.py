@@ -66,9 +66,7 @@ def stress(worker: OrtWorker, spec: OpSpec, opset: int, count: int, salt: str = 
             f.empty += any(s is not None and 0 in s for s in answer["shapes"])
         else:
             shapes = [None if p is None else (p.fact.dtype.name, p.fact.shape, p.fact.value) for p in call.inputs]
-            f.failures.append(
-                f"{spec.op}-{spec.since} seed {seed} {answer['stage']}: {answer['error'][:400]}\n    {call.attrs} {shapes}"
-            )
+            f.failures.append(f"{spec.op}-{spec.since} {seed}: {answer['error'][:400]}\n    {call.attrs} {shapes}")
     return f
 
 
@@ -101,8 +99,9 @@ def main() -> None:
             f = stress(worker, spec, opset, a.per_op, a.salt)
             total.update(asked=f.asked, made=f.made, ran=f.ran, empty=f.empty)
             total["us"] += int(f.seconds * 1e6)
+            speed = f.seconds / f.asked * 1e6
             print(
-                f"{spec.op:22} {spec.since:3} made {f.made:4}/{f.asked} ran {f.ran:4} empty {f.empty:3} {f.seconds / f.asked * 1e6:6.0f} us"
+                f"{spec.op:22} {spec.since:3} made {f.made:4}/{f.asked} ran {f.ran:4} empty {f.empty:3} {speed:6.0f} us"
             )
             for text in f.failures[: a.show]:
                 print("   ", text)

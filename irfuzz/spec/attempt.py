@@ -1,0 +1,398 @@
+"""One attempt at sampling: a situation and its plan enter, a call leaves, or the attempt fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.errors import SpecError
+from irfuzz.facts import TensorFact
+from irfuzz.spec.check import DTYPE_NAMES, check_call, choose
+from irfuzz.spec.draw import (
+    Failed,
+    Impossible,
+    Seen,
+    cast_part,
+    evaluated,
+    generated,
+    into_part,
+    joined,
+    options,
+    real,
+    vector,
+)
+from irfuzz.spec.expression import Expression
+from irfuzz.spec.functions import Undefined
+from irfuzz.spec.inputs import allowed_types, exact_input, given_input, value_range
+from irfuzz.spec.plan import Step, make_plan
+from irfuzz.spec.types import AttrSpec, Call, Domain, Formal, InputPlan, OpSpec
+
+_DTYPES = {name: d for d, name in DTYPE_NAMES.items()}
+
+
+class Attempt:
+    """One pass over the plan; every method may raise ``Failed``."""
+
+    def __init__(
+        self, spec: OpSpec, given: Mapping[int, TensorFact], choices: Choices, seen: Seen | None, limit: int
+    ) -> None:
+        assert spec.overlay is not None
+        self.spec = spec
+        self.overlay = spec.overlay
+        self.given = given
+        self.choices = choices
+        self.seen = seen
+        self.limit = limit
+        self.env: dict[str, Any] = {"max_elements": limit, "version": spec.since}
+        self.attrs: dict[str, Any] = {}
+        self.dtypes: dict[int, ir.DataType] = {}
+        self.shapes: dict[int, tuple[int, ...]] = {}
+        self.exact: dict[int, np.ndarray] = {}
+        self.parts: dict[int, tuple[int, ...]] = {}
+
+    def run(self) -> Call:
+        """The whole draw."""
+        self.present = self.presence()
+        self.types()
+        chosen = tuple(self.alternative(i) for i in range(len(self.present)))
+        self.match_given(chosen)
+        for a in self.spec.attrs.values():
+            if a.domain is None:
+                if a.required:
+                    raise SpecError(
+                        f"{self.overlay.source}: attrs.{a.name}: {self.spec.op} requires it, so it needs a domain"
+                    )
+                if a.default is not None:
+                    self.env[a.name] = a.default
+        plan = make_plan(self.spec, frozenset(self.given), self.present, chosen, frozenset(self.env))
+        self.must(plan.rules)
+        for step in plan.steps:
+            getattr(self, f"step_{step.kind}")(step)
+        return self.call()
+
+    def must(self, rules: tuple[Expression, ...]) -> None:
+        """Fail unless no rule is broken."""
+        for r in rules:
+            if r.holds(self.env) is False:
+                raise Failed(r.text)
+
+    def good(self, rules: tuple[Expression, ...]) -> bool:
+        """No rule is broken."""
+        return all(r.holds(self.env) is not False for r in rules)
+
+    # What stands where
+
+    def presence(self) -> tuple[bool, ...]:
+        """For each position, whether an input stands there."""
+        spec, choices = self.spec, self.choices
+        out: list[bool] = []
+        for i, formal in enumerate(spec.inputs):
+            if formal.option == "variadic":
+                least = max([self.overlay.counts[0], *(p - i + 1 for p in self.given)])
+                most = max(least, min(self.overlay.counts[1], spec.max_inputs - i))
+                out += [True] * choices.integer(least, most)
+            elif formal.option == "single" or i in self.given:
+                out.append(True)
+            else:
+                out.append(choices.boolean(self.overlay.present.get(formal.name, 0.5)))
+        while out and not out[-1] and len(out) > spec.min_inputs:
+            out.pop()
+        for i, formal in enumerate(spec.inputs):
+            self.env[f"has:{formal.name}"] = i < len(out) and out[i]
+        return tuple(out)
+
+    def types(self) -> None:
+        """Bind type variables: given ones first, then portable ones."""
+        spec = self.spec
+        for position, fact in self.given.items():
+            formal = spec.formal(position)
+            assert formal is not None
+            self.dtypes[position] = fact.dtype
+            self.env[f"dtype:{formal.name}"] = DTYPE_NAMES[fact.dtype]
+            if formal.type_str in spec.type_vars:
+                self.env[formal.type_str] = DTYPE_NAMES[fact.dtype]
+        for position, here in enumerate(self.present):
+            formal = spec.formal(position)
+            assert formal is not None
+            if not here or position in self.dtypes:
+                continue
+            var = formal.type_str
+            if self.env.get(var) is not None:
+                self.dtypes[position] = _DTYPES[self.env[var]]
+                continue
+            allowed = allowed_types(spec, formal)
+            if not allowed:
+                raise Impossible
+            dtype = self.pick([*allowed], "dtype", var)
+            self.dtypes[position] = dtype
+            self.env[f"dtype:{formal.name}"] = DTYPE_NAMES[dtype]
+            if var in spec.type_vars:
+                self.env[var] = DTYPE_NAMES[dtype]
+        for combo in spec.portable_except:
+            if all(self.env.get(v) == DTYPE_NAMES[d] for v, d in combo.items()):
+                raise Failed("a combination of types that does not run")
+
+    def pick(self, items: list[Any], kind: str, name: str) -> Any:
+        """One of several, unseen ones preferred."""
+        if self.seen is None or len(items) == 1:
+            return self.choices.pick(items)
+        weights = [1.0 / (1 + self.seen.count((kind, self.spec.op, name, i))) for i in items]
+        return self.choices.weighted(items, weights)
+
+    def alternative(self, position: int) -> int:
+        """Which of several patterns an input takes: -1 leaves it to conditions."""
+        formal = self.spec.formal(position)
+        assert formal is not None
+        patterns = self.overlay.patterns.get(formal.name, ())
+        if not patterns or not self.present[position] or any(c is not None for c, _ in patterns):
+            return -1
+        if position in self.given:
+            rank = len(self.given[position].shape or ())
+            return next(i for i, (_, p) in enumerate(patterns) if p.fits(rank))
+        # the first alternative is the usual one
+        return (
+            0 if len(patterns) == 1 else self.choices.weighted(range(len(patterns)), (3, *(1,) * (len(patterns) - 1)))
+        )
+
+    def match_given(self, chosen: tuple[int, ...]) -> None:
+        """Bind the sizes and known values of given inputs."""
+        self.later: list[tuple[Any, Any]] = []
+        for position, fact in self.given.items():
+            formal = self.spec.formal(position)
+            assert formal is not None
+            shape = fact.shape or ()
+            self.shapes[position] = shape  # type: ignore[assignment] - static, as sample_call made sure
+            patterns = self.overlay.patterns.get(formal.name, ())
+            pattern = patterns[chosen[position]][1] if chosen[position] >= 0 else None
+            if pattern is not None and not pattern.into and pattern.match(shape, self.env, self.later):
+                raise Impossible
+            if fact.known:
+                self.env[formal.name] = fact.value
+            self.look(formal)
+        for position, formal in enumerate(self.spec.inputs):
+            if formal.name in self.overlay.shapes and self.present[position:] and not self.shapes:
+                rank = self.choices.integer(1, 4)
+                self.shapes[position] = tuple(self.choices.integer(1, 5) for _ in range(rank))
+                self.look(formal)
+
+    def look(self, formal: Formal) -> None:
+        """Bind ``shape:X`` and ``rank:X`` once the shapes are known."""
+        if formal.option == "variadic":
+            first = self.spec.inputs.index(formal)
+            shapes = [self.shapes.get(i) for i in range(first, len(self.present))]
+            self.env[f"shape:{formal.name}"] = tuple(shapes)
+            self.env[f"rank:{formal.name}"] = next((len(s) for s in shapes if s is not None), None)
+            return
+        shape = self.shapes[self.spec.inputs.index(formal)]
+        self.env[f"shape:{formal.name}"] = shape
+        self.env[f"rank:{formal.name}"] = len(shape)
+
+    # Steps
+
+    def step_match(self, step: Step) -> None:
+        """Sizes of a given input whose pattern depends on attributes."""
+        shape = self.shapes[step.position]
+        pattern = choose(step.patterns, len(shape), self.env)
+        if pattern is None or (not pattern.into and pattern.match(shape, self.env, self.later)):
+            raise Failed(step.name)
+        self.must(step.rules)
+
+    def step_cast(self, step: Step) -> None:
+        """A part that broadcasts with the others."""
+        for _, pattern in step.patterns:
+            for item in pattern.items:
+                if item.kind == "cast":
+                    joint = self.env.get(item.name)
+                    part = cast_part(self.choices, joint, self.limit)
+                    self.parts[step.position] = part
+                    self.env[item.name] = joined(joint, part)
+        self.must(step.rules)
+
+    def step_attr(self, step: Step) -> None:
+        """An attribute: omitted, or drawn."""
+        a = self.spec.attrs[step.name]
+        d = a.domain
+        assert d is not None
+        wanted = d.when is None or d.when.holds(self.env) is True
+        if not wanted or (not a.required and self.choices.boolean(d.omit)):
+            self.env[a.name] = self.omitted(a, d)
+            if self.good(step.rules):
+                return
+            if not wanted:
+                raise Failed(a.name)
+        value = self.draw(d, a.name, step.rules, self.of_type(d))
+        self.attrs[a.name] = list(value) if value.__class__ is tuple else value
+
+    def omitted(self, a: AttrSpec, d: Domain) -> Any:
+        """The value that an omitted attribute stands for, if known."""
+        if a.default is not None:
+            return a.default
+        return evaluated(d.absent, self.env) if d.absent is not None else None
+
+    def of_type(self, d: Domain) -> list[Any] | None:
+        """For an attribute that is an element type: the portable ones."""
+        if not d.dtype_of:
+            return None
+        return [int(t) for t in self.spec.portable.get(d.dtype_of, ())]
+
+    def draw(self, d: Domain, name: str, rules: tuple[Expression, ...], items: list[Any] | None = None) -> Any:
+        """A value that breaks no rule, bound to ``name``."""
+        items = options(d, self.env) if items is None else items
+        if items is not None:
+            return self.draw_listed(items, d, name, rules)
+        for _ in range(6):
+            number = real(self.choices, d, self.env) if d.bounds is not None else None
+            value = vector(self.choices, d, self.env) if number is None else number
+            if isinstance(value, np.ndarray):
+                self.env[name] = tuple(value.ravel().tolist())
+            else:
+                self.env[name] = value
+            if self.good(rules):
+                return value
+        raise Failed(name)
+
+    def draw_listed(self, items: list[Any], d: Domain, name: str, rules: tuple[Expression, ...]) -> Any:
+        """One of ``items`` that breaks no rule; those that do are struck off as they are met."""
+        while items:
+            value = self.pick(items, "attr", name) if name in self.spec.attrs else self.choices.pick(items)
+            self.env[name] = value
+            if d.dtype_of:
+                self.env[d.dtype_of] = DTYPE_NAMES[ir.DataType(value)]
+                if any(
+                    all(self.env.get(v) == DTYPE_NAMES[t] for v, t in combo.items())
+                    for combo in self.spec.portable_except
+                ):
+                    items.remove(value)
+                    continue
+            if self.good(rules):
+                return value
+            items.remove(value)
+        raise Failed(name)
+
+    def step_size(self, step: Step) -> None:
+        """One size."""
+        if self.env.get(step.name) is not None:
+            self.must(step.rules)
+            return
+        d = step.domain
+        items = options(d, self.env) if d is not None else None
+        if items is None:
+            items = list(range(1, 9))
+        self.draw_listed(items, d or Domain(), step.name, step.rules)
+
+    def step_sizes(self, step: Step) -> None:
+        """A tuple of sizes."""
+        if self.env.get(step.name) is not None:
+            self.must(step.rules)
+            return
+        if step.domain is not None:
+            self.draw(step.domain, step.name, step.rules)
+            return
+        count = self.choices.integer(0, 3)
+        self.env[step.name] = tuple(self.choices.integer(1, 5) for _ in range(count))
+        self.must(step.rules)
+
+    def step_absent(self, step: Step) -> None:
+        """What an omitted input stands for."""
+        assert step.domain is not None
+        assert step.domain.absent is not None
+        self.env[step.name] = evaluated(step.domain.absent, self.env)
+        self.must(step.rules)
+
+    def step_value(self, step: Step) -> None:
+        """An input of exact value; its shape follows from the value."""
+        d = step.domain
+        assert d is not None
+        value = self.draw(d, step.name, ())
+        dtype = self.dtypes[step.position].numpy()
+        array = np.asarray(value)
+        if array.ndim == 0 and step.patterns and choose(step.patterns, 0, self.env) is None:
+            array = array.reshape(1)
+        if array.size == 0:
+            array = array.astype(dtype)
+        elif np.issubdtype(array.dtype, np.integer) and np.issubdtype(dtype, np.integer):
+            info = np.iinfo(dtype)
+            array = np.clip(array, info.min, info.max)
+        self.exact[step.position] = array = array.astype(dtype)
+        self.env[step.name] = tuple(array.ravel().tolist())
+        self.place(step, array.shape)
+        self.must(step.rules)
+
+    def place(self, step: Step, shape: tuple[int, ...]) -> None:
+        """Record a new input's shape and bind what its pattern names."""
+        self.shapes[step.position] = shape
+        pattern = choose(step.patterns, len(shape), self.env) if step.patterns else None
+        if step.patterns and (pattern is None or (not pattern.into and pattern.match(shape, self.env, self.later))):
+            raise Failed(step.name)
+        formal = self.spec.formal(step.position)
+        assert formal is not None
+        self.look(formal)
+
+    def step_shapes(self, step: Step) -> None:
+        """The shapes of all open items of a variadic input."""
+        formal = self.spec.formal(step.position)
+        assert formal is not None
+        first = self.spec.inputs.index(formal)
+        places = [p for p in range(first, len(self.present)) if p not in self.shapes]
+        shapes = generated(self.choices, self.overlay.shapes[step.name], self.env | {"open": len(places)})
+        for position, shape in zip(places, shapes, strict=True):
+            if math.prod(shape) > self.limit:
+                raise Failed(f"{step.name} would have shape {shape}")
+            self.shapes[position] = shape
+        self.look(formal)
+        self.must(step.rules)
+
+    def step_shape(self, step: Step) -> None:
+        """The shape of a new input, all of whose names are bound."""
+        if not step.patterns:
+            shape = tuple(self.choices.integer(1, 4) for _ in range(self.choices.integer(0, 3)))
+        else:
+            pattern = next((p for c, p in step.patterns if c is None or c.holds(self.env) is True), None)
+            if pattern is None:
+                raise Failed(step.name)
+            env = self.env
+            if step.position in self.parts:
+                env = env | {i.name: self.parts[step.position] for i in pattern.items if i.kind == "cast"}
+            try:
+                target = pattern.target(env)
+            except Undefined as e:
+                raise Failed(str(e)) from None
+            if target is None or None in target:
+                raise Failed(step.name)
+            shape = into_part(self.choices, target) if pattern.into else target
+        if any(d < 0 for d in shape) or math.prod(shape) > self.limit:
+            raise Failed(f"{step.name} would have shape {shape}")
+        self.shapes[step.position] = shape
+        formal = self.spec.formal(step.position)
+        assert formal is not None
+        self.look(formal)
+        self.must(step.rules)
+
+    def call(self) -> Call:
+        """Facts of all inputs, checked as a whole."""
+        inputs = tuple(self.input(i) if here else None for i, here in enumerate(self.present))
+        if check_call(self.spec, [None if p is None else p.fact for p in inputs], self.attrs):
+            raise Failed("the call as a whole is not valid")
+        count = evaluated(self.overlay.outputs, self.env) if self.overlay.outputs is not None else 1
+        if count is None:
+            raise Failed("the number of outputs is not known")
+        return Call(self.attrs, inputs, count)
+
+    def input(self, position: int) -> InputPlan:
+        """What is to stand at one position."""
+        formal = self.spec.formal(position)
+        assert formal is not None
+        domain = self.overlay.values.get(formal.name)
+        dtype = self.dtypes[position]
+        ends = value_range(domain, dtype, self.env)
+        if position in self.given:
+            return given_input(formal.name, self.given[position], domain, ends)
+        parameter = formal.name in self.spec.parameters
+        if position in self.exact:
+            return exact_input(dtype, self.exact[position], is_parameter=parameter)
+        return InputPlan(TensorFact(dtype, self.shapes[position], *ends), *ends, None, parameter)
