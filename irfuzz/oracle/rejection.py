@@ -23,12 +23,20 @@ DATA_DEPENDENT = re.compile(
 
 
 def judge_rejection(case: Case) -> Iterator[Verdict]:
-    """``UNSUPPORTED`` is a gap and no rejection; where nobody accepts, the program is to blame."""
+    """Where nobody accepts, the program is to blame.
+
+    ``UNSUPPORTED`` is a gap and no rejection. Where another variant of the same component runs the program, an
+    optimiser may have made what has no kernel: suspect, since a provider or an option may lack the kernel as well.
+    """
     if case.expected_invalid or not case.ran:
         return
     accepting = [r.target for r in case.ran]
     judges = components(accepting)
-    rejected = [r for r in case.results if r.exit is Exit.REJECTED]
+    rejected = [
+        r
+        for r in case.results
+        if r.exit is Exit.REJECTED or (r.exit is Exit.UNSUPPORTED and r.target.component in judges)
+    ]
     names = names_of(case.program) if rejected else set[str]()
     groups: dict[str, list[RunResult]] = {}
     for result in rejected:
@@ -38,7 +46,9 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
         for target, others in plainest([r.target for r in results]):
             result = next(r for r in results if r.target is target)
             why = ""
-            if len(judges) < 2:
+            if result.exit is Exit.UNSUPPORTED:
+                why = "says that it does not support what another variant of it runs"
+            elif len(judges) < 2:
                 why = f"only {next(iter(judges))} accepts it"
             elif len(rejecting - {target.component}) >= len(judges):
                 why = "as many components reject it as accept it"

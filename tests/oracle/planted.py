@@ -62,4 +62,4 @@ class Flaky(Right):
 
     def run(self, model, inputs):
         self.count += 1
-        return {k: v + np.float32(self.count) for k, v in super().run(model, inputs).items()}
+        return {k: np.asarray(v) + np.float32(self.count) for k, v in super().run(model, inputs).items()}

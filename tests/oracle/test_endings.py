@@ -90,6 +90,13 @@ def test_unsupported_is_a_gap_and_an_invalid_program_may_be_rejected(gemm, fed, 
     assert len(judge(gemm, fed, [rejected, *others])) == 1
 
 
+def test_a_level_without_a_kernel_for_what_another_level_runs_is_suspect(gemm, fed, run):
+    gap = run("onnxruntime:all", exit=Exit.UNSUPPORTED, error="NotImplemented: no kernel for FusedConv")
+    results = [gap, run("onnxruntime:disabled", Y), run("reference", Y), run("torch:eager", Y)]
+    (verdict,) = judge(gemm, fed, results)
+    assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.REJECTION, "onnxruntime:all", True)
+
+
 def test_as_many_rejecting_as_accepting_components_is_only_suspect(gemm, fed, run):
     results = [run(n, exit=Exit.REJECTED, error="bad pads") for n in ("a", "b", "c")] + [run(n, Y) for n in ("d", "e")]
     assert {(v.target, v.suspect) for v in judge(gemm, fed, results)} == {("a", True), ("b", True), ("c", True)}

@@ -25,7 +25,7 @@ POOL = (
             "mat1 and mat2 shapes cannot be multiplied (1x9 and 7x7)",
         ),
         ("shapes (8,192) (4,192)", "shapes (1,2,3) (4,)"),
-        ("SIGSEGV at 0x7fff12ab in /usr/lib/libx.so.1:12", "SIGSEGV at 0x55 in /opt/y/libz.so.7:3"),
+        ("SIGSEGV at 0x7fff12ab in /usr/lib/libx.so.1:12", "SIGSEGV at 0x55 in /lib/y/libz.so.7:3"),
         ("running Conv node. Name:'Conv_12' Status", "running Conv node. Name:'c' Status"),
         ('In Node, ("conv1", Conv, "", -1) : bad', 'In Node, ("b_7", Conv, "d", -1) : bad'),
         ('File "/a/b/c.py", line 12, in f', 'File "/z/c.py", line 99, in f'),

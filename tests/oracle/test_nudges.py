@@ -39,8 +39,8 @@ def test_opposite_signs_move_oppositely_and_draws_repeat(parse):
     assert down is not None
     assert again is not None
     np.testing.assert_array_equal(up["x"], again["x"])
-    np.testing.assert_array_equal(up["x"] - fed["x"], fed["x"] - down["x"])
-    assert len(np.unique(np.sign(up["x"] - fed["x"]))) == 2
+    np.testing.assert_array_equal(np.asarray(up["x"]) - fed["x"], fed["x"] - np.asarray(down["x"]))
+    assert len(np.unique(np.sign(np.asarray(up["x"]) - fed["x"]))) == 2
 
 
 def test_wide_moves_of_half_precision_stay_small(parse):
@@ -48,7 +48,7 @@ def test_wide_moves_of_half_precision_stay_small(parse):
     x = np.linspace(1, 2, 50).astype(np.float16)
     moved = move(program, {"x": x}, WIDE, 0, 1)
     assert moved is not None
-    relative = np.abs(moved["x"].astype(np.float64) - x) / x
+    relative = np.abs(np.asarray(moved["x"], np.float64) - x) / x
     assert 0.005 < relative.max() < 0.011
 
 
@@ -68,5 +68,6 @@ def test_nothing_leaves_the_range_of_its_fact(parse):
     x = np.where(np.arange(64) % 2, np.float32(1), np.float32(-1))
     moved = move(program, {"x": x}, WIDE, 0, 1)
     assert moved is not None
-    assert not np.array_equal(moved["x"], x)
-    assert np.abs(moved["x"]).max() == 1.0
+    new = np.asarray(moved["x"])
+    assert (new != x).any()
+    assert np.abs(new).max() == 1.0

@@ -100,8 +100,15 @@ def test_bfloat16_outputs_are_judged(parse, run):
     program = parse("g (bfloat16[4] x) => (bfloat16[4] y) { y = Add(x, x) }")
     y = np.full(4, 0.5, ml_dtypes.bfloat16)
     fed = {"x": y}
-    assert judge(program, fed, [run("a", y), run("b", y), run("c", y + ml_dtypes.bfloat16(2**-9))]) == []
-    (verdict,) = judge(program, fed, [run("a", y), run("b", y), run("c", y * ml_dtypes.bfloat16(8))])
+    assert (
+        judge(
+            program,
+            fed,
+            [run("a", y), run("b", y), run("c", (y.astype(np.float32) + np.float32(2**-9)).astype(y.dtype))],
+        )
+        == []
+    )
+    (verdict,) = judge(program, fed, [run("a", y), run("b", y), run("c", (y.astype(np.float32) * 8).astype(y.dtype))])
     assert (verdict.target, verdict.suspect) == ("c", False)
 
 
