@@ -1,4 +1,4 @@
-"""A value and a wanted type and shape enter; nodes that turn the one into the other are inserted, the new value leaves."""
+"""A value and a wanted type and shape enter; nodes that turn the one into the other go in, the new value leaves."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def why_not(specs: Specs, opset: int, source: TensorFact, target: TensorFact) ->
     return None
 
 
-def adapt(
-    specs: Specs, inserter: Inserter, value: ir.Value, target: TensorFact, choices: Choices
-) -> ir.Value:
+def adapt(specs: Specs, inserter: Inserter, value: ir.Value, target: TensorFact, choices: Choices) -> ir.Value:
     """``value`` cast, reshaped, cropped, padded, reduced or expanded until it has the type and shape of ``target``.
 
     COMET restores types by casts, ranks by expanding and dropping dimensions and sizes by padding and cropping
@@ -58,7 +56,9 @@ def adapt(
     reason = why_not(specs, inserter.opset, source, target)
     if reason is not None:
         raise InvalidProgram(f"cannot adapt {value.name!r}: {reason}")
-    if source.dtype != target.dtype and (source.shape == target.shape or not _shapeable(specs, inserter.opset, source.dtype)):
+    if source.dtype != target.dtype and (
+        source.shape == target.shape or not _shapeable(specs, inserter.opset, source.dtype)
+    ):
         value = cast(inserter, value, target.dtype)
     value = _fit(specs, inserter, value, target.shape or (), choices)
     if inserter.fact(value).dtype != target.dtype:
@@ -72,7 +72,7 @@ def adapt(
 
 
 def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
-    """``Cast``; from floats to integers after a ``Clip``, because ONNX leaves the result of a cast out of range open."""
+    """``Cast``; from floats to integers after a ``Clip``, because ONNX leaves a cast out of range open."""
     fact = inserter.fact(value)
     if fact.dtype == dtype:
         return value
@@ -127,7 +127,11 @@ def _routes(source: Shape, target: Shape) -> list[str]:
             routes.append("axes")
         if all(a == b or a == 1 for a, b in zip(source, target, strict=True)):
             routes.append("expand")
-    if not routes and all(type(d) is int and d > 0 for d in target) and all(type(d) is not int or d > 0 for d in source):
+    if (
+        not routes
+        and all(type(d) is int and d > 0 for d in target)
+        and all(type(d) is not int or d > 0 for d in source)
+    ):
         # A named or unknown size goes away by reduction; the rest is static.
         routes.append("reduce")
     return routes
@@ -144,7 +148,9 @@ def _fit(specs: Specs, inserter: Inserter, value: ir.Value, target: Shape, choic
     if route == "axes":
         return _by_axes(specs, inserter, value, target, choices)
     if route == "expand":
-        return inserter.expand(value, [b if type(b) is int and a != b else 1 for a, b in zip(source, target, strict=True)])
+        return inserter.expand(
+            value, [b if type(b) is int and a != b else 1 for a, b in zip(source, target, strict=True)]
+        )
     if route == "reduce":
         return _fit(specs, inserter, _reduce_named(specs, inserter, value), target, choices)
     prefix = _prefix(source, target)
@@ -181,7 +187,12 @@ def _ones_between(longer: Shape, shorter: Shape) -> list[int] | None:
     place = 0
     for axis, size in enumerate(longer):
         left = len(longer) - axis
-        if place < len(shorter) and size == shorter[place] and left > 0 and not (size == 1 and left > len(shorter) - place):
+        if (
+            place < len(shorter)
+            and size == shorter[place]
+            and left > 0
+            and not (size == 1 and left > len(shorter) - place)
+        ):
             place += 1
         elif size == 1:
             axes.append(axis)
@@ -205,7 +216,11 @@ def _resize_axis(
     fact = inserter.fact(value)
     rank = fact.rank or 0
     if want < have:
-        reductions = [op for op in ("ReduceMax", "ReduceMean", "ReduceSum") if want == 1 and _reduces(specs, inserter.opset, op, fact.dtype)]
+        reductions = [
+            op
+            for op in ("ReduceMax", "ReduceMean", "ReduceSum")
+            if want == 1 and _reduces(specs, inserter.opset, op, fact.dtype)
+        ]
         way = choices.pick(["Slice", *reductions])
         if way != "Slice":
             return inserter.reduce(way, value, [axis])

@@ -24,6 +24,8 @@ from irfuzz.spec import load_specs
 Model: TypeAlias = "Program | onnx.ModelProto | ir.Model | bytes | str | Path"
 """What ``mutate`` takes; text is a path."""
 
+_ONE = (Program, onnx.ModelProto, ir.Model, bytes, str, Path)
+
 POOL = 64
 """How many mutants are kept as parents, besides the seeds."""
 
@@ -64,7 +66,7 @@ class TracedMutant:
 
     @cached_property
     def trace(self) -> dict[str, Any]:
-        """JSON-able: seed, donors, every edit with its choices, and the SHA-256 of ``to_bytes()`` (``docs/mutators.md``)."""
+        """JSON-able: seed, donors, every edit with its choices, SHA-256 of ``to_bytes()`` (``docs/mutators.md``)."""
         return Trace(self.seed, self.donors, self.edits, sha256(self._bytes)).to_json()
 
 
@@ -129,7 +131,7 @@ def mutate(
         UsageError: a wrong argument.
         InvalidProgram: a model breaks a rule of ONNX.
     """
-    models = list(model) if isinstance(model, list | tuple) else [model]
+    models: list[Model] = [model] if isinstance(model, _ONE) else list(model)
     named = [(Path(m).name if isinstance(m, str | Path) else "", load(m)) for m in models]
     return mutate_many(named, seed=seed, n=n, mutators=mutators, max_nodes=max_nodes, edits=edits, weights=weights)
 

@@ -56,7 +56,9 @@ class ChangeAttribute:
         if names is None:
             return Skipped("a size that has no name")
         sizes = {n: _STAND_IN + place for place, n in enumerate(names)}
-        given = {i: g for i, f in enumerate(facts) if isinstance(f, TensorFact) and (g := with_sizes(f, sizes)) is not None}
+        given = {
+            i: g for i, f in enumerate(facts) if isinstance(f, TensorFact) and (g := with_sizes(f, sizes)) is not None
+        }
         old = program.attrs(node)
         limit = largest(program)
         for _ in range(_TRIES):
@@ -67,7 +69,9 @@ class ChangeAttribute:
             changed = [n for n in sorted({*drawn, *old}) if n in spec.attrs and not _same(drawn.get(n), old.get(n))]
             if not changed:
                 continue
-            one = self.context.prefer(choices, changed, lambda n, drawn=drawn: ("attr", op, n, attribute_bucket(drawn.get(n))))
+            one = self.context.prefer(
+                choices, changed, lambda n, drawn=drawn: ("attr", op, n, attribute_bucket(drawn.get(n)))
+            )
             candidates = [_with(node, old, drawn, [one]), _with(node, old, drawn, changed)]
             if len(changed) > 1 and choices.boolean():
                 candidates.reverse()
@@ -82,7 +86,9 @@ class ChangeAttribute:
         return Skipped("no other attribute value")
 
 
-def _with(node: ir.Node, old: dict[str, Any], drawn: dict[str, Any], names: list[str]) -> tuple[dict[str, Any], list[str]]:
+def _with(
+    node: ir.Node, old: dict[str, Any], drawn: dict[str, Any], names: list[str]
+) -> tuple[dict[str, Any], list[str]]:
     attrs: dict[str, Any] = {name: node.attributes[name] for name in old if name not in names}
     attrs.update({name: drawn[name] for name in names if name in drawn})
     # Explicit padding and automatic padding exclude each other, whichever of them was drawn.

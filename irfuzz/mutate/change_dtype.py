@@ -48,7 +48,11 @@ class ChangeDtype:
         facts = facts_of(program, node.inputs)
         options = []
         for variable in dict.fromkeys(formal.type_str for formal in spec.inputs):
-            indices = [i for i in range(len(facts)) if (f := spec.formal(i)) is not None and f.type_str == variable and facts[i]]
+            indices = [
+                i
+                for i in range(len(facts))
+                if (f := spec.formal(i)) is not None and f.type_str == variable and facts[i]
+            ]
             current = facts[indices[0]] if indices else None
             if not isinstance(current, TensorFact) or current.dtype not in CASTABLE:
                 continue
@@ -60,7 +64,10 @@ class ChangeDtype:
                     continue
                 if op in ("Div", "Mod") and dtype.is_integer():
                     continue  # a divisor may round to 0
-                new = [replace(f.without_value(), dtype=dtype) if i in indices and isinstance(f, TensorFact) else f for i, f in enumerate(facts)]
+                new = [
+                    replace(f.without_value(), dtype=dtype) if i in indices and isinstance(f, TensorFact) else f
+                    for i, f in enumerate(facts)
+                ]
                 options.append((indices, dtype, new))
         if not options:
             return Skipped("no other element type")
@@ -83,7 +90,8 @@ class ChangeDtype:
         inputs = list(node.inputs)
         for index in indices:
             value = inputs[index]
-            assert value is not None and value.name is not None
+            assert value is not None
+            assert value.name is not None
             if value.name not in casts:
                 casts[value.name] = _converted(program, inserter, value, dtype, choices)
             inputs[index] = casts[value.name]

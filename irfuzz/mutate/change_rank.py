@@ -1,4 +1,4 @@
-"""``change-rank``: a layer computes on more or fewer dimensions, which are restored behind it (COMET's MDims, table 3)."""
+"""``change-rank``: a layer computes on more or fewer dimensions, restored behind it (COMET's MDims, table 3)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ class ChangeRank:
         ways = list(_ways(node, facts))
         limit = largest(program)
         for way in choices.sample(ways, _TRIES):
-            new = [replace(f.without_value(), shape=way.shapes[i]) if i in way.shapes and isinstance(f, TensorFact) else f for i, f in enumerate(facts)]
+            new = [
+                replace(f.without_value(), shape=way.shapes[i]) if i in way.shapes and isinstance(f, TensorFact) else f
+                for i, f in enumerate(facts)
+            ]
             attrs = {**attributes(node), **way.attrs}
             result = predict(specs, program.opset, op, new, attrs, len(node.outputs), limit)
             if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
@@ -63,7 +66,8 @@ class ChangeRank:
             made: dict[str, ir.Value] = {}
             for index, shape in way.shapes.items():
                 value = inputs[index]
-                assert value is not None and value.name is not None
+                assert value is not None
+                assert value.name is not None
                 if value.name not in made:
                     made[value.name] = _reshaped(inserter, value, shape, choices)
                 inputs[index] = made[value.name]
@@ -81,7 +85,11 @@ def _ways(node: ir.Node, facts: list[Fact | None]) -> Iterator[_Way]:
     spatial = _SPATIAL.get(node.op_type)
     if spatial is not None:
         yield from _more_spatial(node, facts, spatial)
-    alike = [i for i, f in enumerate(facts) if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)]
+    alike = [
+        i
+        for i, f in enumerate(facts)
+        if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)
+    ]
     for shape, text in _other_shapes(first.shape):
         yield _Way({0: shape}, {}, text)
         if len(alike) > 1:
@@ -100,7 +108,10 @@ def _other_shapes(shape: tuple[Dim, ...]) -> Iterator[tuple[tuple[Dim, ...], str
             assert type(size) is int
             for factor in (2, 3, 4):
                 if size > factor and size % factor == 0:
-                    yield (*shape[:axis], factor, size // factor, *shape[axis + 1 :]), f"with axis {axis} split by {factor}"
+                    yield (
+                        (*shape[:axis], factor, size // factor, *shape[axis + 1 :]),
+                        f"with axis {axis} split by {factor}",
+                    )
     for axis in range(fixed, rank):
         if shape[axis] == 1:
             yield shape[:axis] + shape[axis + 1 :], f"without axis {axis}"

@@ -1,4 +1,4 @@
-"""``change-shape``: a layer computes on another size of one axis, which is restored behind it (COMET's MShape, table 3)."""
+"""``change-shape``: a layer computes on another size of one axis, restored behind it (COMET's MShape, table 3)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ class ChangeShape:
         first = facts[0] if facts else None
         if not isinstance(first, TensorFact) or first.shape is None or is_exact(node, 0, first.dtype):
             return Skipped("no input whose size may change")
-        alike = [i for i, f in enumerate(facts) if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)]
+        alike = [
+            i
+            for i, f in enumerate(facts)
+            if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)
+        ]
         axes = [axis for axis, size in enumerate(first.shape) if type(size) is int]
         if not axes:
             return Skipped("no axis of known size")
@@ -56,7 +60,10 @@ class ChangeShape:
             )
             where = choices.pick([[0], alike]) if len(alike) > 1 else [0]
             shape = (*first.shape[:axis], want, *first.shape[axis + 1 :])
-            new = [replace(f.without_value(), shape=shape) if i in where and isinstance(f, TensorFact) else f for i, f in enumerate(facts)]
+            new = [
+                replace(f.without_value(), shape=shape) if i in where and isinstance(f, TensorFact) else f
+                for i, f in enumerate(facts)
+            ]
             if any(why_not(specs, program.opset, facts[i], new[i]) for i in where):  # type: ignore[arg-type]
                 continue
             result = predict(specs, program.opset, op, new, node.attributes, len(node.outputs), limit)
@@ -67,13 +74,17 @@ class ChangeShape:
             made: dict[str, ir.Value] = {}
             for index in where:
                 value, wanted = inputs[index], new[index]
-                assert value is not None and value.name is not None and isinstance(wanted, TensorFact)
+                assert value is not None
+                assert value.name is not None
+                assert isinstance(wanted, TensorFact)
                 if value.name not in made:
                     made[value.name] = adapt(specs, inserter, value, wanted, choices)
                 inputs[index] = made[value.name]
             new_node = inserter.node(op, inputs, attributes(node), len(node.outputs))
             put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
-            return f"{op} at {site} computes on {shape_text(replace(first, shape=shape))} instead of {shape_text(first)}"
+            return (
+                f"{op} at {site} computes on {shape_text(replace(first, shape=shape))} instead of {shape_text(first)}"
+            )
         return Skipped("no other size")
 
 

@@ -1,4 +1,4 @@
-"""``change-weights``: a layer's weights are disturbed, shuffled, silenced, inverted, switched or scaled (LEMON, table 1)."""
+"""``change-weights``: weights are disturbed, shuffled, silenced, inverted, switched or scaled (LEMON, table 1)."""
 
 from __future__ import annotations
 

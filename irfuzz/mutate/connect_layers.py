@@ -50,7 +50,10 @@ class ConnectLayers:
             return Skipped("no other layer whose output can be adapted")
         source, source_op = self.context.prefer(choices, sources, lambda s: ("edge", s[1], node.op_type))
         places = program.positions()
-        last = max((p for v in (source, *node.inputs) if v is not None and (p := v.producer()) is not None), key=places.__getitem__)
+        last = max(
+            (p for v in (source, *node.inputs) if v is not None and (p := v.producer()) is not None),
+            key=places.__getitem__,
+        )
         inserter = Inserter(program, node_after(program, last.outputs[0]))
         adapted = adapt(specs, inserter, source, wanted, choices)
         copy = inserter.node(node.op_type, [adapted, *node.inputs[1:]], attributes(node), len(node.outputs))

@@ -41,7 +41,7 @@ class ConvertOpset:
         """The model, where the converter can be trusted with it."""
         return [] if _refused(program) else [SITE]
 
-    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
         """Draw a version, convert, and infer anew."""
         reason = _refused(program)
         if reason is not None:
@@ -83,6 +83,10 @@ def _refused(program: Program) -> str | None:
         fact = program.fact(value)
         if value.name and not (isinstance(fact, TensorFact) and fact.dtype in CASTABLE and fact.shape is not None):
             return "a value that is not a dense tensor of a plain type"
-    if any(attr.type is ir.AttributeType.TENSOR and attr.value.dtype not in CASTABLE for node in nodes for attr in node.attributes.values()):
+    if any(
+        attr.type is ir.AttributeType.TENSOR and attr.value.dtype not in CASTABLE
+        for node in nodes
+        for attr in node.attributes.values()
+    ):
         return "a tensor attribute of an unusual type"
     return None

@@ -1,10 +1,11 @@
-"""A program and recorded choices enter, a valid mutant with the edits that made it leaves, and edits can be replayed."""
+"""A program and recorded choices enter, a valid mutant and its edits leave; edits enter, the mutant leaves again."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx
@@ -72,6 +73,13 @@ class Mutant:
         return self.program.to_proto()
 
 
+class _Failed(Enum):
+    """How the program is after an attempt that came to nothing."""
+
+    UNCHANGED = 1
+    SPOILT = 2
+
+
 class Engine:
     """Applies mutators to programs.
 
@@ -112,7 +120,8 @@ class Engine:
         self._names = tuple(self.mutators)
         self._weights = tuple(float(given.get(name, 1.0)) for name in self._names)
         if min(self._weights) < 0 or sum(self._weights) <= 0:
-            raise UsageError(f"weights: expected none below 0 and one above it, got {dict(zip(self._names, self._weights, strict=True))}")
+            got = dict(zip(self._names, self._weights, strict=True))
+            raise UsageError(f"weights: expected none below 0 and one above it, got {got}")
 
     def mutate(self, program: Program, choices: Choices, edits: int = 1) -> Mutant | None:
         """A mutant of ``program``, which stays as it is.
@@ -138,7 +147,7 @@ class Engine:
                 if isinstance(edit, Edit):
                     done.append(edit)
                     break
-                if edit is _SPOILT:
+                if edit is _Failed.SPOILT:
                     work = self._redo(program, done)
         self.counts.add(counts)
         if len(done) == given:
@@ -154,14 +163,14 @@ class Engine:
         answer = mutator.apply(work, SITE, Choices.from_record(()))
         return None if isinstance(answer, Skipped) else replace(edit, detail=answer)
 
-    def _attempt(self, work: Program, choices: Choices, counts: Counts) -> Edit | object | None:
-        """One mutator at one site: the edit, ``None`` where the program is unchanged, ``_SPOILT`` where it must be rebuilt."""
+    def _attempt(self, work: Program, choices: Choices, counts: Counts) -> Edit | _Failed:
+        """One mutator at one site."""
         name = choices.weighted(self._names, self._weights)
         mutator = self.mutators[name]
         sites = mutator.sites(work)
         if not sites:
             counts.skipped[name, "no site"] += 1
-            return None
+            return _Failed.UNCHANGED
         site = choices.pick(sites)
         before = snapshot(work)
         mark = choices.mark()
@@ -169,21 +178,23 @@ class Engine:
             answer = mutator.apply(work, site, choices)
             if isinstance(answer, Skipped):
                 counts.skipped[name, answer.reason] += 1
-                return None
+                return _Failed.UNCHANGED
             if mutator.relation is not Relation.INVALID:
-                changed = changed_nodes(work, before)
-                violations = verify(work, self.specs, nodes=changed)
-                if violations:
-                    raise InvalidProgram(str(violations[0]))
+                self._check(work, before)
         except InvalidProgram as error:
             counts.thrown[name, str(error)] += 1
-            return _SPOILT
+            return _Failed.SPOILT
         size = len(work.nodes())
         if size > self.max_nodes and size > len(before):
             counts.skipped[name, "more nodes than allowed"] += 1
-            return _SPOILT
+            return _Failed.SPOILT
         counts.applied[name] += 1
         return Edit(name, mutator.version, site, tuple(choices.record[mark:]), mutator.relation, answer)
+
+    def _check(self, work: Program, before: Snapshot) -> None:
+        problems = verify(work, self.specs, nodes=changed_nodes(work, before))
+        if problems:
+            raise InvalidProgram(str(problems[0]))
 
     def _redo(self, program: Program, done: Iterable[Edit]) -> Program:
         work = program.clone()
@@ -191,8 +202,6 @@ class Engine:
             apply_edit(work, edit, self._table)
         return work
 
-
-_SPOILT = object()
 
 Snapshot: TypeAlias = "dict[int, tuple[ir.Node, tuple[ir.Value | None, ...]]]"
 
@@ -217,7 +226,10 @@ def changed_nodes(program: Program, before: Snapshot) -> list[ir.Node]:
         node
         for node in nodes
         if id(node) in changed
-        or any(value is not None and (made := value.producer()) is not None and id(made) in changed for value in node.inputs)
+        or any(
+            value is not None and (made := value.producer()) is not None and id(made) in changed
+            for value in node.inputs
+        )
     ]
 
 
@@ -229,10 +241,13 @@ def apply_edit(program: Program, edit: Edit, mutators: Mapping[str, Mutator]) ->
     """
     mutator = mutators.get(edit.mutator)
     if mutator is None:
-        raise InvalidProgram(f"edit at {edit.site}: unknown mutator {edit.mutator!r}; known: {', '.join(sorted(mutators))}")
+        raise InvalidProgram(
+            f"edit at {edit.site}: unknown mutator {edit.mutator!r}; known: {', '.join(sorted(mutators))}"
+        )
     if mutator.version != edit.version:
         raise InvalidProgram(
-            f"edit {edit.mutator} at {edit.site}: made by version {edit.version} of the mutator, this one is {mutator.version}"
+            f"edit {edit.mutator} at {edit.site}: made by version {edit.version} of the mutator, "
+            f"this one is {mutator.version}"
         )
     choices = Choices.from_record(edit.choices)
     answer = mutator.apply(program, edit.site, choices)

@@ -32,7 +32,7 @@ class FreezeDefaults:
         initializers = program.graph.initializers
         return [SITE] if any(value.name in initializers for value in program.graph.inputs) else []
 
-    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
         """Remove all of them and infer anew."""
         graph = program.graph
         kept = [value for value in graph.inputs if value.name not in graph.initializers]

@@ -1,4 +1,4 @@
-"""Wanted operations enter, nodes in the form that the program's opset asks for leave, all before one place in the graph."""
+"""Wanted operations enter, nodes as the program's opset spells them leave, all before one place in the graph."""
 
 from __future__ import annotations
 
@@ -81,7 +81,12 @@ class Inserter:
         return self._with_axes("Squeeze", value, axes, 13)
 
     def slice(
-        self, value: ir.Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Sequence[int] | None = None
+        self,
+        value: ir.Value,
+        axes: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        steps: Sequence[int] | None = None,
     ) -> ir.Value:
         """``value[start:end:step]`` along each of ``axes``; steps need opset 10."""
         if self.opset < 10:

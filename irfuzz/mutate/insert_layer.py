@@ -1,4 +1,4 @@
-"""``insert-layer``: an operator sampled from the specs is put behind a value, which is restored (COMET's IL, table 3)."""
+"""``insert-layer``: an operator sampled from the specs is put behind a value and restored (COMET's IL, table 3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import ClassVar
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import cast, why_not
 from irfuzz.mutate.context import Context
@@ -71,7 +70,7 @@ class InsertLayer:
             result = predict(context.specs, opset, spec.op, facts, call.attrs, call.outputs, limit)
             if isinstance(result, Skipped) or why_not(context.specs, opset, result[0], fact):
                 continue
-            self._insert(program, value, fact, dtype, spec, position, call, choices)
+            self._insert(program, value, dtype, spec, position, call, choices)
             return f"{spec.op} on {shape_text(taken)} behind {site}, giving {shape_text(result[0])}"
         return Skipped("no call was found")
 
@@ -79,7 +78,6 @@ class InsertLayer:
         self,
         program: Program,
         value: ir.Value,
-        fact: TensorFact,
         dtype: ir.DataType,
         spec: OpSpec,
         position: int,

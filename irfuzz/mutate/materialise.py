@@ -45,7 +45,9 @@ def materialise(
                 inputs.append(choices.pick(found))
             else:
                 nonzero = op in ("Div", "Mod") and index == 1
-                inputs.append(inserter.constant(random_array(plan, choices.seed(), nonzero), "w" if plan.is_parameter else "c"))
+                inputs.append(
+                    inserter.constant(random_array(plan, choices.seed(), nonzero), "w" if plan.is_parameter else "c")
+                )
     return inputs
 
 

@@ -1,4 +1,4 @@
-"""``merge-values``: two values become one through a merging operator, the first keeps its type (COMET's ML, table 3)."""
+"""``merge-values``: two values become one through a merging operator (COMET's ML, table 3)."""
 
 from __future__ import annotations
 
@@ -76,10 +76,14 @@ class MergeValues:
         if choices.boolean(0.3):
             pair.reverse()
         if op == "Where":
-            mask = np.random.default_rng(choices.seed()).integers(0, 2, [d if type(d) is int else 1 for d in fact.shape or ()])
+            mask = np.random.default_rng(choices.seed()).integers(
+                0, 2, [d if type(d) is int else 1 for d in fact.shape or ()]
+            )
             merged = inserter.value("Where", inserter.constant(mask.astype(np.bool_), "mask"), *pair)
         elif op == "Concat":
-            merged = inserter.value("Concat", *pair, axis=choices.pick([i for i, d in enumerate(fact.shape or ()) if type(d) is int]))
+            merged = inserter.value(
+                "Concat", *pair, axis=choices.pick([i for i, d in enumerate(fact.shape or ()) if type(d) is int])
+            )
         else:
             merged = inserter.value(op, *pair)
         later = [(node, index) for node, index in uses if places[node] >= place]

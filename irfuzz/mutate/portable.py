@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 _D = ir.DataType
 _PLAIN = frozenset({_D.FLOAT, _D.DOUBLE, _D.INT32, _D.INT64})
-_MOVING = frozenset({"Reshape", "Slice", "Pad", "Tile", "Expand", "Squeeze", "Unsqueeze", "Concat", "Where", "ReduceMax", "Identity"})
+_MOVING = frozenset(
+    {"Reshape", "Slice", "Pad", "Tile", "Expand", "Squeeze", "Unsqueeze", "Concat", "Where", "ReduceMax", "Identity"}
+)
 """Operators that runtimes implement for all plain types, used where nothing was measured."""
 
 INTEGER_LIMITS: dict[ir.DataType, tuple[int, int]] = {

@@ -12,6 +12,7 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
     """Why a valid call must not be made, ``None`` where nothing is known against it.
 
     Args:
+        op: operator of the default domain.
         inputs: facts of static shape; where a size is named, nothing that hangs on it is looked at.
         attrs: plain Python values.
     """
@@ -62,11 +63,11 @@ def _pad(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str |
         if given is None or not given.known or given.value is None:
             return "amounts of padding that are not known"
         pads = given.value
-    axes: Sequence[Any] = range(len(data.shape))
+    axes = list(range(len(data.shape)))
     if len(inputs) > 3 and inputs[3] is not None:
         if inputs[3].value is None or not inputs[3].known:
             return "axes that are not known"
-        axes = inputs[3].value
+        axes = [int(axis) for axis in inputs[3].value]  # type: ignore[arg-type]
     for place, pad in enumerate(pads):
         size = data.shape[axes[place % len(axes)]]
         if type(size) is int and pad >= size:

@@ -45,6 +45,9 @@ def predict(
     """Facts of the outputs that a call would have, or why it must not be made.
 
     Args:
+        specs: operator specs.
+        opset: version of the default domain.
+        op: operator type.
         inputs: a fact for each input.
         attrs: attributes as Python values or ``ir.Attr``.
         outputs: number of outputs.
@@ -138,9 +141,7 @@ def _outputs(
     return tuple(facts)
 
 
-def restorable(
-    program: Program, specs: Specs, old: Sequence[ir.Value], new: Sequence[TensorFact]
-) -> Skipped | None:
+def restorable(program: Program, specs: Specs, old: Sequence[ir.Value], new: Sequence[TensorFact]) -> Skipped | None:
     """Why results cannot be given the types and shapes of the values that they stand for, if they cannot."""
     for value, fact in zip(old, new, strict=False):
         if not value.uses() and not value.is_graph_output():
@@ -165,7 +166,12 @@ def facts_of(program: Program, values: Sequence[ir.Value | None]) -> list[Fact |
 
 
 def put_in_place(
-    program: Program, specs: Specs, inserter: Inserter, old: Sequence[ir.Value], new: Sequence[ir.Value], choices: Choices
+    program: Program,
+    specs: Specs,
+    inserter: Inserter,
+    old: Sequence[ir.Value],
+    new: Sequence[ir.Value],
+    choices: Choices,
 ) -> None:
     """Let everybody who reads ``old`` read ``new``, adapted to the same types and shapes, and drop what is then dead.
 
@@ -192,9 +198,15 @@ def splice_in(
     choices: Choices,
     users: Sequence[tuple[ir.Node, int]] | None = None,
 ) -> None:
-    """Let readers of ``old`` that come later read ``new``, adapted to the same type and shape; ``new`` may need ``old``.
+    """Let later readers of ``old`` read ``new``, adapted to the same type and shape; ``new`` may need ``old``.
 
     Args:
+        program: it is edited.
+        specs: operator specs.
+        inserter: inserts in front of the first reader.
+        old: a dense tensor.
+        new: any dense tensor that can be adapted.
+        choices: draw the way of adapting.
         users: only these ``(node, input index)`` pairs; all readers, the graph's outputs included, where omitted.
     """
     wanted = program.fact(old)

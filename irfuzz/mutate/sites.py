@@ -18,18 +18,28 @@ if TYPE_CHECKING:
 _ALL = tuple(range(64))
 
 EXACT_INPUTS: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Reshape", "Expand", "Unsqueeze", "Squeeze", "Upsample", "Split", "CumSum", "Trilu", "TopK"), (1,)),
-    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Compress"), (1,)),
-    **dict.fromkeys(("ReverseSequence", "CenterCropPad", "AffineGrid", "SplitToSequence", "SequenceAt", "BitShift"), (1,)),
+    **dict.fromkeys(
+        ("Reshape", "Expand", "Unsqueeze", "Squeeze", "Upsample", "Split", "CumSum", "Trilu", "TopK"), (1,)
+    ),
+    **dict.fromkeys(
+        ("Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Compress"), (1,)
+    ),
+    **dict.fromkeys(
+        ("ReverseSequence", "CenterCropPad", "AffineGrid", "SplitToSequence", "SequenceAt", "BitShift"), (1,)
+    ),
     **dict.fromkeys(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "ConcatFromSequence"), (1,)),
-    **dict.fromkeys(("Tile", "Clip", "Dropout", "QuantizeLinear", "DequantizeLinear", "MaxUnpool", "Col2Im", "DFT"), (1, 2)),
+    **dict.fromkeys(
+        ("Tile", "Clip", "Dropout", "QuantizeLinear", "DequantizeLinear", "MaxUnpool", "Col2Im", "DFT"), (1, 2)
+    ),
     **dict.fromkeys(("Slice", "Resize", "STFT"), (1, 2, 3, 4)),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), (4,)),
     **dict.fromkeys(("Range", "ConstantOfShape", "NonMaxSuppression", "Multinomial", "MelWeightMatrix"), _ALL),
     **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow", "Loop", "If", "Scan", "SequenceInsert"), _ALL),
     **dict.fromkeys(
-        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2")
-        + ("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+        (
+            *("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"),
+            *("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+        ),
         (1,),
     ),
     "Pad": (1, 3),
@@ -50,7 +60,9 @@ _DIVISORS = frozenset({"Div", "Mod"})
 FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
 """Operators whose result stays usable as a shape or index whatever the elements of their input are."""
 
-RANDOM = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"})
+RANDOM = frozenset(
+    {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"}
+)
 
 _SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
 

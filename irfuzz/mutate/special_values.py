@@ -1,9 +1,9 @@
-"""``special-values``: NaN, infinities, signed zero, denormals or extreme numbers enter a layer's input (COMET's SpecialI, table 3)."""
+"""``special-values``: NaN, infinities, -0, denormals or extremes enter a layer's input (COMET's SpecialI, table 3)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -21,7 +21,16 @@ from irfuzz.mutate.types import Relation, Skipped
 _FEW = 3
 """At most this many elements become special, unless all do."""
 
-FLOAT_SPECIALS = ("nan", "+inf", "-inf", "-0", "smallest denormal", "largest finite", "-largest finite", "smallest normal")
+FLOAT_SPECIALS = (
+    "nan",
+    "+inf",
+    "-inf",
+    "-0",
+    "smallest denormal",
+    "largest finite",
+    "-largest finite",
+    "smallest normal",
+)
 INTEGER_SPECIALS = ("largest", "smallest", "0", "-1")
 
 
@@ -43,7 +52,12 @@ class SpecialValues:
                 if value is None or not value.name or value in exact:
                     continue
                 fact = program.fact(value)
-                if isinstance(fact, TensorFact) and fact.dtype in CASTABLE and not is_exact(node, index, fact.dtype) and fact.size() != 0:
+                if (
+                    isinstance(fact, TensorFact)
+                    and fact.dtype in CASTABLE
+                    and not is_exact(node, index, fact.dtype)
+                    and fact.size() != 0
+                ):
                     found[value.name] = None
         return list(found)
 
@@ -57,7 +71,9 @@ class SpecialValues:
         if fact.dtype not in CASTABLE or fact.dtype is ir.DataType.BOOL:
             return Skipped(f"no special values of {fact.dtype.name}")
         floating = fact.dtype.is_floating_point()
-        kind = self.context.prefer(choices, FLOAT_SPECIALS if floating else INTEGER_SPECIALS, lambda k: ("special", k, uses[0][0].op_type))
+        kind = self.context.prefer(
+            choices, FLOAT_SPECIALS if floating else INTEGER_SPECIALS, lambda k: ("special", k, uses[0][0].op_type)
+        )
         special = special_number(fact.dtype, kind)
         tensor = program.constant_of(value)
         if tensor is not None:
@@ -68,7 +84,11 @@ class SpecialValues:
             program.replace_uses(value, new)
             program.prune()
             return f"{kind} in the constant {site}"
-        ways = [op for op in ("Where", "Add", "Max", "Min", "Mul") if _can(self.context, op, program.opset, fact.dtype, floating)]
+        ways = [
+            op
+            for op in ("Where", "Add", "Max", "Min", "Mul")
+            if _can(self.context, op, program.opset, fact.dtype, floating)
+        ]
         if not ways:
             return Skipped(f"no operator puts special values into {fact.dtype.name}")
         way = choices.pick(ways)
@@ -82,7 +102,9 @@ class SpecialValues:
             array.reshape(-1)[place] = special
             mask.reshape(-1)[place] = True
         if way == "Where":
-            result = inserter.value("Where", inserter.constant(mask, "mask"), inserter.constant(array, "special"), value)
+            result = inserter.value(
+                "Where", inserter.constant(mask, "mask"), inserter.constant(array, "special"), value
+            )
         else:
             result = inserter.value(way, value, inserter.constant(array, "special"))
         program.replace_uses(value, result, users=uses)
@@ -104,8 +126,8 @@ def _places(size: int, choices: Choices) -> list[int]:
     return [choices.index(size) for _ in range(choices.integer(1, min(_FEW, size)))]
 
 
-def special_number(dtype: ir.DataType, kind: str) -> np.generic:
-    """The named special number in an element type."""
+def special_number(dtype: ir.DataType, kind: str) -> Any:
+    """The named special number as a NumPy scalar of an element type."""
     numpy_type = dtype.numpy()
     if dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]

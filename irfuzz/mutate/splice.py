@@ -1,4 +1,4 @@
-"""``splice``: a connected piece of a donor, weights included, is put behind a value, which is restored (GraphFuzz's subgraph grafting)."""
+"""``splice``: a connected piece of a donor, weights included, is put behind a value (GraphFuzz's grafting)."""
 
 from __future__ import annotations
 
@@ -63,70 +63,81 @@ class Splice:
             raise InvalidProgram(f"edit splice at {site!r}: no donors are given")
         donor = donors.get(digest)
         value = value_at(program, site[: -len(digest) - 1])
-        fact = tensor_fact(program, value)
         usable = self._usable(donor, program.opset)
         if not usable:
             return Skipped("the donor has no piece that fits this opset")
         piece = _piece(donor, usable, choices)
-        ports = _ports(donor, piece)
-        specs, opset, limit = self.context.specs, program.opset, largest(program)
-        if not 1 <= len(ports) <= _MAX_PORTS:
-            return Skipped("the piece reads too many values, or none")
+        limit = largest(program)
+        if any(v.name and (_fixed(donor, v).size() or 0) > limit for node in piece for v in node.outputs):
+            return Skipped("a value of the piece is too large")
         anchor = node_after(program, value)
-        sources = [value]
+        ports = _ports(donor, piece)
+        taken = self._taken(program, value, anchor, [_fixed(donor, port) for port in ports], choices)
+        if isinstance(taken, Skipped):
+            return taken
+        end = piece[-1].outputs[0]
+        joint = self._joint(program, tensor_fact(program, value), _fixed(donor, end), choices)
+        if isinstance(joint, Skipped):
+            return joint
+        specs, inserter = self.context.specs, Inserter(program, anchor)
+        copies: dict[str, ir.Value] = {}
+        for port, source in zip(ports, taken, strict=True):
+            copies[str(port.name)] = adapt(specs, inserter, source, _fixed(donor, port), choices)
+        _graft(donor, inserter, piece, copies)
+        op, target = joint
+        grafted = copies[str(end.name)]
+        if op:
+            grafted = inserter.value(op, value, adapt(specs, inserter, grafted, target, choices))
+        splice_in(program, specs, inserter, value, grafted, choices)
+        return f"{', '.join(n.op_type for n in piece)} of {digest[:12]} behind {value.name}"
+
+    def _taken(
+        self, program: Program, value: ir.Value, anchor: ir.Node | None, wanted: list[TensorFact], choices: Choices
+    ) -> list[ir.Value] | Skipped:
+        """What the piece reads in place of its own surroundings: ``value`` first, then anything computed before."""
+        if not 1 <= len(wanted) <= _MAX_PORTS:
+            return Skipped("the piece reads too many values, or none")
         places = program.positions()
         end = len(places) if anchor is None else places[anchor]
+        sources = [value]
         for other in flow_values(program):
             producer = other.producer()
             if other is not value and (producer is None or places[producer] < end):
                 sources.append(other)
-        for node in piece:
-            for output in node.outputs:
-                if output.name and (_fixed(donor, output).size() or 0) > limit:
-                    return Skipped("a value of the piece is too large")
         taken: list[ir.Value] = []
-        for index, port in enumerate(ports):
-            wanted = _fixed(donor, port)
-            fitting = [v for v in sources if _fits(self.context, program, v, wanted)]
-            if not fitting or (index == 0 and fitting[0] is not value):
+        for fact in wanted:
+            fitting = [v for v in (sources if taken else [value]) if _fits(self.context, program, v, fact)]
+            if not fitting:
                 return Skipped("no value fits what the piece reads")
-            taken.append(value if index == 0 else choices.pick(fitting))
-        result = _fixed(donor, piece[-1].outputs[0])
-        target, joins = fact, [""]
-        if why_not(specs, opset, result, fact) is not None:
-            # A named size of the value is lost in the piece; a join with the value itself brings it back.
-            named = with_sizes(fact.without_value(), dict.fromkeys(dims_of([fact]) or (), 1))
-            assert named is not None
-            target, joins = named, [op for op in _JOINS if runs(specs, op, opset, fact.dtype)]
-        reason = why_not(specs, opset, result, target) if joins else f"nothing joins {fact.dtype.name}"
-        if reason is not None:
-            return Skipped(f"the result cannot be restored: {reason}")
-        join = choices.pick(joins)
-        inserter = Inserter(program, anchor)
-        copies: dict[str, ir.Value] = {}
-        for port, source in zip(ports, taken, strict=True):
-            assert port.name is not None
-            copies[port.name] = adapt(specs, inserter, source, _fixed(donor, port), choices)
-        for node in piece:
-            inputs = [None if v is None else _copied(donor, inserter, v, copies) for v in node.inputs]
-            copy = inserter.node(node.op_type, inputs, attributes(node), len(node.outputs))
-            for old, new in zip(node.outputs, copy.outputs, strict=True):
-                if old.name:
-                    copies[old.name] = new
-        grafted = copies[piece[-1].outputs[0].name or ""]
-        if join:
-            grafted = inserter.value(join, value, adapt(specs, inserter, grafted, target, choices))
-        splice_in(program, specs, inserter, value, grafted, choices)
-        return f"{', '.join(n.op_type for n in piece)} of {digest[:12]} behind {value.name}"
+            taken.append(choices.pick(fitting))
+        return taken
+
+    def _joint(
+        self, program: Program, fact: TensorFact, result: TensorFact, choices: Choices
+    ) -> tuple[str, TensorFact] | Skipped:
+        """How the result gets the value's type: adapted as it is (no operator), or joined with the value itself."""
+        specs, opset = self.context.specs, program.opset
+        if why_not(specs, opset, result, fact) is None:
+            return "", fact
+        # A named size of the value is lost in the piece; a join with the value itself brings it back.
+        target = with_sizes(fact.without_value(), dict.fromkeys(dims_of([fact]) or (), 1))
+        joins = [op for op in _JOINS if runs(specs, op, opset, fact.dtype)]
+        if target is None or not joins:
+            return Skipped(f"nothing joins {fact.dtype.name}")
+        reason = why_not(specs, opset, result, target)
+        return Skipped(f"the result cannot be restored: {reason}") if reason else (choices.pick(joins), target)
 
     def _usable(self, donor: Program, opset: int) -> list[ir.Node]:
-        """Layers of the donor that mean the same at ``opset``, of known sizes, and whose shapes, indices and scales are constants."""
+        """Layers of the donor that mean the same at ``opset`` and whose shapes, indices and scales are constants."""
         specs = self.context.specs
         found = []
         for node in layer_nodes(donor, specs):
             if specs.get(node.op_type, opset) is not specs.get(node.op_type, donor.opset) or not node.outputs[0].name:
                 continue
-            if dims_of([tensor_fact(donor, v) for v in (*node.inputs, *node.outputs) if v is not None and v.name]) is None:
+            if (
+                dims_of([tensor_fact(donor, v) for v in (*node.inputs, *node.outputs) if v is not None and v.name])
+                is None
+            ):
                 continue
             if all(
                 v is None or donor.constant_of(v) is not None or not is_exact(node, i, tensor_fact(donor, v).dtype)
@@ -137,7 +148,7 @@ class Splice:
 
 
 def _fixed(donor: Program, value: ir.Value) -> TensorFact:
-    """The fact of a donor's value without ranges, and with 1 for each named size, which it is valid for as for any other."""
+    """The fact of a donor's value without ranges, and with 1 for each named size (it is valid for any)."""
     fact = tensor_fact(donor, value).without_value()
     named = with_sizes(fact, dict.fromkeys(dims_of([fact]) or (), 1))
     assert named is not None
@@ -154,7 +165,12 @@ def _piece(donor: Program, usable: list[ir.Node], choices: Choices) -> list[ir.N
         for node in piece:
             for value in node.inputs:
                 producer = None if value is None else value.producer()
-                if producer is not None and id(producer) in allowed and producer not in piece and producer not in before:
+                if (
+                    producer is not None
+                    and id(producer) in allowed
+                    and producer not in piece
+                    and producer not in before
+                ):
                     before.append(producer)
         if not before:
             break
@@ -183,10 +199,17 @@ def _fits(context: Context, program: Program, value: ir.Value, wanted: TensorFac
     return isinstance(fact, TensorFact) and why_not(context.specs, program.opset, fact, wanted) is None
 
 
-def _copied(donor: Program, inserter: Inserter, value: ir.Value, copies: dict[str, ir.Value]) -> ir.Value:
-    assert value.name is not None
-    if value.name not in copies:
-        tensor = donor.constant_of(value)
-        assert tensor is not None
-        copies[value.name] = inserter.constant(tensor, "grafted")
-    return copies[value.name]
+def _graft(donor: Program, inserter: Inserter, piece: list[ir.Node], copies: dict[str, ir.Value]) -> None:
+    """Copy the piece's nodes and the constants that they read; ``copies`` holds what stands for each donor's value."""
+    for node in piece:
+        inputs: list[ir.Value | None] = []
+        for value in node.inputs:
+            if value is not None and str(value.name) not in copies:
+                tensor = donor.constant_of(value)
+                assert tensor is not None
+                copies[str(value.name)] = inserter.constant(tensor, "grafted")
+            inputs.append(None if value is None else copies[str(value.name)])
+        copy = inserter.node(node.op_type, inputs, attributes(node), len(node.outputs))
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
+            if old.name:
+                copies[old.name] = new

@@ -14,12 +14,15 @@ from irfuzz.mutate.change_weights import ChangeWeights
 from irfuzz.mutate.connect_layers import ConnectLayers
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.convert_opset import ConvertOpset
-from irfuzz.mutate.edit_layers import DuplicateLayer, RemoveLayer, ReplaceActivation, SwapLayers
+from irfuzz.mutate.duplicate_layer import DuplicateLayer
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.merge_values import MergeValues
+from irfuzz.mutate.remove_layer import RemoveLayer
+from irfuzz.mutate.replace_activation import ReplaceActivation
 from irfuzz.mutate.special_values import SpecialValues
 from irfuzz.mutate.splice import Splice
+from irfuzz.mutate.swap_layers import SwapLayers
 from irfuzz.mutate.types import Mutator
 
 GROUP = "irfuzz.mutators"
@@ -67,12 +70,16 @@ def build_mutators(context: Context) -> dict[str, Mutator]:
     table = {name: make(context) for name, make in BUILTIN.items()}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
         if entry.name in table:
-            raise UsageError(f"mutator {entry.name!r} of entry point {entry.value} has the name of another mutator; uninstall one")
+            raise UsageError(
+                f"mutator {entry.name!r} of entry point {entry.value} has the name of another mutator; uninstall one"
+            )
         try:
             mutator: Mutator = entry.load()(context)
         except Exception as error:
             raise UsageError(f"mutator {entry.name!r}: entry point {entry.value} cannot be loaded: {error}") from error
         if mutator.name != entry.name:
-            raise UsageError(f"mutator {entry.name!r}: entry point {entry.value} gives one that calls itself {mutator.name!r}")
+            raise UsageError(
+                f"mutator {entry.name!r}: entry point {entry.value} gives one that calls itself {mutator.name!r}"
+            )
         table[entry.name] = mutator
     return table

@@ -162,7 +162,9 @@ def parse_trace(data: object, where: str = "trace") -> Trace:
         )
     return Trace(
         seed=_parse_origin(top["seed"], where, "seed"),
-        donors=tuple(_parse_origin(d, where, f"donors[{i}]") for i, d in enumerate(_list(top["donors"], where, "donors"))),
+        donors=tuple(
+            _parse_origin(d, where, f"donors[{i}]") for i, d in enumerate(_list(top["donors"], where, "donors"))
+        ),
         edits=tuple(edits),
         sha256=_hash(top["sha256"], where, "sha256"),
         irfuzz=_text(top["irfuzz"], where, "irfuzz"),
@@ -196,8 +198,9 @@ def rebuild(
     data = program.to_bytes()
     if sha256(data) != trace.sha256:
         raise InvalidProgram(
-            f"replay of {len(trace.edits)} edits on seed {trace.seed.name or trace.seed.digest}: expected a model with sha256 "
-            f"{trace.sha256}, got {sha256(data)}; the trace was made by irfuzz {trace.irfuzz}, this is {__version__}"
+            f"replay of {len(trace.edits)} edits on seed {trace.seed.name or trace.seed.digest}: expected a model with "
+            f"sha256 {trace.sha256}, got {sha256(data)}; the trace was made by irfuzz {trace.irfuzz}, "
+            f"this is {__version__}"
         )
     return data
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from irfuzz.choices import Choices, Draw
 
@@ -63,22 +63,17 @@ class Donors(Protocol):
 
 
 class Mutator(Protocol):
-    """One way to change a program. It checks first and edits second, never half."""
+    """One way to change a program. It checks first and edits second, never half.
 
-    @property
-    def name(self) -> str:
-        """kebab-case, unique among mutators."""
-        ...
+    Attributes:
+        name: kebab-case, unique among mutators.
+        version: raised whenever the same draws would give another program.
+        relation: what every edit of this mutator does to the meaning.
+    """
 
-    @property
-    def version(self) -> int:
-        """Raised whenever the same draws would give another program."""
-        ...
-
-    @property
-    def relation(self) -> Relation:
-        """What every edit of this mutator does to the meaning."""
-        ...
+    name: ClassVar[str]
+    version: ClassVar[int]
+    relation: ClassVar[Relation]
 
     def sites(self, program: Program) -> Sequence[str]:
         """Names of the nodes or values that this mutator could work on."""

@@ -29,6 +29,8 @@ def parse() -> Callable[..., Program]:
     """A program from ONNX's text syntax."""
 
     def parsed(graph: str, opset: int = 17, ir_version: int = 8) -> Program:
-        return Program.from_proto(parser.parse_model(f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{graph}'))
+        return Program.from_proto(
+            parser.parse_model(f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{graph}')
+        )
 
     return parsed

@@ -1,4 +1,4 @@
-"""Run in a process of its own: loads and runs every model of a folder on ONNXRuntime without optimisation, prints JSON."""
+"""Run by itself: loads and runs every model of a folder on ONNXRuntime without optimisation, prints JSON lines."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ def test_a_mutant_replays_from_its_edits(specs: Specs, seeds: dict[str, Program]
     for seed, program in enumerate(seeds.values()):
         before = program.to_bytes()
         mutant = engine.mutate(program, Choices.from_seed(seed), edits=6)
-        assert mutant is not None and len(mutant.edits) == 6
+        assert mutant is not None
+        assert len(mutant.edits) == 6
         assert program.to_bytes() == before
         assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes() != before
 
@@ -39,7 +40,8 @@ def test_what_was_seen_changes_draws_but_not_their_meaning(specs: Specs, seeds: 
     for _ in range(50):
         seen.add_program(first.program)
     second = engine.mutate(program, Choices.from_seed(5), edits=3)
-    assert second is not None and first.edits != second.edits
+    assert second is not None
+    assert first.edits != second.edits
     assert replay(program, second.edits, specs).to_bytes() == second.to_bytes()
 
 
@@ -93,11 +95,13 @@ def test_an_invalid_result_is_thrown_away_and_counted(
     before = program.to_bytes()
     engine = Engine(specs, ["breaks"])
     assert engine.mutate(program, Choices.from_seed(0)) is None
-    assert engine.counts.thrown.total() == engine_module.ATTEMPTS and not engine.counts.applied
+    assert engine.counts.thrown.total() == engine_module.ATTEMPTS
+    assert not engine.counts.applied
     assert program.to_bytes() == before
     both = Engine(specs, ["breaks", "duplicate-layer"])
     mutant = both.mutate(program, Choices.from_seed(3), edits=3)
-    assert mutant is not None and {e.mutator for e in mutant.edits} == {"duplicate-layer"}
+    assert mutant is not None
+    assert {e.mutator for e in mutant.edits} == {"duplicate-layer"}
     assert both.counts.thrown.total() > 0
     assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes()
 
@@ -119,7 +123,8 @@ def test_a_declared_invalid_result_stands(
     monkeypatch.setattr(table_module, "BUILTIN", {"breaks-openly": lambda _: BreaksOpenly(), **table_module.BUILTIN})
     program = parse("g (float[2, 3] x) => (float[2, 3] y) { y = Softmax <axis = 1> (x) }")
     mutant = Engine(specs, ["breaks-openly"]).mutate(program, Choices.from_seed(0))
-    assert mutant is not None and mutant.edits[0].relation is Relation.INVALID
+    assert mutant is not None
+    assert mutant.edits[0].relation is Relation.INVALID
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,8 @@ def test_onnxruntime_runs_all_and_every_fact_is_true(mutants: list[TracedMutant]
     assert len(failed) <= 0.005 * COUNT, failed
     for answer in answers:
         for fact, (shape, dtype) in zip(facts[answer["name"]], answer.get("outputs", ()), strict=False):
-            assert isinstance(fact, TensorFact) and fact.shape is not None
+            assert isinstance(fact, TensorFact)
+            assert fact.shape is not None
             assert str(fact.dtype.numpy()) == dtype
             assert len(fact.shape) == len(shape)
             assert all(type(d) is not int or d == size for d, size in zip(fact.shape, shape, strict=True))

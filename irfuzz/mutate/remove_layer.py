@@ -1,0 +1,48 @@
+"""``remove-layer``: a layer is bypassed (LEMON's LR and ARem, table 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.relayer import put_in_place
+from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
+from irfuzz.mutate.types import Relation, Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveLayer:
+    """LR and ARem: readers of a layer read its input instead, adapted."""
+
+    context: Context
+    name: ClassVar[str] = "remove-layer"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Layers with one output."""
+        return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if len(n.outputs) == 1]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Bypass the layer along one of its inputs of the most similar type."""
+        node = node_at(program, site)
+        specs, opset = self.context.specs, program.opset
+        wanted = tensor_fact(program, node.outputs[0])
+        ways = []
+        for value in node.inputs:
+            fact = None if value is None else program.fact(value)
+            if value is None or not isinstance(fact, TensorFact) or program.constant_of(value) is not None:
+                continue
+            if why_not(specs, opset, fact, wanted) is None:
+                ways.append(value)
+        if not ways:
+            return Skipped("no input can stand for its output")
+        value = choices.pick(ways)
+        put_in_place(program, specs, Inserter(program, node), node.outputs, [value], choices)
+        return f"{node.op_type} at {site} is bypassed by {value.name}"
