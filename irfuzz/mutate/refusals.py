@@ -30,10 +30,11 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
 def _pool(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
     kernel = attrs.get("kernel_shape")
     data = inputs[0] if inputs else None
-    if not kernel or data is None or data.shape is None or attrs.get("auto_pad", "NOTSET") not in ("NOTSET", b"NOTSET"):
+    padding = attrs.get("auto_pad", "NOTSET")
+    if not kernel or data is None or data.shape is None or padding in ("SAME_UPPER", "SAME_LOWER"):
         return None
     count = len(kernel)
-    pads = list(attrs.get("pads") or [0] * 2 * count)
+    pads = list(attrs.get("pads") or [0] * 2 * count) if padding == "NOTSET" else [0] * 2 * count
     strides = list(attrs.get("strides") or [1] * count)
     dilations = list(attrs.get("dilations") or [1] * count)
     if len(pads) != 2 * count or len(strides) != count or len(dilations) != count:
@@ -55,7 +56,7 @@ def _pool(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str 
 def _pad(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
     mode = attrs.get("mode", "constant")
     data = inputs[0] if inputs else None
-    if mode in ("constant", b"constant") or data is None or data.shape is None:
+    if mode == "constant" or data is None or data.shape is None:
         return None
     pads: Sequence[Any] | None = attrs.get("pads")
     if pads is None:
