@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx_ir as ir
 
+from irfuzz._native import difference
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.oracle import traits
@@ -230,6 +231,8 @@ def _bindings(
 ) -> dict[str, Any] | None:
     if spec is None or not spec.has_overlay:
         return None
+    if not spec.undefined and (spec.numerics is None or spec.numerics.terms is None):
+        return None  # nothing will be evaluated
     return bindings(spec, facts, program.attrs(node))[0]
 
 
@@ -329,10 +332,11 @@ def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value
         for _, array in leaves_of("", given):
             if not is_float(array.dtype):
                 continue
-            magnitude = _magnitude(array)
-            top = max(top, magnitude)
-            fed = max(fed, magnitude) if value.is_graph_input() else fed
-            x = np.abs(array.astype(np.float64))
-            specials = specials or not bool(np.isfinite(x).all())
-            subnormal = subnormal or bool(((x > 0) & (x < smallest(array.dtype))).any())
+            d = difference(array, array)
+            top = max(top, d.max_a)
+            fed = max(fed, d.max_a) if value.is_graph_input() else fed
+            specials = specials or bool(d.nan_a or d.posinf_a or d.neginf_a)
+            if not subnormal and array.size:
+                x = np.abs(array)
+                subnormal = bool(((x > 0) & (x < array.dtype.type(smallest(array.dtype)))).any())
     return fed, top, specials, subnormal
