@@ -326,7 +326,13 @@ def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value
     """Largest finite magnitude of what is fed, of that and constants; whether NaN or Inf, and subnormals, are there."""
     fed, top, specials, subnormal = 0.0, 0.0, False, False
     for value in values:
-        given = inputs.get(value.name or "") if value.is_graph_input() else program.const_array(value)
+        producer = value.producer()
+        if value.is_graph_input():
+            given = inputs.get(value.name or "")
+        elif producer is None or producer.op_type == "Constant":
+            given = program.const_array(value) if _float(program, value) is not None else None
+        else:
+            continue
         if given is None:
             continue
         for _, array in leaves_of("", given):
