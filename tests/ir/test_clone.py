@@ -50,11 +50,14 @@ def test_it_is_what_onnx_ir_gives(model: ir.Model) -> None:
 
 
 def test_a_clone_shares_facts_and_nothing_that_changes() -> None:
-    program = Program.from_proto(parser.parse_model(FLAT.replace('y, unused = other.Op <alpha = 1.5> (h, twice, , h)', "y = Add(h, twice)")))
+    program = Program.from_proto(
+        parser.parse_model(FLAT.replace("y, unused = other.Op <alpha = 1.5> (h, twice, , h)", "y = Add(h, twice)"))
+    )
     before = program.to_bytes()
     copy = program.clone()
     for a, b in zip(program.values(), copy.values(), strict=True):
-        assert a is not b and a.meta[FACT] is b.meta[FACT]
+        assert a is not b
+        assert a.meta[FACT] is b.meta[FACT]
     node = copy.node("y")
     assert node is not None
     copy.set_attr(copy.insert("Relu", [node.outputs[0]]), "nothing", None)

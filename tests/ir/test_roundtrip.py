@@ -268,6 +268,15 @@ def test_attribute_without_type() -> None:
     assert not changes(model)
 
 
+@pytest.mark.parametrize("name", ["v", "v" * 300])
+def test_value_info_that_says_nothing_is_kept(name: str) -> None:
+    model = tiny()
+    model.graph.node[0].output.append(name)
+    model.graph.value_info.add(name=name, doc_string="")
+    assert len(encode(*decode(model)).graph.value_info) == 1
+    assert not changes(model)
+
+
 def test_trailing_empty_output_is_kept() -> None:
     model = tiny()
     model.graph.node[0].output.append("")
