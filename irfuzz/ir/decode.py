@@ -248,7 +248,8 @@ class _Body:
         for info in protos:
             name = read_text(info.name, f"{self._where}: name in value_info")
             value = self.scope.get(name)
-            if value is None or name in typed or name in others or not (info.ByteSize() > len(name.encode()) + 2):
+            empty = not (info.HasField("type") or info.doc_string or info.metadata_props)
+            if value is None or empty or name in typed or name in others:
                 said.append(info)
             else:
                 read_value_info(info, value)
