@@ -24,7 +24,8 @@ MAX_CALL_DEPTH = 32
 
 def fact_of(value: ir.Value) -> Fact:
     """The fact that inference left on a value."""
-    return value.meta.get(FACT, UNTYPED)
+    # UserDict.get is four times slower, and this is asked a thousand times an edit.
+    return value.meta.data.get(FACT, UNTYPED)
 
 
 @lru_cache(maxsize=65536)

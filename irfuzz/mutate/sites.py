@@ -96,10 +96,11 @@ def exact_values(program: Program) -> set[ir.Value]:
                 if attr.type in _GRAPHS:
                     stack.extend(captured(attr))
         elif op in EXACT_INPUTS or op in _DIVISORS:
-            for index, value in enumerate(node.inputs):
-                if value is not None:
-                    fact = fact_of(value)
-                    if is_exact_input(op, index, fact.dtype if type(fact) is TensorFact else None):
+            inputs = node.inputs
+            for index in EXACT_INPUTS.get(op, _SECOND)[: len(inputs)]:
+                if index < len(inputs) and (value := inputs[index]) is not None:
+                    fact = fact_of(value) if op in _DIVISORS else None
+                    if not isinstance(fact, TensorFact) or fact.dtype.is_integer():
                         stack.append(value)
     while stack:
         value = stack.pop()
@@ -112,6 +113,7 @@ def exact_values(program: Program) -> set[ir.Value]:
     return exact
 
 
+_SECOND = (1,)
 _DEFAULT = frozenset({"", "ai.onnx"})
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 _CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
