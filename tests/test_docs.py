@@ -125,6 +125,18 @@ def test_commands_in_running_text_exist(page: Path, tmp_path: Path) -> None:
             assert flag in checked[words[0]], f"{command}: {words[0]} has no {flag}"
 
 
+@pytest.mark.parametrize(
+    "words", [["fuzz", "--nonsense"], ["fuzz"], ["nonsense"], ["mutate", "-n", "x", "seeds", "-o", "y"]]
+)
+def test_wrong_usage_is_one_line_and_exit_2(words: list[str], tmp_path: Path) -> None:
+    """The table of exit codes in the README."""
+    result = start(words, tmp_path)
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith("irfuzz: error: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_python_of_the_readme_runs(folder: Path) -> None:

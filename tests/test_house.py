@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -142,6 +143,25 @@ def test_workers_import_nothing_of_irfuzz() -> None:
     workers = [p for p in modules("irfuzz") if name(p).startswith(FOREIGN[0])]
     assert workers
     found = [f"{name(p)}:{line}" for p in workers for line, module in imported(p) if module == "irfuzz"]
+    assert found == []
+
+
+def test_what_is_imported_is_declared() -> None:
+    """A package that some other package happens to bring along may be gone tomorrow."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[^\w-]", entry)[0].lower().replace("-", "_") for entry in project["dependencies"]}
+    assert {"onnx", "onnx_ir", "typer"} <= declared
+    known = declared | set(sys.stdlib_module_names) | {"irfuzz"}
+    # `google.protobuf` is how onnx's own messages are made, and onnx depends on it.
+    known |= {"google"}
+    optional = {"onnx_graphsurgeon"}
+    found = [
+        f"{name(path)}:{line}: {module}"
+        for path in modules("irfuzz")
+        if not name(path).startswith(FOREIGN)
+        for line, module in imported(path)
+        if module not in known | optional
+    ]
     assert found == []
 
 

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
-import click
 import typer
 
 from irfuzz import __version__
@@ -54,10 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         code = app(args=None if argv is None else list(argv), standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:
+        print(f"irfuzz: error: {error.format_message()}", file=sys.stderr)
         return BAD_INPUT
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         print("irfuzz: stopped", file=sys.stderr)
         return 130
     except InternalError as error:
