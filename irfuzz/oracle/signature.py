@@ -62,10 +62,14 @@ def title(verdict: Verdict, program: Program) -> str:
 
 
 def operators_of(verdict: Verdict, program: Program) -> list[str]:
-    """Operator types that the verdict's output depends on (all where it has none), with their domains, sorted."""
+    """Operator types that the verdict's output depends on (all where it has none), with their domains, sorted.
+
+    ``Cast`` is named only where nothing else is: beside others it mostly feeds them the dtype that they fail on.
+    """
     output = program.value(verdict.output) if verdict.output else None
     nodes = program.nodes() if output is None else program.ancestors(output)
-    return sorted({_name(n) for n in nodes if n.op_type not in CARRIERS})
+    names = {_name(n) for n in nodes if n.op_type not in CARRIERS}
+    return sorted(names - {"Cast"} or names)
 
 
 def _name(node: ir.Node) -> str:
