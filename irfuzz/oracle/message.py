@@ -25,6 +25,10 @@ def operators() -> frozenset[str]:
     return frozenset(schema.name for schema in defs.get_all_schemas())
 
 
+_CLASS = re.compile(r"\(operator '(\w+?)(?:_\d+)?'\)")
+"""How ONNX's reference evaluator names its class for a version of an operator; a value may bear the same name."""
+
+
 def _unquoted(match: re.Match[str]) -> str:
     """Operators (with or without a version) and types stay, other quoted words are names."""
     quote, inner = match.groups()
@@ -73,6 +77,7 @@ def normalise_message(text: str, names: Collection[str] = ()) -> str:
         names: names of the program's nodes and values.
     """
     text = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    text = _CLASS.sub(lambda m: f"(operator {m[1]})" if m[1] in operators() else m[0], text)
     for name in sorted({n for n in names if n in text}, key=lambda n: (-len(n), n)):
         # Words of a letter or two stand in any sentence, and an operator's name may be a value's as well.
         if name not in operators() and (len(name) > 2 or not name.isalpha()):

@@ -128,6 +128,30 @@ def _min_above_max(call: Call) -> bool:
     return call.spec.since < 13 and call.bounds(1)[1] > call.bounds(2)[0]
 
 
+_OBLIGATORY = frozenset({"relu", "tanh", "sigmoid"})
+
+
+def _optional_activation(call: Call) -> bool:
+    names = call.program.attrs(call.node).get("activations") or ()
+    return any((n.decode() if isinstance(n, bytes) else str(n)).lower() not in _OBLIGATORY for n in names)
+
+
+def _integer_overflow(call: Call) -> bool:
+    """True unless no sum, sum of squares or product of all elements can leave the integer type."""
+    dtype, fact = call.dtype(call.input(0)), call.program.tensor(call.input(0))
+    if dtype is not None and is_float(dtype):
+        return False
+    terms = None if fact is None else fact.size()
+    if dtype is None or terms is None:
+        return True
+    top = max(1.0, *(abs(b) for b in call.bounds(0)))
+    if call.spec.op == "ReduceProd":
+        size = terms * np.log2(top)
+    else:
+        size = np.log2(max(1, terms)) + np.log2(top) * (2 if call.spec.op == "ReduceSumSquare" else 1)
+    return bool(size >= 8 * dtype.itemsize - (dtype.kind == "i"))
+
+
 def _duplicates(call: Call) -> bool:
     """True unless all rows (or, along the axis, all indices) are known to differ, or updates are combined."""
     attrs = call.program.attrs(call.node)
@@ -160,6 +184,13 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("Div", "integer_division_by_zero"): _zero_divisor,
         ("Mod", "integer_modulo_by_zero"): _zero_divisor,
         ("LpNormalization", "zero_norm"): _before(22),
+        ("GRU", "optional_activation"): _optional_activation,
+        ("LSTM", "optional_activation"): _optional_activation,
+        ("RNN", "optional_activation"): _optional_activation,
+        ("ReduceL1", "integer_overflow"): _integer_overflow,
+        ("ReduceProd", "integer_overflow"): _integer_overflow,
+        ("ReduceSum", "integer_overflow"): _integer_overflow,
+        ("ReduceSumSquare", "integer_overflow"): _integer_overflow,
         ("Pow", "negative_integer_exponent"): _negative_power,
         ("Pow", "out_of_range"): _integer_power,
         ("ScatterElements", "duplicate_indices"): _duplicates,

@@ -62,3 +62,9 @@ def test_names_of_the_program_are_stripped_unless_they_are_operators():
 def test_a_message_stays_short_and_empty_ones_are_empty():
     assert len(normalise_message("word " * 400)) <= 240
     assert normalise_message("  \n ") == ""
+
+
+def test_the_reference_evaluators_class_is_no_value_of_that_name():
+    text = "TypeError: Issues with types (operator 'ReduceLogSum_1')."
+    assert normalise_message(text, {"ReduceLogSum_1"}) == normalise_message(text, {"c"})
+    assert "ReduceLogSum" in normalise_message(text, {"ReduceLogSum_1"})

@@ -1,0 +1,57 @@
+"""What ``ops/`` declares undefined counts only where it can be met."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irfuzz.execute.types import Exit, Stage
+from irfuzz.oracle import judge
+
+
+@pytest.mark.parametrize(
+    ("op", "elements", "undefined"),
+    [
+        ("ReduceProd", [2**32, 2**32, 1], True),
+        ("ReduceProd", [2**20, 2**20, 1], False),
+        ("ReduceSumSquare", [2**31, 2**31, 2**31], True),
+        ("ReduceSumSquare", [94906267, 1, 2], False),
+        ("ReduceL1", [2**62, 2**62, 0], True),
+        ("ReduceL1", [2**40, -1, 0], False),
+    ],
+)
+def test_a_reduction_that_may_overflow_is_nobodys_fault(parse, run, op, elements, undefined) -> None:
+    program = parse(f"g (int64[3] x) => (int64[1] y) {{ y = {op}(x) }}")
+    right, wrong = np.array([6], np.int64), np.array([7], np.int64)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": np.array(elements, np.int64)}, results)
+    assert ("integer_overflow" in str(verdict.evidence.get("suspect"))) == undefined == verdict.suspect
+
+
+@pytest.mark.parametrize(("name", "undefined"), [("Softplus", True), ("Relu", False)])
+def test_optional_activations_may_be_refused(parse, run, name, undefined) -> None:
+    program = parse(
+        "g (float[2,1,3] x, float[1,4,3] w, float[1,4,4] r) => (float[2,1,1,4] y) "
+        f'{{ y = RNN<activations=["{name}"], hidden_size=4>(x, w, r) }}'
+    )
+    inputs = {
+        "x": np.ones((2, 1, 3), np.float32),
+        "w": np.ones((1, 4, 3), np.float32),
+        "r": np.ones((1, 4, 4), np.float32),
+    }
+    y = np.ones((2, 1, 1, 4), np.float32)
+    refused = run("reference", exit=Exit.REJECTED, stage=Stage.RUN, error=f"Unknown activation function '{name}'")
+    (verdict,) = judge(program, inputs, [run("onnxruntime:disabled", y), run("torch:eager", y), refused])
+    assert verdict.target == "reference"
+    assert verdict.suspect == undefined
+
+
+@pytest.mark.parametrize(("kind", "undefined"), [("int64", True), ("double", False)])
+def test_mod_of_integers_with_fmod_is_not_allowed_by_the_text(parse, run, kind, undefined) -> None:
+    program = parse(f"g ({kind}[2] x, {kind}[2] z) => ({kind}[2] y) {{ y = Mod<fmod=1>(x, z) }}")
+    dtype = np.dtype("int64" if kind == "int64" else "float64")
+    inputs = {"x": np.array([9, 8], dtype), "z": np.array([4, 5], dtype)}
+    right, wrong = np.array([1, 3], dtype), np.array([1, 4], dtype)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed: results)
+    assert ("integer_fmod" in str(verdict.evidence.get("suspect"))) == undefined
