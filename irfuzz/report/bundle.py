@@ -4,69 +4,57 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 
 from irfuzz.errors import InternalError, Unsupported
 from irfuzz.export.torch import lower
 from irfuzz.ir.program import Program
+from irfuzz.isolate.guard import guarded
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.markdown import report_text
-from irfuzz.report.repro import Party, repro_source
+from irfuzz.report.repro import Party, Scene, place_of, repro_source
 from irfuzz.store.database import FindingRow
+from irfuzz.store.tensors import MANIFEST, unpack
 
 SCHEMA = 1
 """Version of ``finding.json``."""
 
-RUN_SECONDS = 60.0
-"""A run that takes longer hangs, unless the finding is a hang: then a shorter time tells sooner."""
-
 HANG_SECONDS = 30.0
+"""A run in a process of its own that takes longer hangs; its imports count."""
+
+MEMORY = 4 << 30
+"""Bytes: what a run may take, its imports included, where the finding is that it takes too much."""
+
+WITNESSES = 2
+"""Most that a script runs: two independent ones decide, and a short script is read."""
+
+_ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
+"""Symptoms that need no witness."""
 
 
 def write_bundle(folder: Path, row: FindingRow) -> None:
-    """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them.
+    """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them (docs/findings.md).
 
-    An older folder of that name is replaced. Nothing is left behind where the writing fails.
+    An older folder of that name is replaced once the new one is complete. Nothing is left behind where the writing
+    fails.
+
+    Raises:
+        InternalError: the stored finding contradicts itself.
+        OSError: the folder cannot be written.
     """
-    verdict: Mapping[str, Any] = json.loads(row.verdict)
-    files: dict[str, bytes] = {
-        "model.onnx": row.model,
-        "inputs.npz": row.inputs,
-        "report.md": report_text(row).encode(),
-        "original/model.onnx": row.original_model,
-        "original/inputs.npz": row.original_inputs,
-        "trace.json": row.trace.encode(),
-        "finding.json": json.dumps(_summary(row, verdict), indent=1).encode(),
-    }
-    parties = _parties(row, verdict)
-    if any(p.component == "torch" for p in parties):
-        try:
-            source = lower(Program.from_bytes(row.model))
-            files["torch_model.py"] = source.source.encode()
-            files["torch_weights.npz"] = _npz(source.arrays)
-        except Unsupported:
-            # The target itself said so, too; the others still tell.
-            parties = [parties[0], *(p for p in parties[1:] if p.component != "torch")]
-    files["repro.py"] = repro_source(
-        row.title,
-        row.symptom,
-        parties[0],
-        parties[1:],
-        verdict["output"],
-        verdict["bound"],
-        HANG_SECONDS if row.symptom == Symptom.HANG else RUN_SECONDS,
-        (4 << 30) if row.symptom == Symptom.MEMORY else 0,
-    ).encode()
+    files = _files(row)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
     try:
@@ -75,25 +63,114 @@ def write_bundle(folder: Path, row: FindingRow) -> None:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
         draft.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        draft.rename(folder)
+        _put(draft, folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
 
 
-def _parties(row: FindingRow, verdict: Mapping[str, Any]) -> list[Party]:
-    """The blamed target, then its witnesses; where it has none, every other target that went through."""
-    runs = {r["target"]: r for r in json.loads(row.runs) if "target" in r}
-    if row.target not in runs:
+def _put(draft: Path, folder: Path) -> None:
+    """Let the draft be the folder; what was there goes only afterwards, and comes back where that fails."""
+    if not folder.exists():
+        draft.rename(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
+    try:
+        folder.rename(old / "kept")
+        try:
+            draft.rename(folder)
+        except BaseException:
+            (old / "kept").rename(folder)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _files(row: FindingRow) -> dict[str, bytes]:
+    """The folder's files by name."""
+    verdict: Mapping[str, Any] = json.loads(row.verdict)
+    runs: list[Mapping[str, Any]] = [r for r in json.loads(row.runs) if "target" in r]
+    files: dict[str, bytes] = {
+        "model.onnx": row.model,
+        "inputs.npz": row.inputs,
+        "report.md": report_text(row).encode(errors="backslashreplace"),
+        "original/model.onnx": row.original_model,
+        "original/inputs.npz": row.original_inputs,
+        "trace.json": row.trace.encode(),
+        "finding.json": json.dumps(_plain(_summary(row, verdict, runs)), indent=1, allow_nan=False).encode(),
+    }
+    blamed, witnesses = _parties(row, verdict, runs)
+    torch = _torch_files(row) if any(p.component == "torch" for p in (blamed, *witnesses)) else {}
+    if not torch:
+        witnesses = [w for w in witnesses if w.component != "torch"]
+    witnesses = witnesses[:WITNESSES]
+    if any(p.component == "torch" for p in (blamed, *witnesses)):
+        files.update(torch)
+    files["repro.py"] = repro_source(_scene(row, verdict, blamed, witnesses)).encode()
+    return files
+
+
+def _torch_files(row: FindingRow) -> dict[str, bytes]:
+    """The model as PyTorch source; nothing where that cannot be made."""
+    try:
+        source = lower(Program.from_bytes(row.model))
+    except Unsupported:
+        if row.target.partition(":")[0] == "torch":
+            raise
+        return {}  # that target said so, too; the others still tell
+    return {"torch_model.py": source.source.encode(), "torch_weights.npz": _npz(source.arrays)}
+
+
+def _parties(
+    row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]
+) -> tuple[Party, list[Party]]:
+    """The blamed target and, best first, one witness of each component that went through."""
+    found = {r["target"]: Party(r["target"], r["component"], r["options"], str(r.get("version", ""))) for r in runs}
+    if row.target not in found:
         raise InternalError(f"finding {row.signature!r}: its runs lack the blamed target {row.target!r}")
-    names = [w for w in verdict["witnesses"] if w in runs and w != row.target]
-    return [Party(n, runs[n]["component"], runs[n]["options"]) for n in dict.fromkeys([row.target, *names])]
+    blamed = found[row.target]
+    if row.symptom in _ALONE:
+        return blamed, []
+    went = {r["target"] for r in runs if (r["stage"], r["exit"]) == ("run", "ok")}
+    chosen: dict[str, Party] = {}
+    for name in verdict["witnesses"]:
+        if name in went and name != row.target:
+            chosen.setdefault(found[name].component, found[name])
+    # Another way to run the same component says most about it; ONNX's own evaluator is at hand everywhere.
+    rank = {blamed.component: 0, "reference": 1}
+    return blamed, sorted(chosen.values(), key=lambda p: rank.get(p.component, 2))
 
 
-def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
-    runs = [r for r in json.loads(row.runs) if "target" in r]
+def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses: list[Party]) -> Scene:
+    graph = onnx.load_model_from_string(row.model).graph
+    kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
+    return Scene(
+        title=row.title,
+        symptom=Symptom(row.symptom),
+        blamed=blamed,
+        witnesses=witnesses,
+        output=verdict["output"],
+        place=place_of(str(verdict["evidence"].get("element", "")), verdict["output"]),
+        bound=verdict["bound"],
+        outputs=[v.name for v in graph.output],
+        odd_inputs=_need_manifest(row.inputs),
+        odd_types=any(kind >= onnx.TensorProto.BFLOAT16 for kind in kinds),
+        seconds=HANG_SECONDS,
+        memory=MEMORY,
+    )
+
+
+def _need_manifest(inputs: bytes) -> bool:
+    """True unless every input is a tensor of numpy's own numbers under its own name."""
+    values = unpack(inputs)
+    with np.load(io.BytesIO(inputs), allow_pickle=False) as members:
+        names = {*members.files} - {MANIFEST}
+    arrays = [v for v in values.values() if isinstance(v, np.ndarray)]
+    plain = len(arrays) == len(values) and all(a.dtype.isbuiltin == 1 and a.dtype.kind not in "OUSV" for a in arrays)
+    return not plain or names != set(values)
+
+
+def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "title": row.title,
@@ -109,10 +186,22 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _plain(data: Any) -> Any:
+    """Data with NaN and infinities as text: JSON has no such numbers."""
+    if isinstance(data, Mapping):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(item) for item in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
 def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """An npz of members of any name (``numpy.savez`` takes names as keywords, and some are its own)."""
     buffer = io.BytesIO()
-    members: dict[str, Any] = dict(arrays)
-    np.savez(buffer, allow_pickle=False, **members)
+    with zipfile.ZipFile(buffer, "w") as members:
+        for name, array in arrays.items():
+            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -124,12 +213,12 @@ def replays(folder: Path, *, seconds: float) -> tuple[bool, str]:
         seconds: after which it is ended, and counts as not shown.
 
     Returns:
-        Whether it exited with 1, and what it printed.
+        Whether it said that the fault shows and exited with 1, and what it printed.
     """
     # Plug-ins are found as they were when the finding was made: from this folder and along this path.
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     process = subprocess.Popen(
-        [sys.executable, str(folder.resolve() / "repro.py")],
+        guarded([sys.executable, str(folder.resolve() / "repro.py")]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -141,7 +230,7 @@ def replays(folder: Path, *, seconds: float) -> tuple[bool, str]:
         code: int | None = process.returncode
     except subprocess.TimeoutExpired:
         code = None
-        os.killpg(process.pid, signal.SIGKILL)
+        process.terminate()  # the guard ends what the script has started, too
         output, _ = process.communicate()
     text = output.decode(errors="replace")
     return code == 1, text if code is not None else f"{text}\nended after {seconds} s"

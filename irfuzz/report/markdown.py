@@ -7,54 +7,76 @@ from collections.abc import Mapping
 from typing import Any
 
 import onnx
+from google.protobuf.message import DecodeError
 
 from irfuzz.store.database import FindingRow
 
 ABBREVIATE = 32
 """Initializers with more elements are shown by type and shape only."""
 
+MAX_LINES = 200
+MAX_COLUMNS = 500
+"""What of a program's text goes into a report; all of it is in ``model.onnx``."""
+
 
 def report_text(row: FindingRow) -> str:
     """Markdown that can be pasted into a bug report as it is."""
     verdict: Mapping[str, Any] = json.loads(row.verdict)
-    runs: list[Mapping[str, Any]] = [r for r in json.loads(row.runs) if "target" in r]
+    all_runs: list[Mapping[str, Any]] = json.loads(row.runs)
+    runs = [r for r in all_runs if "target" in r]
     lines = [f"# {escape(row.title)}", ""]
     if row.suspect:
-        lines += ["**Suspect**: the evidence is too thin to call this a finding; see *why* below.", ""]
-    lines += [
-        f"- symptom: {row.symptom}",
-        f"- blamed: `{_code(row.target)}`",
-        f"- witnesses that agree with each other: {', '.join(f'`{_code(w)}`' for w in verdict['witnesses']) or 'none'}",
-    ]
-    if verdict["output"]:
-        lines.append(f"- output: `{_code(verdict['output'])}`")
-    if verdict["distance"] is not None:
-        lines.append(f"- largest difference {verdict['distance']:.6g}, accepted {verdict['bound']:.6g}")
-    lines += [f"- {escape(key)}: {escape(value)}" for key, value in verdict["evidence"].items()]
+        lines += [f"**Suspect**: {escape(verdict['evidence'].get('suspect', 'the evidence is too thin'))}.", ""]
+    lines += _summary(row, verdict)
     lines += ["", "## How to see it", "", "```", "python repro.py", "```", ""]
-    lines += ["It exits with 1 where the fault shows, 0 where it does not, 2 where a package is missing.", ""]
+    lines += ["It exits with 1 where the fault shows, 0 where it does not, 2 where it cannot be told.", ""]
+    for told in (str(r["repro.py"]) for r in all_runs if "repro.py" in r):
+        lines += ["**It did not show the fault**; it printed:", "", "```", _fenced(told), "```", ""]
     lines += ["## What every target did", "", "| target | version | ended | message |", "|---|---|---|---|"]
     lines += [
-        f"| {escape(r['target'])} | {escape(r['version'])} | {escape(r['stage'])}: {escape(r['exit'])} | {escape(r['error'])} |"
+        f"| {escape(r['target'])} | {escape(r['version'])} | {escape(r['stage'])}: {escape(r['exit'])} "
+        f"| {escape(r['error'])} |"
         for r in runs
     ]
     lines += ["", "## The program", "", "```", _fenced(program_text(row.model)), "```", ""]
-    lines += ["## How it was made", ""]
-    trace = json.loads(row.trace) if row.trace else {}
-    seed = trace.get("seed", {})
-    lines.append(f"Seed `{_code(seed.get('name') or seed.get('digest') or 'unknown')}`, then:")
-    lines.append("")
-    lines += [
-        f"{n}. {escape(e['mutator'])} at `{_code(e['site'])}`: {escape(e['detail'])}"
-        for n, e in enumerate(trace.get("edits", []), 1)
-    ]
-    lines += ["", "The program before it was made small, and its inputs, are in `original/`; `trace.json` rebuilds it.", ""]
+    lines += _origin(row)
     return "\n".join(lines)
 
 
+def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"- symptom: {escape(row.symptom)}",
+        f"- blamed: {_code(row.target)}",
+        f"- witnesses that agree with each other: {', '.join(map(_code, verdict['witnesses'])) or 'none'}",
+    ]
+    if verdict["output"]:
+        lines.append(f"- output: {_code(verdict['output'])}")
+    if verdict["distance"] is not None:
+        bound = verdict["bound"]
+        accepted = "" if bound is None else f", accepted {bound:.6g}"
+        lines.append(f"- largest difference {verdict['distance']:.6g}{accepted}")
+    return lines + [f"- {escape(key)}: {escape(value)}" for key, value in verdict["evidence"].items()]
+
+
+def _origin(row: FindingRow) -> list[str]:
+    trace: Mapping[str, Any] = json.loads(row.trace) if row.trace else {}
+    seed: Mapping[str, Any] = trace.get("seed", {})
+    lines = ["## How it was made", ""]
+    lines += [f"Seed {_code(seed.get('name') or seed.get('digest') or 'unknown')}, then:", ""]
+    lines += [
+        f"{n}. {escape(e['mutator'])} at {_code(e['site'])}: {escape(e['detail'])}"
+        for n, e in enumerate(trace.get("edits", []), 1)
+    ]
+    what = "The program before it was made small, and its inputs, are in `original/`; `trace.json` rebuilds it."
+    return [*lines, "", what, ""]
+
+
 def program_text(model: bytes) -> str:
-    """ONNX's own text form, with long initializers left out."""
-    proto = onnx.load_model_from_string(model)
+    """ONNX's own text form, with long initializers left out; a summary where ONNX cannot print it."""
+    try:
+        proto = onnx.load_model_from_string(model)
+    except DecodeError as error:
+        return f"# not a model: {error}"
     left_out: list[str] = []
     for tensor in list(proto.graph.initializer):
         size = 1
@@ -64,19 +86,28 @@ def program_text(model: bytes) -> str:
             kind = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
             left_out.append(f"# {kind}{list(tensor.dims)} {tensor.name} = ... (in model.onnx)")
             proto.graph.initializer.remove(tensor)
-    return "\n".join([onnx.printer.to_text(proto), *left_out])
+    try:
+        text = onnx.printer.to_text(proto)
+    except (RuntimeError, ValueError) as error:  # ONNX's printer does not know every type
+        nodes = (f"{list(n.output)} = {n.op_type}({list(n.input)})" for n in proto.graph.node)
+        text = "\n".join([f"# {error}", *nodes])
+    lines = [line if len(line) <= MAX_COLUMNS else f"{line[:MAX_COLUMNS]}..." for line in text.splitlines()]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[:MAX_LINES], f"# ... {len(lines) - MAX_LINES} more lines (in model.onnx)"]
+    return "\n".join([*lines, *left_out])
 
 
 def escape(text: object) -> str:
     """Text that stays text, whatever a model or a component put into it."""
     flat = " ".join(str(text).split())
-    for char in "\\`*_[]<>|#":
+    for char in "\\`*_[]<>|#&~$":
         flat = flat.replace(char, f"\\{char}")
     return flat
 
 
 def _code(text: object) -> str:
-    return " ".join(str(text).split()).replace("`", "'")
+    """Text in code style."""
+    return f"`{' '.join(str(text).split()).replace('`', chr(39))}`"
 
 
 def _fenced(text: str) -> str:

@@ -1,13 +1,18 @@
-"""A finding enters, the text of its ``repro.py`` leaves: plain Python that needs onnx, numpy and what it blames."""
+"""What a finding has to show enters, the text of its ``repro.py`` leaves: plain Python that needs no irfuzz."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from irfuzz.errors import InternalError
 from irfuzz.oracle.types import Symptom
+from irfuzz.report import pieces
+
+LONGEST_TITLE = 300
+"""Characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,342 +21,204 @@ class Party:
 
     Attributes:
         name: target name.
-        component: what runs it; decides which runner the script needs.
+        component: what runs it; decides which function the script needs.
         options: of the target.
+        version: of the component when it was seen.
     """
 
     name: str
     component: str
     options: Mapping[str, Any]
+    version: str = ""
 
 
-def repro_source(
-    title: str,
-    symptom: str,
-    blamed: Party,
-    witnesses: Sequence[Party],
-    output: str,
-    bound: float | None,
-    seconds: float,
-    memory: int,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a script has to show.
+
+    Attributes:
+        title: one line.
+        symptom: what is wrong.
+        blamed: the target at fault.
+        witnesses: targets that it is compared with, which agree with each other.
+        output: the graph output that shows it; empty where the whole run is meant.
+        place: where in that output, ``((), (0, 3))``: positions in sequences, then the element's index; ``None`` where
+            all of the output is compared.
+        bound: largest absolute difference that would still be accepted; ``None`` or 0 for none at all.
+        outputs: names of the graph outputs.
+        odd_inputs: the inputs are not all tensors of numpy's own numbers.
+        odd_types: an input or output has an element type that numpy lacks.
+        seconds: after which a run counts as hanging.
+        memory: bytes that a run may take, where the symptom is memory.
+    """
+
+    title: str
+    symptom: Symptom
+    blamed: Party
+    witnesses: Sequence[Party]
+    output: str = ""
+    place: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    bound: float | None = None
+    outputs: Sequence[str] = field(default_factory=tuple)
+    odd_inputs: bool = False
+    odd_types: bool = False
+    seconds: float = 60.0
+    memory: int = 0
+
+
+def repro_source(scene: Scene) -> str:
     """The script's text.
 
-    Args:
-        title: one line.
-        symptom: see ``Symptom``.
-        blamed: the target at fault.
-        witnesses: targets that it is compared with, those that agree with each other.
-        output: the graph output that shows it; empty where the whole run is meant.
-        bound: largest absolute difference that would still be accepted.
-        seconds: after which a run counts as hanging.
-        memory: bytes that a run may take beyond its imports.
-
     Raises:
-        InternalError: a target of an unknown kind.
+        InternalError: a target of an unknown component.
     """
-    parties = [blamed, *witnesses]
-    kinds = dict.fromkeys(_kind(p) for p in parties)
-    table = "".join(f"    {p.name!r}: ({_RUNNER[_kind(p)]}, {dict(p.options)!r}),\n" for p in parties)
     parts = [
-        # repr() keeps a hostile title inside its own line.
-        f'"""Shows: {repr(title)[1:-1].replace(chr(34), chr(39))}\n\n{_USAGE}"""',
-        _HEAD,
-        *(_RUNNERS[kind] for kind in kinds),
-        f"TARGETS = {{\n{table}}}\n"
-        f"BLAMED, WITNESSES = {blamed.name!r}, {[w.name for w in witnesses]!r}\n"
-        f"OUTPUT, BOUND, SECONDS, MEMORY = {output!r}, {_number(bound)}, {seconds!r}, {memory!r}",
-        _CHILD,
-        _CHECKS[Symptom(symptom)],
-        _MAIN,
+        f'"""{_line(scene.title)}\n\n{_usage(scene)}"""\n\n{_imports(scene)}\n{pieces.IMPORTS}',
+        pieces.ODD_INPUTS if scene.odd_inputs else pieces.PLAIN_INPUTS,
+        *_runners(scene),
+        _settings(scene),
+        *_judgement(scene),
+        pieces.VERDICT,
+        _end(scene),
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _number(bound: float | None) -> str:
-    return "0.0" if bound is None or bound != bound else f"float({str(float(bound))!r})"
+def place_of(element: str, output: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """``"y[2][0, 3]"`` of output ``y`` as ``((2,), (0, 3))``; ``None`` where it is no such place."""
+    groups = re.fullmatch(r"((?:\[\d+\])*)\[([\d, ]*)\]", element.removeprefix(output))
+    if not element.startswith(output) or groups is None:
+        return None
+    return tuple(map(int, re.findall(r"\d+", groups[1]))), tuple(map(int, re.findall(r"\d+", groups[2])))
+
+
+def _in_child(scene: Scene) -> bool:
+    """True where the script's own process would not survive."""
+    return scene.symptom in (Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL)
+
+
+def _usage(scene: Scene) -> str:
+    needed = {"reference": "onnx", "plugin": ""}
+    packages = dict.fromkeys(needed.get(kind := _kind(p), kind) for p in (scene.blamed, *scene.witnesses))
+    files = ["model.onnx", "inputs.npz"]
+    if "torch" in packages:
+        files += ["torch_model.py", "torch_weights.npz"]
+    parties = (scene.blamed, *scene.witnesses)
+    seen = ", ".join(dict.fromkeys(f"{_line(p.component)} {_line(p.version)}".strip() for p in parties))
+    return (
+        f"Seen with {seen}.\n\n"
+        "    python repro.py    # exit code 1 where it shows, 0 where it does not, 2 where it cannot be told\n\n"
+        f"Needs {', '.join(p for p in ['numpy', *packages] if p)}, and beside it {', '.join(files)}.\n"
+    )
+
+
+def _line(text: str) -> str:
+    """Text on one line that cannot end a docstring, whatever is in it."""
+    flat = " ".join(text.split())[:LONGEST_TITLE].replace("\\", "\\\\").replace('"', "'")
+    return "".join(c if c.isprintable() else f"\\\\u{ord(c):04x}" for c in flat)
+
+
+def _imports(scene: Scene) -> str:
+    needed = {"sys"}
+    if scene.odd_inputs:
+        needed.add("json")
+    if any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses)):
+        needed.add("os")
+    if _in_child(scene):
+        needed |= {"os", "signal", "subprocess", "tempfile"}
+    return "\n".join([*(f"import {name}" for name in sorted(needed)), "from pathlib import Path"])
+
+
+def _runners(scene: Scene) -> list[str]:
+    kinds = dict.fromkeys(_kind(p) for p in (scene.blamed, *scene.witnesses))
+    odd = {"onnxruntime": pieces.ODD_ONNXRUNTIME} if scene.odd_types else {}
+    return [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
 
 
 def _kind(party: Party) -> str:
     if "class" in party.options:
         return "plugin"
-    if party.component in _RUNNERS:
+    if party.component in pieces.RUNNERS:
         return party.component
     raise InternalError(f"no reproduction is written for targets of {party.component}")
 
 
-_USAGE = """Run `python repro.py`: exit code 1 where the fault shows, 0 where it does not, 2 where something is missing.
-It needs onnx, numpy and the packages that it compares, and the files beside it.
-"""
+def _settings(scene: Scene) -> str:
+    parties = (scene.blamed, *scene.witnesses)
+    rows = "".join(f"    {p.name!r}: (run_{_kind(p)}, {_options(p)!r}),\n" for p in parties)
+    lines = ["# The first is blamed, the others bear witness.", f"TARGETS = {{\n{rows}}}"]
+    if _in_child(scene):
+        lines.append(f"SECONDS = {scene.seconds!r}")
+        if scene.symptom is Symptom.PROTOCOL:
+            lines.append(f"OUTPUTS = {list(scene.outputs)!r}")
+        if scene.symptom is Symptom.MEMORY:
+            lines.append(f"MEMORY = {scene.memory!r}")
+        return "\n".join(lines)
+    lines.append(f"BLAMED = {scene.blamed.name!r}")
+    if scene.symptom is not Symptom.REJECTION:
+        lines.append(f"OUTPUT = {scene.output!r}")
+    return "\n".join(lines)
 
-_HEAD = '''
-import json
-import os
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
-import numpy as np
-
-HERE = Path(__file__).resolve().parent
-MODEL = (HERE / "model.onnx").read_bytes()
+def _options(party: Party) -> dict[str, Any]:
+    options = dict(party.options)
+    if party.component == "onnxruntime":
+        level = str(options.get("level", "all"))
+        options["level"] = "ORT_DISABLE_ALL" if level == "disabled" else f"ORT_ENABLE_{level.upper()}"
+    return options
 
 
-def load_inputs():
-    """Values by name; types that numpy lacks are stored as integers of their width, see "dtype"."""
-    arrays = np.load(HERE / "inputs.npz", allow_pickle=False)
+def _judgement(scene: Scene) -> list[str]:
+    """How the script tells."""
+    if _in_child(scene):
+        shown = {
+            Symptom.CRASH: 'blamed.startswith(("dies", "exits"))',
+            Symptom.PROTOCOL: 'blamed.startswith(("dies", "exits", "gives no"))',
+            Symptom.HANG: 'blamed.startswith("hangs")',
+            Symptom.MEMORY: 'blamed.startswith("dies") or "MemoryError" in blamed or "alloc" in blamed',
+        }[scene.symptom]
+        if scene.witnesses:
+            shown = f'({shown}) and "answers" in others' if " or " in shown else f'{shown} and "answers" in others'
+        extra = {Symptom.MEMORY: [pieces.LIMIT], Symptom.PROTOCOL: [pieces.USABLE]}.get(scene.symptom, [])
+        answer = pieces.ANSWERS_USABLY if scene.symptom is Symptom.PROTOCOL else pieces.ANSWERS
+        return [*extra, pieces.CHILD.replace("SHOWN", shown).replace("ANSWER", answer.strip())]
+    if scene.symptom is Symptom.REJECTION:
+        return [pieces.MAIN_REJECTION]
+    if scene.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
+        return [pieces.KIND, pieces.MAIN_VALUES.replace("{WHAT}", "{OUTPUT!r} is")]
+    return _numbers(scene)
 
-    def value(entry):
-        if entry is None:
-            return None
-        if "items" in entry:
-            return [value(item) for item in entry["items"]]
-        if "strings" in entry:
-            return np.array(entry["strings"], dtype=object).reshape(entry["shape"])
-        array = arrays[entry["array"]]
-        if array.dtype.name != entry["dtype"]:
-            import ml_dtypes
 
-            array = array.view(getattr(ml_dtypes, entry["dtype"]))
-        return array
-
-    return {name: value(entry) for name, entry in json.loads(str(arrays["__irfuzz__"]))["values"].items()}
-'''
-
-_RUNNERS: Mapping[str, str] = {
-    "reference": '''
-def run_reference(inputs, options):
-    from onnx.reference import ReferenceEvaluator
-
-    evaluator = ReferenceEvaluator(MODEL)
-    return dict(zip(evaluator.output_names, evaluator.run(None, inputs)))
-''',
-    "onnxruntime": '''
-def run_onnxruntime(inputs, options):
-    import onnxruntime as ort
-
-    print("onnxruntime", ort.__version__, options)
-    settings = ort.SessionOptions()
-    settings.log_severity_level = 4
-    settings.intra_op_num_threads = settings.inter_op_num_threads = 1
-    name = {"disabled": "ORT_DISABLE_ALL"}.get(options["level"], "ORT_ENABLE_" + options["level"].upper())
-    settings.graph_optimization_level = getattr(ort.GraphOptimizationLevel, name)
-    session = ort.InferenceSession(MODEL, settings, providers=[options.get("provider", "CPUExecutionProvider")])
-    feeds = {}
-    for key, value in inputs.items():
-        if isinstance(value, np.ndarray) and not value.dtype.isbuiltin:
-            import onnx_ir
-
-            kind = onnx_ir.DataType.from_numpy(value.dtype)
-            data = np.frombuffer(onnx_ir.Tensor(value, dtype=kind).tobytes(), np.uint8)
-            buffer = np.zeros(value.shape, "u2" if kind.bitwidth == 16 else "u1")
-            buffer.reshape(-1).view(np.uint8)[: data.size] = data
-            value = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(buffer, int(kind))
-        feeds[key] = value
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds)))
-''',
-    "torch": '''
-def run_torch(inputs, options):
-    import importlib.util
-
-    import torch
-
-    print("torch", torch.__version__)
-    torch.set_num_threads(1)
-    spec = importlib.util.spec_from_file_location("torch_model", HERE / "torch_model.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    bits = {k: v.view(f"u{v.dtype.itemsize}") if getattr(v, "dtype", None) is not None and v.dtype.kind == "V" else v
-            for k, v in inputs.items()}
-    return module.run(dict(np.load(HERE / "torch_weights.npz", allow_pickle=False)), bits)
-''',
-    "plugin": '''
-def run_plugin(inputs, options):
-    import importlib
-    import importlib.util
-
-    place, _, name = options["class"].rpartition(":")
-    if place.endswith(".py"):
-        spec = importlib.util.spec_from_file_location("plugin", place)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+def _numbers(scene: Scene) -> list[str]:
+    single = scene.place is not None
+    parts: list[str] = []
+    if scene.symptom is Symptom.NAN_INF:
+        parts.append(pieces.SPECIAL if single else pieces.SPECIALS)
+        differs = "special(a) != special(b)"
+    elif not scene.bound or scene.bound != scene.bound:
+        differs = "bool(a != b)" if single else "a != b"
+    elif single:
+        differs = f"abs(float(a) - float(b)) > {_number(scene.bound)}"
     else:
-        module = importlib.import_module(place)
-    return getattr(module, name)().run(MODEL, inputs)
-''',
-}
-
-_RUNNER = {kind: f"run_{kind}" for kind in _RUNNERS}
-
-_CHILD = '''
-def child(name, path):
-    """Run one target in this process and leave its outputs in a file."""
-    import resource
-
-    run, options = TARGETS[name]
-    inputs = load_inputs()
-    if run.__name__ == "run_plugin":
-        sys.path.insert(0, os.getcwd())
-    if MEMORY:
-        import onnx  # noqa: F401 - what is imported already does not count
-
-        limit = MEMORY + 2 * 2**30
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    outputs = run(inputs, options)
-    if not isinstance(outputs, dict):
-        print("outputs are a", type(outputs).__name__)
-        os._exit(3)
-    kinds, arrays = {}, {}
-
-    def put(key, value):
-        if isinstance(value, (list, tuple)):
-            kinds[key] = f"sequence of {len(value)}"
-            for i, item in enumerate(value):
-                put(f"{key}/{i}", item)
-        elif value is not None:
-            array = np.asarray(value)
-            kinds[key] = f"{array.dtype.name}{list(array.shape)}"
-            arrays[key] = array.astype(str) if array.dtype == object else array
-            if array.dtype.kind == "V" or not array.dtype.isbuiltin:
-                arrays[key] = array.astype(np.float64)
-
-    for key, value in outputs.items():
-        put(key, value)
-    np.savez(path, __kinds__=np.array(json.dumps(kinds)), **{f"={k}": v for k, v in arrays.items()})
+        differs = f"abs(a.astype(float) - b.astype(float)) > {_number(scene.bound)}"
+    if scene.place is None:
+        parts.append(pieces.WHOLE.replace("DIFFERS", differs))
+        return [*parts, pieces.MAIN_VALUES.replace("{WHAT}", "{OUTPUT!r} is")]
+    places, index = scene.place
+    steps = "".join(f"[{i}]" for i in places)
+    inner = ", ".join(map(str, index))
+    element = f"np.asarray(outputs[OUTPUT]{steps})[{inner or '()'}]"
+    parts.append(pieces.ELEMENT.replace("DIFFERS", differs).replace("LOOKUP", element))
+    where = f"{steps}[{inner}]"
+    return [*parts, pieces.MAIN_VALUES.replace("{WHAT}", f"{{OUTPUT!r}}{where} is")]
 
 
-def outcome(name):
-    """What became of one target: ``(word, detail, kinds, arrays)``."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "outputs.npz")
-        command = [sys.executable, __file__, "--run", name, path]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                   env=env, start_new_session=True)
-        try:
-            log, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.communicate()
-            return "hangs", f"no answer after {SECONDS} s", {}, {}
-        last = (log.strip().splitlines() or [""])[-1][:200]
-        if process.returncode < 0:
-            return "dies", f"signal {-process.returncode}", {}, {}
-        if "No module named" in last and "ModuleNotFoundError" in last:
-            print(f"{name}: {last}")
-            sys.exit(2)
-        if process.returncode == 1:
-            return ("memory" if "MemoryError" in last or "bad_alloc" in last else "raises"), last, {}, {}
-        if process.returncode or not os.path.exists(path):
-            return "ends", f"exit code {process.returncode}, {last}", {}, {}
-        with np.load(path, allow_pickle=False) as found:
-            kinds = json.loads(str(found["__kinds__"]))
-            arrays = {k[1:]: found[k] for k in found.files if k != "__kinds__"}
-        return "answers", "", kinds, arrays
-'''
-
-_RUNS = '''
-def shows(blamed, witnesses):
-    """{what}"""
-    return {test}
-'''
-
-_VALUES = '''
-def mine(arrays):
-    """Arrays of the output in question (several where it is a sequence)."""
-    return {{k: v for k, v in arrays.items() if k == OUTPUT or k.startswith(OUTPUT + "/")}}
+def _number(value: float) -> str:
+    """Source text of a number; infinity has no literal."""
+    return repr(value) if abs(value) != float("inf") else f"float({str(value)!r})"
 
 
-def shows(blamed, witnesses):
-    """{what}"""
-    if blamed[0] != "answers" or any(w[0] != "answers" for w in witnesses):
-        return False
-    return {test}
-'''
-
-_NUMBERS = '''
-def special(array):
-    """0 for a finite number, 1 for NaN, 2 and 3 for the infinities."""
-    array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    return np.where(np.isnan(array), 1, np.where(np.isinf(array), np.where(array.real > 0, 2, 3), 0))
-
-
-def distance(a, b):
-    """Largest absolute difference where both are finite."""
-    if a.dtype.kind in "US":
-        return float(np.any(a != b))
-    if a.dtype.kind in "biu" and b.dtype.kind in "biu":
-        return float(max((abs(int(x) - int(y)) for x, y in zip(a.ravel(), b.ravel())), default=0))
-    with np.errstate(all="ignore"):
-        gap = np.abs(a.astype(np.float64) - b.astype(np.float64))[(special(a) == 0) & (special(b) == 0)]
-    return float(gap.max(initial=0.0))
-
-
-def apart(x, y):
-    """Whether two outcomes differ in the output, by more than is accepted."""
-    x, y = mine(x[3]), mine(y[3])
-    if x.keys() != y.keys() or any(x[k].shape != y[k].shape for k in x):
-        return True
-    for k in x:
-        print(f"  {k}: largest difference {distance(x[k], y[k]):.6g}, accepted {BOUND:.6g}")
-    return any(DIFFERS for k in x)
-'''
-
-
-def _values(what: str, test: str, differs: str | None = None) -> str:
-    text = _VALUES.format(what=what, test=test)
-    return text if differs is None else f"{text.strip()}\n\n\n{_NUMBERS.replace('DIFFERS', differs).strip()}\n"
-
-
-_APART = "all(apart(blamed, w) for w in witnesses) and not any(apart(witnesses[0], w) for w in witnesses[1:])"
-_CHECKS: Mapping[Symptom, str] = {
-    Symptom.CRASH: _RUNS.format(what="The blamed target takes its process down.", test='blamed[0] in ("dies", "ends")'),
-    Symptom.PROTOCOL: _RUNS.format(what="The blamed target gives no usable answer.", test='blamed[0] in ("dies", "ends")'),
-    Symptom.HANG: _RUNS.format(what="The blamed target does not come back.", test='blamed[0] == "hangs"'),
-    Symptom.MEMORY: _RUNS.format(what="The blamed target runs out of memory.", test='blamed[0] in ("memory", "dies")'),
-    Symptom.REJECTION: _RUNS.format(
-        what="The blamed target refuses what a witness runs.",
-        test='blamed[0] == "raises" and any(w[0] == "answers" for w in witnesses)',
-    ),
-    Symptom.WRONG_DTYPE: _values(
-        "The output's type is another than the witnesses'.",
-        "all(blamed[2].get(OUTPUT) != w[2].get(OUTPUT) for w in witnesses)",
-    ),
-    Symptom.WRONG_SHAPE: _values(
-        "The output's shape is another than the witnesses'.",
-        "all(blamed[2].get(OUTPUT) != w[2].get(OUTPUT) for w in witnesses)",
-    ),
-    Symptom.NAN_INF: _values(
-        "NaN or infinity stands where the witnesses have something else.",
-        _APART,
-        "bool(np.any(special(x[k]) != special(y[k])))",
-    ),
-    Symptom.DIFFERENCE: _values(
-        "The output is farther from each witness than is accepted, and they agree.",
-        _APART,
-        "distance(x[k], y[k]) > BOUND",
-    ),
-}
-
-_MAIN = '''
-def main():
-    found = {name: outcome(name) for name in TARGETS}
-    for name, (word, detail, kinds, arrays) in found.items():
-        print(f"{name:24} {word} {detail}")
-        for key in sorted(arrays):
-            if key == OUTPUT or not OUTPUT:
-                values = " ".join(str(v) for v in arrays[key].ravel()[:8])
-                print(f"{'':24} {key}: {kinds.get(key, '')} {values}{' ...' if arrays[key].size > 8 else ''}")
-    fault = shows(found[BLAMED], [found[name] for name in WITNESSES])
-    print("the fault shows" if fault else "the fault does not show")
-    return 1 if fault else 0
-
-
-if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[1] == "--run":
-        child(sys.argv[2], sys.argv[3])
-        sys.stdout.flush()
-        os._exit(0)
-    sys.exit(main())
-'''
+def _end(scene: Scene) -> str:
+    branch = pieces.CHILD_BRANCH if _in_child(scene) else ""
+    call = "\n        limit_memory()" if scene.symptom is Symptom.MEMORY else ""
+    return pieces.END.replace("CHILD_BRANCH", branch.replace("LIMIT_CALL", call))

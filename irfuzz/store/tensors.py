@@ -23,8 +23,9 @@ MANIFEST = "__irfuzz__"
 def pack(values: Mapping[str, Value]) -> bytes:
     """Values as the bytes of an npz file.
 
-    Plain tensors are members under their own names. dtypes that npz cannot hold are stored as unsigned integers
-    of the same width, strings as fixed-width text, sequences item by item; the manifest says which.
+    Plain tensors are members under their own names, where a zip file can have such a member. dtypes that npz cannot
+    hold are stored as unsigned integers of the same width, strings as text in the manifest, sequences item by item; the
+    manifest says which.
     """
     arrays: dict[str, np.ndarray] = {}
 
@@ -41,7 +42,7 @@ def pack(values: Mapping[str, Value]) -> bytes:
         name = array.dtype.name
         if array.dtype.kind == "V" or hasattr(ml_dtypes, name):
             array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
-        key = key if key != MANIFEST else f"{key}_"
+        key = _member(key, arrays)
         arrays[key] = array
         return {"array": key, "dtype": name}
 
@@ -50,6 +51,16 @@ def pack(values: Mapping[str, Value]) -> bytes:
     members: dict[str, Any] = {**arrays, MANIFEST: np.array(json.dumps(manifest))}
     np.savez(buffer, allow_pickle=False, **members)
     return buffer.getvalue()
+
+
+def _member(name: str, taken: Mapping[str, np.ndarray]) -> str:
+    """``name``, or what comes closest where a zip file or ``numpy.savez`` cannot have a member of that name."""
+    key = name.replace("\0", "_")
+    if key.endswith(".npy"):
+        key += "_"  # numpy would drop the suffix
+    while key in taken or key in ("file", "allow_pickle", MANIFEST):
+        key += "_"
+    return key
 
 
 def unpack(data: bytes, name: str = "npz") -> dict[str, Value]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.store.tensors import pack, unpack
+from irfuzz.store.tensors import Value, pack, unpack
 
 DTYPES = [np.dtype(name) for name in ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64")] + [
     np.dtype(kind) for kind in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint4)
@@ -43,7 +43,24 @@ def test_strings_sequences_and_nothing_come_back() -> None:
     assert seq[2] is None
 
 
-@given(st.text(min_size=1).filter(lambda t: "\0" not in t), hnp.arrays(np.float32, hnp.array_shapes(max_dims=3)))
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["file", "allow_pickle"],
+        ["x", "x.npy", "x.npy.npy", "x.npy_"],
+        ["seq/0", "seq"],
+        ["__irfuzz__", "__irfuzz___"],
+        ["a\0b", "a\0c"],
+    ],
+)
+def test_names_that_a_member_cannot_have_are_kept(names: list[str]) -> None:
+    values: dict[str, Value] = {name: np.array([n]) for n, name in enumerate(names)}
+    if "seq" in names:
+        values["seq"] = [np.array([7.0])]
+    assert str(unpack(pack(values))) == str(values)
+
+
+@given(st.text(min_size=1), hnp.arrays(np.float32, hnp.array_shapes(max_dims=3)))
 def test_any_name_is_kept(name: str, array: np.ndarray) -> None:
     assert list(unpack(pack({name: array}))) == [name]
 

@@ -1,0 +1,321 @@
+"""The parts that every ``repro.py`` is put together from, as text; names in capitals are filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+IMPORTS = '''
+try:
+    import numpy as np
+except ImportError as error:
+    print(error)
+    sys.exit(2)
+
+HERE = Path(__file__).resolve().parent
+'''
+
+PLAIN_INPUTS = '''
+def load_inputs():
+    arrays = np.load(HERE / "inputs.npz")
+    return {name: arrays[name + ".npy"] for name in arrays.files if name != "__irfuzz__"}
+'''
+
+ODD_INPUTS = '''
+def load_inputs():
+    """Inputs by name; strings, sequences and types that numpy lacks are described by a manifest in the file."""
+    arrays = np.load(HERE / "inputs.npz")
+
+    def value(entry):
+        if entry is None:
+            return None
+        if "items" in entry:
+            return [value(item) for item in entry["items"]]
+        if "strings" in entry:
+            return np.array(entry["strings"], dtype=object).reshape(entry["shape"])
+        array = arrays[entry["array"] + ".npy"]
+        if array.dtype.name == entry["dtype"]:
+            return array
+        import ml_dtypes
+
+        return array.view(getattr(ml_dtypes, entry["dtype"]))
+
+    manifest = json.loads(str(arrays["__irfuzz__"]))
+    return {name: value(entry) for name, entry in manifest["values"].items()}
+'''
+
+REFERENCE = '''
+def run_reference(inputs):
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator((HERE / "model.onnx").read_bytes())
+    return dict(zip(evaluator.output_names, evaluator.run(None, inputs)))
+'''
+
+_SESSION = '''
+def run_onnxruntime(inputs, level, provider="CPUExecutionProvider", **settings):
+    import onnxruntime as ort
+
+    print("onnxruntime", ort.__version__, level)
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    for key, value in settings.items():
+        options.add_session_config_entry(key, str(value))
+    session = ort.InferenceSession((HERE / "model.onnx").read_bytes(), options, providers=[provider])
+'''
+
+ONNXRUNTIME = (
+    _SESSION
+    + """    return dict(zip([o.name for o in session.get_outputs()], session.run(None, inputs)))
+"""
+)
+
+ODD_ONNXRUNTIME = (
+    _SESSION
+    + '''    values = session.run_with_ort_values(None, {name: to_ort(value) for name, value in inputs.items()})
+    return {output.name: from_ort(value) for output, value in zip(session.get_outputs(), values)}
+
+
+def to_ort(array):
+    """A tensor of ONNXRuntime; elements of a type that numpy lacks are packed as ONNX packs them."""
+    import onnxruntime as ort
+    from onnx.numpy_helper import from_array
+
+    if array.dtype.isbuiltin == 1:
+        return ort.OrtValue.ortvalue_from_numpy(array)
+    proto = from_array(array)
+    buffer = np.zeros(array.shape, "u2" if array.dtype.itemsize == 2 else "u1")
+    buffer.reshape(-1).view("u1")[: len(proto.raw_data)] = np.frombuffer(proto.raw_data, "u1")
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(buffer, proto.data_type)
+
+
+def from_ort(value):
+    import ctypes
+
+    from onnx import TensorProto
+    from onnx.numpy_helper import to_array
+
+    data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes()) if all(value.shape()) else b""
+    return to_array(TensorProto(data_type=value.element_type(), dims=value.shape(), raw_data=data))
+'''
+)
+
+TORCH = '''
+def run_torch(inputs):
+    """The model as PyTorch source, in the file beside this one."""
+    import torch
+
+    print("torch", torch.__version__)
+    torch.set_num_threads(1)
+    sys.path.insert(0, str(HERE))
+    import torch_model
+
+    weights = np.load(HERE / "torch_weights.npz")
+    return torch_model.run({name: weights[name + ".npy"] for name in weights.files}, inputs)
+'''
+
+PLUGIN = '''
+def run_plugin(inputs, **options):
+    """A class of the user's, found from the current folder."""
+    import importlib.util
+
+    place, _, name = options["class"].rpartition(":")
+    sys.path.insert(0, os.getcwd())
+    if place.endswith(".py"):
+        if not os.path.exists(place):
+            raise ImportError(f"{place} is not found from {os.getcwd()}")
+        spec = importlib.util.spec_from_file_location("plugin", place)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(place)
+    return getattr(module, name)().run((HERE / "model.onnx").read_bytes(), inputs)
+'''
+
+RUNNERS: Mapping[str, str] = {
+    "reference": REFERENCE,
+    "onnxruntime": ONNXRUNTIME,
+    "torch": TORCH,
+    "plugin": PLUGIN,
+}
+"""By component."""
+
+ELEMENT = '''
+def look(outputs):
+    """The element that is wrong."""
+    return LOOKUP
+
+
+def differ(a, b):
+    return DIFFERS
+'''
+
+WHOLE = '''
+def look(outputs):
+    return np.asarray(outputs[OUTPUT])
+
+
+def differ(a, b):
+    return a.shape != b.shape or bool(np.any(DIFFERS))
+'''
+
+KIND = '''
+def look(outputs):
+    """Type and shape of the output in question."""
+
+    def kind(value):
+        if isinstance(value, (list, tuple)):
+            return f"sequence of {[kind(item) for item in value]}"
+        if value is None:
+            return "nothing"
+        array = np.asarray(value)
+        return f"{'string' if array.dtype.kind in 'OUS' else array.dtype.name}{list(array.shape)}"
+
+    return kind(outputs[OUTPUT]) if OUTPUT in outputs else "no such output"
+
+
+def differ(a, b):
+    return a != b
+'''
+
+SPECIAL = '''
+def special(x):
+    """Which NaN or infinity a number is, if any."""
+    return "finite" if np.isfinite(float(x)) else str(float(x))
+'''
+
+SPECIALS = '''
+def special(x):
+    """For each element 0 where finite, 1 for NaN, 2 and 3 for the infinities."""
+    x = x.astype(float)
+    return np.isnan(x) + 2 * np.isposinf(x) + 3 * np.isneginf(x)
+'''
+
+MAIN_VALUES = '''
+def main():
+    seen = {}
+    for name, (run, options) in TARGETS.items():
+        try:
+            seen[name] = look(run(load_inputs(), **options))
+        except ImportError as error:
+            if name == BLAMED:
+                raise
+            print(f"{name}: left out, {error}")
+            continue
+        print(f"{name}: {WHAT} {seen[name]}")
+    wrong, *others = seen.values()
+    if not others:
+        print("nothing is left to compare with")
+        return 2
+    agree = not any(differ(others[0], other) for other in others[1:])
+    return verdict(agree and all(differ(wrong, other) for other in others))
+'''
+
+MAIN_REJECTION = '''
+def main():
+    told = {}
+    for name, (run, options) in TARGETS.items():
+        try:
+            run(load_inputs(), **options)
+            told[name] = "answers"
+        except ImportError as error:
+            if name == BLAMED:
+                raise
+            print(f"{name}: left out, {error}")
+            continue
+        except Exception as error:
+            told[name] = f"raises {type(error).__name__}: {error}"
+        print(f"{name}: {told[name]}")
+    blamed, *others = told.values()
+    return verdict(blamed != "answers" and "answers" in others)
+'''
+
+CHILD = '''
+def child(name, told):
+    """Run one target here, and leave word of how that ended."""
+    run, options = TARGETS[name]
+    try:
+        ANSWER
+    except ImportError as error:
+        text = f"misses something: {error}"
+    except Exception as error:
+        text = f"raises {type(error).__name__}: {error}"
+    Path(told).write_text(text, errors="replace")
+
+
+def ending(name):
+    """How a run in a process of its own ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder, "told")
+        process = subprocess.Popen([sys.executable, __file__, name, told])
+        try:
+            code = process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return f"hangs: no answer after {SECONDS} s"
+        if told.exists():
+            return told.read_text()
+        return f"exits with {code}" if code >= 0 else f"dies by {signal.Signals(-code).name}"
+
+
+def main():
+    ends = {}
+    for name in TARGETS:
+        ends[name] = ending(name)
+        print(f"{name}: {ends[name]}")
+    blamed, *others = ends.values()
+    if blamed.startswith("misses"):
+        return 2
+    return verdict(SHOWN)
+'''
+
+ANSWERS = '''
+        run(load_inputs(), **options)
+        text = "answers"
+'''
+
+ANSWERS_USABLY = '''
+        outputs = run(load_inputs(), **options)
+        text = "answers" if usable(outputs) else "gives no usable answer"
+'''
+
+USABLE = '''
+def usable(outputs):
+    """Whether there is an array, or a list of them, for every output."""
+    if not isinstance(outputs, dict) or not set(OUTPUTS) <= set(outputs):
+        return False
+    return all(v is None or isinstance(v, (list, int, float)) or hasattr(v, "__array__") for v in outputs.values())
+'''
+
+LIMIT = '''
+def limit_memory():
+    """Refuse this process more memory than MEMORY bytes."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+'''
+
+VERDICT = '''
+def verdict(shows):
+    print("the fault shows" if shows else "the fault does not show")
+    return int(shows)
+'''
+
+END = '''
+if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="backslashreplace")CHILD_BRANCH
+    try:
+        code = main()
+    except BaseException as error:  # neither shown nor disproved
+        print(f"cannot tell: {type(error).__name__}: {error}")
+        code = 2
+    sys.exit(code)
+'''
+
+CHILD_BRANCH = '''
+    if len(sys.argv) == 3:LIMIT_CALL
+        child(*sys.argv[1:])
+        sys.stdout.flush()
+        os._exit(0)'''

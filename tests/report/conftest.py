@@ -1,0 +1,114 @@
+"""Findings of real runs, as a campaign stores them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import onnx.parser
+import pytest
+
+from irfuzz.execute import table
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.types import RunResult
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.oracle import judge, signature, title
+from irfuzz.oracle.types import Verdict
+from irfuzz.store.database import FindingRow, Status
+from irfuzz.store.tensors import pack
+
+FAULTS = "tests/planted_targets/faults.py"
+WRONG = "tests/report/wrong.py"
+WITNESSES = ("reference", f"{WRONG}:Right")
+LIMITS = Limits(seconds=3, memory_bytes=256 << 20)
+
+RELU = "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }"
+TRACE = json.dumps(
+    {"seed": {"name": "`seed`\n"}, "edits": [{"mutator": "insert_layer", "site": "a`b", "detail": "| <i> \n# x"}]}
+)
+
+
+def parse(text: str, opset: int = 17) -> Program:
+    """A program from ONNX's text format."""
+    return Program.from_proto(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\n{text}'))
+
+
+@pytest.fixture
+def run_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[RunResult]]]:
+    """Runs a program on targets by name; plug-ins are found from the checkout."""
+    monkeypatch.chdir(root)
+
+    def run(program: Program, inputs: Mapping[str, Any], names: Sequence[str]) -> list[RunResult]:
+        with Runner(table.resolve(names), LIMITS) as runner:
+            return runner.run(program, inputs)
+
+    return run
+
+
+@pytest.fixture
+def finding(run_on: Callable[..., list[RunResult]]) -> Callable[..., FindingRow]:
+    """The finding that judging a run of a program on a faulty target and its witnesses gives."""
+
+    def make(
+        program: Program, inputs: Mapping[str, Any], faulty: str, witnesses: Sequence[str] = WITNESSES
+    ) -> FindingRow:
+        results = run_on(program, inputs, [faulty, *witnesses])
+        verdict = next(v for v in judge(program, inputs, results) if v.target == faulty)
+        return row_of(program, inputs, results, verdict)
+
+    return make
+
+
+def row_of(
+    program: Program, inputs: Mapping[str, Any], results: Sequence[RunResult], verdict: Verdict
+) -> FindingRow:
+    """The row that a campaign would store."""
+    runs = [
+        {
+            "target": r.target.name,
+            "component": r.target.component,
+            "version": r.target.version,
+            "options": dict(r.target.options),
+            "stage": r.stage,
+            "exit": r.exit,
+            "error": r.error,
+        }
+        for r in results
+    ]
+    return FindingRow(
+        signature=signature(verdict, program),
+        symptom=verdict.symptom,
+        target=verdict.target,
+        suspect=verdict.suspect,
+        title=title(verdict, program),
+        verdict=json.dumps(asdict(verdict)),
+        runs=json.dumps(runs),
+        trace=TRACE,
+        model=program.to_bytes(),
+        inputs=pack(inputs),
+        original_model=program.to_bytes(),
+        original_inputs=pack(inputs),
+        status=Status.CONFIRMED,
+        job=0,
+        iteration=3,
+    )
+
+
+def run_script(folder: Path, cwd: Path, **env: str) -> tuple[int, str]:
+    """Exit code and output of a folder's ``repro.py``, which must find its files by itself."""
+    done = subprocess.run(
+        [sys.executable, "-B", str(folder / "repro.py")],
+        cwd=cwd,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
