@@ -11,7 +11,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import attributes
+from irfuzz.mutate.relayer import attributes, uncopyable
 from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, layer_sites, node_after, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
 
@@ -36,6 +36,9 @@ class ConnectLayers:
         first = node.inputs[0]
         if first is None or is_exact(node, 0, tensor_fact(program, first).dtype):
             return Skipped("its first input must not change")
+        refused = uncopyable(program, specs, node)
+        if refused is not None:
+            return refused
         wanted = tensor_fact(program, first)
         layers = {id(layer) for layer in layer_nodes(program, specs)}
         sources = []

@@ -10,7 +10,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import attributes, splice_in
+from irfuzz.mutate.relayer import attributes, splice_in, uncopyable
 from irfuzz.mutate.sites import is_exact, layer_sites, node_after, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
 
@@ -38,6 +38,9 @@ class DuplicateLayer:
         reason = why_not(specs, program.opset, given, taken) or why_not(specs, program.opset, given, given)
         if reason is not None:
             return Skipped(f"its output cannot be its input: {reason}")
+        refused = uncopyable(program, specs, node)
+        if refused is not None:
+            return refused
         inserter = Inserter(program, node_after(program, output))
         adapted = adapt(specs, inserter, output, taken, choices)
         copy = inserter.node(node.op_type, [adapted, *node.inputs[1:]], attributes(node), len(node.outputs))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 ATTEMPTS = 16
 """How many mutator and site pairs are tried for one edit before it is given up."""
 
+MIN_OPSET = 9
+"""Older models are not mutated: operators that adapt types and shapes are missing or spelt in a way of their own."""
+
 
 @dataclass(slots=True)
 class Counts:
@@ -132,9 +135,14 @@ class Engine:
             edits: how many edits are wanted; fewer are made where too many attempts fail.
 
         Returns:
-            ``None`` where not one edit could be made.
+            ``None`` where not one edit could be made: ``counts`` of the engine says why.
         """
         counts = Counts()
+        reason = self._refused(program)
+        if reason is not None:
+            counts.skipped["engine", reason] += 1
+            self.counts.add(counts)
+            return None
         done: list[Edit] = []
         work = program.clone()
         frozen = self._freeze(work)
@@ -153,6 +161,15 @@ class Engine:
         if len(done) == given:
             return None
         return Mutant(work, tuple(done), counts)
+
+    def _refused(self, program: Program) -> str | None:
+        """Why nothing can be done with a program, whatever the mutator."""
+        if not {"", "ai.onnx"} & set(program.model.opset_imports):
+            return "the model imports no version of the default domain"
+        if program.opset < MIN_OPSET:
+            return f"opset {program.opset} is below {MIN_OPSET}"
+        problems = verify(program, self.specs, nodes=())
+        return str(problems[0]) if problems else None
 
     def _freeze(self, work: Program) -> Edit | None:
         """What old models need before anything is known of their weights."""

@@ -14,6 +14,17 @@ from irfuzz.mutate.sites import tensor_fact
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
+
+def _tensor(array: np.ndarray) -> ir.TensorProtocol:
+    if array.dtype.kind in "OUS":
+        text = [item.encode() if isinstance(item, str) else bytes(item) for item in array.ravel()]
+        elements = np.empty(len(text), dtype=object)
+        elements[:] = text
+        return ir.StringTensor(elements.reshape(array.shape))
+    # ir.tensor() takes ten times as long to come to the same.
+    return ir.Tensor(array)
+
+
 _FREE_INITIALIZERS = 4
 """First IR version in which an initializer need not be a graph input (ONNX IR.md, "Graphs")."""
 
@@ -53,8 +64,7 @@ class Inserter:
         """A constant with these elements."""
         if self.program.model.ir_version < _FREE_INITIALIZERS:
             self.program.model.ir_version = _FREE_INITIALIZERS
-        # ir.tensor() on an array takes ten times as long as ir.Tensor() to come to the same.
-        return self.program.constant(ir.Tensor(array) if isinstance(array, np.ndarray) else array, hint)
+        return self.program.constant(_tensor(array) if isinstance(array, np.ndarray) else array, hint)
 
     def ints(self, values: Sequence[int]) -> ir.Value:
         """A constant ``int64`` list."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.spec import Call, InputPlan
 
+_TEXTS = ("", "a", "b", "A", "é", "a b", "1.5", "-3", "true")
 _REUSE = 0.5
 """How often a computed value of the right type stands in for a planned input."""
 
@@ -76,6 +77,8 @@ def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarra
     dtype = plan.fact.dtype
     shape = plan.fact.static_shape or ()
     kind = dtype.numpy()
+    if dtype is ir.DataType.STRING:
+        return np.asarray(np.array(_TEXTS, dtype=object)[rng.integers(0, len(_TEXTS), shape)], dtype=object)
     if dtype is ir.DataType.BOOL:
         return rng.integers(0, 2, shape).astype(np.bool_)
     if dtype in INTEGER_LIMITS:

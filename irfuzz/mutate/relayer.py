@@ -156,6 +156,21 @@ def restorable(program: Program, specs: Specs, old: Sequence[ir.Value], new: Seq
     return None
 
 
+def uncopyable(program: Program, specs: Specs, node: ir.Node) -> Skipped | None:
+    """Why a copy of a layer, fed with other elements, would not have outputs of the same types and shapes."""
+    facts = facts_of(program, node.inputs)
+    if isinstance(facts[0], TensorFact):
+        facts[0] = facts[0].without_value()
+    result = predict(specs, program.opset, node.op_type, facts, node.attributes, len(node.outputs), largest(program))
+    if isinstance(result, Skipped):
+        return result
+    for value, fact in zip(node.outputs, result, strict=True):
+        own = program.tensor(value)
+        if value.name and (own is None or (own.dtype, own.shape) != (fact.dtype, fact.shape)):
+            return Skipped("an output that only its declaration types")
+    return None
+
+
 def attributes(node: ir.Node) -> dict[str, Any]:
     """A node's attributes, as they stand."""
     return dict(node.attributes)

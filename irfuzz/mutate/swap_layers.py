@@ -10,7 +10,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import attributes, put_in_place
+from irfuzz.mutate.relayer import attributes, put_in_place, uncopyable
 from irfuzz.mutate.sites import is_exact, layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
 
@@ -52,6 +52,9 @@ class SwapLayers:
             reason = why_not(specs, opset, have, want)
             if reason is not None:
                 return Skipped(f"they do not fit: {reason}")
+        refused = uncopyable(program, specs, first) or uncopyable(program, specs, second)
+        if refused is not None:
+            return refused
         inserter = Inserter(program, second)
         now_first = inserter.node(
             second.op_type, [adapt(specs, inserter, start, b, choices), *second.inputs[1:]], attributes(second)

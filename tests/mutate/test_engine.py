@@ -162,3 +162,29 @@ def test_mutators_of_other_packages(specs: Specs, monkeypatch: pytest.MonkeyPatc
     entries(monkeypatch, "something", "other:make")
     with pytest.raises(UsageError, match="calls itself 'breaks'"):
         table_module.build_mutators(Context(specs))
+
+
+@pytest.mark.parametrize(
+    ("graph", "opset", "reason"),
+    [
+        ("g (float[3] x) => (float[3] y) { y = Relu(x) }", 8, "opset 8 is below 9"),
+        ("g (float[3] x, int64[k] a) => (float y) { y = ReduceMax <keepdims = 0> (x, a) }", 18, None),
+    ],
+)
+def test_programs_with_which_nothing_can_be_done(
+    specs: Specs, parse: Callable[..., Program], graph: str, opset: int, reason: str | None
+) -> None:
+    engine = Engine(specs)
+    mutant = engine.mutate(parse(graph, opset=opset), Choices.from_seed(0))
+    assert engine.counts.thrown.total() == 0
+    if reason is not None:
+        assert mutant is None
+        assert engine.counts.skipped["engine", reason] == 1
+
+
+def test_strings_and_other_domains_are_no_obstacle(specs: Specs, parse: Callable[..., Program]) -> None:
+    program = parse("g (string[3] x) => (string[3] y, int64[1] n) { y = Identity(x) n = Shape(y) }")
+    engine = Engine(specs, ["insert-layer"])
+    mutant = engine.mutate(program, Choices.from_seed(2))
+    assert mutant is not None
+    assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes()
