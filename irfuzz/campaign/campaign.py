@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
+import json
 import signal
-import subprocess
-import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 from irfuzz.campaign import lineage
-from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.triage import place_bundle
-from irfuzz.errors import InternalError, UsageError
+from irfuzz.campaign.config import TARGETS, Config, Layout
+from irfuzz.campaign.faults import INTERNAL, Faults
+from irfuzz.campaign.folder import Folder
+from irfuzz.campaign.processes import Death, Processes
+from irfuzz.campaign.triage import bundle_folder, place_bundle
+from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
-from irfuzz.store.database import Database, FindingRow, ProgramRow
+from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
 
 POLL = 0.5
 """Seconds between two looks at the database."""
 
 PATIENCE = 60.0
-"""Seconds that a job gets to finish its program (and its triage) after it was asked to stop."""
+"""Seconds that a job gets to finish its program (and its triage) when the time is up."""
 
-RESTARTS = 5
-"""How often jobs may die of our own faults before the campaign gives up."""
+PATIENCE_ASKED = 15.0
+"""The same when a person waits for the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +40,26 @@ class Progress:
     Attributes:
         seconds: since this run began.
         programs: run and judged.
+        programs_this_run: those of this run.
         rate: programs a second in this run.
         corpus: programs kept for further mutation.
         findings: confirmed ones.
         suspects: too thinly proven to be findings.
         unreplayed: seen, but not shown by their own ``repro.py``.
+        internal_errors: faults of irfuzz itself in this run.
         last: seconds since the newest finding; ``None`` where there is none.
         counts: everything else, by name.
     """
 
     seconds: float
     programs: int
+    programs_this_run: int
     rate: float
     corpus: int
     findings: int
     suspects: int
     unreplayed: int
+    internal_errors: int
     last: float | None
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -74,28 +80,44 @@ class Campaign:
     """
 
     def __init__(self, out: Path, config: Config) -> None:
-        self.layout = Layout(out)
         self.config = config
-        self.errors = 0
-        self._jobs: dict[int, subprocess.Popen[bytes]] = {}
-        self._lock = self._take(out)
-        self.database = Database(self.layout.database)
-        self.continued = "config" in self.database.settings()
-        self.database.set("config", config.to_json())
+        self.deaths: list[Death] = []
+        self.interrupted = False
+        self.killed: list[int] = []
+        self._asked = 0
+        self._folder = Folder(out)
+        self.layout = self._folder.layout
+        try:
+            self.database = Database(self.layout.database)
+            self.continued = "config" in self.database.settings()
+            self.database.set("config", config.to_json())
+        except BaseException:
+            self._folder.close()
+            self._folder.undo()
+            raise
+        self._jobs = Processes(self.layout, self._folder.lock, lambda number: self.database.tally(number)[1])
+        self._faults = Faults(self.layout.internal)
 
-    def __enter__(self) -> Campaign:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end_jobs()
+        self._jobs.end(PATIENCE_ASKED)
+        useless = isinstance(error, UsageError) and not self.continued and not self._programs()
         self.database.close()
-        self._lock.close()
+        if useless:
+            self._folder.undo()
+        self._folder.close()
 
     @staticmethod
     def stored_config(out: Path) -> Config | None:
-        """Settings of the campaign in a folder; ``None`` where there is none."""
+        """Settings of the campaign in a folder; ``None`` where there is none.
+
+        Raises:
+            UsageError: what is there is not a campaign's database, or one of another version.
+        """
         path = Layout(out).database
         if not path.is_file():
             return None
@@ -103,21 +125,6 @@ class Campaign:
         text = database.settings().get("config")
         database.close()
         return None if text is None else Config.from_json(text)
-
-    def _take(self, out: Path) -> IO[str]:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            for folder in (self.layout.findings, self.layout.log(0).parent, self.layout.inflight(0).parent):
-                folder.mkdir(exist_ok=True)
-            lock = self.layout.lock().open("w")
-        except OSError as error:
-            raise UsageError(f"--out {out}: cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            raise UsageError(f"--out {out}: another irfuzz process is using this folder") from None
-        return lock
 
     # ---- seeds ------------------------------------------------------------------------------
 
@@ -130,7 +137,10 @@ class Campaign:
     # ---- running ----------------------------------------------------------------------------
 
     def run(self, seconds: float | None, watch: Callable[[Progress], None], *, stop_at: int | None = None) -> Progress:
-        """Run jobs until the time is up, ``stop_at`` programs have run in all, or Ctrl-C.
+        """Run jobs until the time is up, ``stop_at`` programs have run in all, or somebody asks to end.
+
+        SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to end: what the jobs are busy with is finished, and everything that was
+        reported is kept.
 
         Raises:
             UsageError: there is no seed, or a target cannot be used.
@@ -138,95 +148,90 @@ class Campaign:
         """
         if not self.database.corpus_size():
             raise UsageError("no usable seed; give at least one ONNX model that loads")
-        for row in self.database.findings():
-            place_bundle(self.layout, row)  # a kill may have come between a finding and its folder
+        self._place_all()
         began = time.monotonic()
-        before = self._programs()
-        try:
+        before, faults_before = self._programs(), self._count(INTERNAL)
+        self.database.set(TARGETS, "")
+        with self._listening():
             for number in range(self.config.jobs):
-                self._start_job(number)
-            while True:
-                progress = self._progress(began, before)
+                self._jobs.start(number)
+            while not self._asked:
+                progress = self._progress(began, before, faults_before)
                 watch(progress)
                 if seconds is not None and progress.seconds >= seconds:
                     break
                 if stop_at is not None and progress.programs >= stop_at:
                     break
-                self._revive()
+                for death in self._jobs.revive():
+                    self._keep(death)
                 time.sleep(POLL)
-        except KeyboardInterrupt:
-            pass  # asked to end: what is in the database stays
-        self._end_jobs()
-        return self._progress(began, before)
+            self.interrupted = bool(self._asked)
+            self.killed = self._jobs.end(PATIENCE_ASKED if self._asked else PATIENCE)
+        self._place_all()  # of those that were killed, too
+        return self._progress(began, before, faults_before)
+
+    @contextmanager
+    def _listening(self) -> Generator[None]:
+        """Have the signals that ask for the end counted; a second one, while jobs are ending, means now."""
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            self._asked += 1
+            if self._asked > 1:
+                raise KeyboardInterrupt
+
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread may handle signals; its owner ends the campaign by ``seconds``
+            return
+        old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _keep(self, death: Death) -> None:
+        """A job that died is a fault of ours, and what it was running is how to see it again."""
+        self.deaths.append(death)
+        inflight = self.layout.inflight(death.job)
+        self._faults.keep(
+            f"job {death.job} died: {death.how}\n{death.words}\nsee {self.layout.log(death.job)}\n",
+            f"died with {death.how}: {death.words}",
+            about={"job": death.job, "iteration": self.database.tally(death.job)[0], "seed": self.config.seed},
+            models={"inflight.onnx": inflight.read_bytes() if inflight.exists() else None},
+        )
+
+    # ---- what came out ----------------------------------------------------------------------
+
+    def targets(self) -> Mapping[str, Mapping[str, str]] | None:
+        """What the jobs of this run could start: ``used`` (versions by name) and ``absent`` (reasons by name).
+
+        ``None`` before the first job is that far.
+        """
+        text = self.database.settings().get(TARGETS, "")
+        return json.loads(text) if text else None
 
     def findings(self) -> list[FindingRow]:
-        """Confirmed findings, oldest first."""
-        return [row for row in self.database.findings(suspects=False) if row.status == "confirmed"]
+        """Confirmed findings, oldest first, without models and inputs."""
+        rows = self.database.findings(suspects=False, bare=True)
+        return [row for row in rows if row.status == Status.CONFIRMED]
 
     def folder_of(self, row: FindingRow) -> Path:
         """The finding's folder."""
-        return place_bundle(self.layout, row)
+        return bundle_folder(self.layout, row)
 
-    def _start_job(self, number: int) -> None:
-        log = self.layout.log(number).open("ab")
-        self._jobs[number] = subprocess.Popen(
-            [sys.executable, "-m", "irfuzz.campaign.job", str(self.layout.out.resolve()), str(number)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # the terminal's Ctrl-C reaches only this process
-            env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"},
-        )
-        log.close()
-
-    def _revive(self) -> None:
-        for number, job in list(self._jobs.items()):
-            code = job.poll()
-            if code is None:
-                continue
-            reason = self._last_words(number)
-            if code == 2:
-                raise UsageError(reason)
-            self.errors += 1
-            if self.errors > RESTARTS:
-                raise InternalError(
-                    f"jobs died {self.errors} times, last job {number} with code {code}: {reason}; "
-                    f"see {self.layout.log(number)}"
-                )
-            self._start_job(number)
-
-    def _last_words(self, number: int) -> str:
-        text = self.layout.log(number).read_text(errors="replace").strip()
-        line = text.splitlines()[-1] if text else "it said nothing"
-        return line.removeprefix(f"irfuzz job {number}: ").removeprefix("UsageError: ")
-
-    def _end_jobs(self) -> None:
-        for job in self._jobs.values():
-            if job.poll() is None:
-                job.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + PATIENCE
-        try:
-            self._wait(list(self._jobs.values()), deadline)
-        except KeyboardInterrupt:
-            pass  # a second Ctrl-C means now
-        for job in self._jobs.values():
-            if job.poll() is None:
-                job.kill()
-                job.wait()
-        self._jobs.clear()
-
-    @staticmethod
-    def _wait(jobs: Sequence[subprocess.Popen[bytes]], deadline: float) -> None:
-        for job in jobs:
-            try:
-                job.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                return
+    def _place_all(self) -> None:
+        """A kill may have come between a finding and its folder."""
+        for row in self.database.findings(bare=True):
+            if not bundle_folder(self.layout, row).exists():
+                place_bundle(self.layout, self.database.finding(row.number))
 
     def _programs(self) -> int:
         return sum(programs for _, _, programs, _ in self.database.tallies())
 
-    def _progress(self, began: float, before: int) -> Progress:
+    def _count(self, name: str) -> int:
+        return sum(counts.get(name, 0) for _, _, _, counts in self.database.tallies())
+
+    def _progress(self, began: float, before: int, faults_before: int) -> Progress:
         seconds = time.monotonic() - began
         tallies = self.database.tallies()
         counts: dict[str, int] = {}
@@ -238,11 +243,13 @@ class Campaign:
         return Progress(
             seconds=seconds,
             programs=programs,
+            programs_this_run=programs - before,
             rate=(programs - before) / seconds if seconds > 0 else 0.0,
             corpus=self.database.corpus_size(),
             findings=found["findings"],
             suspects=found["suspects"],
             unreplayed=found["unreplayed"],
+            internal_errors=counts.get(INTERNAL, 0) - faults_before + len(self.deaths),
             last=time.time() - found["last"] if found["last"] else None,
             counts=dict(sorted(counts.items())),
         )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
+
+TARGETS = "targets"
+"""Key of the setting in which jobs say which targets they could start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Config:
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name.replace('_', '-')}: expected at least 1, got {getattr(self, name)}")
         for name in ("timeout", "reduce", "memory"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"--{name}: expected a positive number, got {getattr(self, name)}")
         if self.seed < 0:
             raise UsageError(f"--seed: expected at least 0, got {self.seed}")
@@ -63,8 +67,11 @@ class Config:
         data: Mapping[str, Any] = json.loads(text)
         known = {field.name for field in fields(cls)}
         if set(data) != known:
-            raise UsageError(f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder")
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
+            raise UsageError(
+                f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder"
+            )
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,25 @@ class Layout:
     def suspects(self) -> Path:
         """The same for what is too thinly proven to be called a finding."""
         return self.out / "suspects"
+
+    @property
+    def unreplayed(self) -> Path:
+        """The same for what was seen, but is not shown by its own ``repro.py``."""
+        return self.out / "unreplayed"
+
+    @property
+    def drafts(self) -> Path:
+        """Findings whose ``repro.py`` is being tried."""
+        return self.out / "drafts"
+
+    @property
+    def internal(self) -> Path:
+        """Faults of irfuzz itself, see ``faults.Faults``."""
+        return self.out / "internal"
+
+    def folders(self) -> tuple[Path, ...]:
+        """Those that every campaign has from its start."""
+        return (self.findings, self.inflight(0).parent, self.log(0).parent)
 
     def inflight(self, job: int) -> Path:
         """The model that a job is running now."""

@@ -1,21 +1,24 @@
-"""One fuzzing process: the campaign's database enters, mutants run and are judged, counts and findings go back to it."""
+"""One fuzzing process: a campaign's database enters, mutants run and are judged, counts and findings go back to it."""
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
 from irfuzz.campaign import lineage, schedule
-from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.config import TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
+from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.triage import Case, Triage
 from irfuzz.choices import Choices
-from irfuzz.errors import IrfuzzError, Unsupported
+from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit, RunResult, Target, Value
@@ -24,6 +27,7 @@ from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.isolate.linux import signal_at_parents_death
+from irfuzz.isolate.types import StartError
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.trace import Trace
 from irfuzz.mutate.types import Edit, Relation
@@ -35,6 +39,11 @@ from irfuzz.store.database import Database, ProgramRow
 REFRESH = 200
 """Iterations between two looks at what other jobs have added."""
 
+HOPELESS = 100
+"""After so many iterations in a row that failed by our own fault the job gives up."""
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
 
 class Job:
     """The loop of one process.
@@ -43,15 +52,20 @@ class Job:
         out: the campaign's folder; its database holds settings and seeds already.
         number: which job this is, from 0. Its programs depend on the campaign's seed and on this number alone, up to
             what the other jobs add to the corpus meanwhile.
+        skip: leave out the next program, at which this job died.
     """
 
-    def __init__(self, out: Path, number: int) -> None:
+    def __init__(self, out: Path, number: int, *, skip: bool = False) -> None:
         self.layout = Layout(out)
         self.number = number
         self.database = Database(self.layout.database)
         self.config = Config.from_json(self.database.settings()["config"])
         self.iteration, self.programs, counts = self.database.tally(number)
         self.counts: Counter[str] = Counter(counts)
+        if skip:
+            self.iteration += 1
+            self.counts["skipped after a death"] += 1
+            self.database.set_tally(number, self.iteration, self.programs, self.counts)
         self.corpus = Corpus(self.database)
         self.seen = Seen()
         self.engine = Engine(
@@ -63,20 +77,62 @@ class Job:
         )
         self.ranges = seed_ranges()
         self.stop = False
+        self._faults = Faults(self.layout.internal)
+        self._parent: Program | None = None
+        self._mutant: Program | None = None
 
     def run(self) -> None:
-        """Work until told to stop."""
+        """Work until told to stop.
+
+        Raises:
+            UsageError: a target cannot be used, or the folder can no longer be written.
+            InternalError: one iteration after the other fails by our own fault.
+        """
         targets = resolve(self.config.targets)
         limits = Limits(seconds=self.config.timeout, memory_bytes=self.config.memory)
-        self.layout.inflight(self.number).parent.mkdir(parents=True, exist_ok=True)
         with Runner(targets, limits, required=self.config.targets is not None) as runner:
-            triage = Triage(self.layout, self.database, runner, self.config)
+            self._tell(runner)
+            triage = Triage(self.layout, self.database, runner, self.config, lambda: self.stop)
             self._absorb()
+            failed = 0
             while not self.stop:
-                self.step(runner, triage)
+                failed = 0 if self._guarded(runner, triage) else failed + 1
                 self.iteration += 1
                 self.database.set_tally(self.number, self.iteration, self.programs, self.counts)
+                if failed >= HOPELESS:
+                    raise InternalError(f"{failed} iterations in a row failed; see {self.layout.internal}")
         self.database.close()
+
+    def _tell(self, runner: Runner) -> None:
+        """Let the campaign know which targets have started."""
+        used = {target.name: target.version for target in runner.targets}
+        absent = {a.target.name: a.why_not.splitlines()[0] for a in runner.absent}
+        self.database.set(TARGETS, json.dumps({"used": used, "absent": absent}))
+
+    def _guarded(self, runner: Runner, triage: Triage) -> bool:
+        """One iteration; a fault of our own costs this one only. True where there was none."""
+        self._parent = self._mutant = None
+        try:
+            self.step(runner, triage)
+        except UsageError:
+            raise  # the disk is full, or a worker no longer starts: no program's fault
+        except OSError as error:
+            if error.errno in _FULL:
+                raise UsageError(f"--out {self.layout.out}: cannot be written: {error.strerror}") from error
+            self._own_fault(error)
+        except Exception as error:  # noqa: BLE001 - whatever we have overlooked must not end a night's campaign
+            self._own_fault(error)
+        else:
+            return True
+        return False
+
+    def _own_fault(self, error: Exception) -> None:
+        self.counts[INTERNAL] += 1
+        models = {"parent.onnx": _bytes_of(self._parent), "mutant.onnx": _bytes_of(self._mutant)}
+        about = {"job": self.number, "iteration": self.iteration, "seed": self.config.seed}
+        place = self._faults.keep(text_of(error), kind_of(error), about=about, models=models)
+        if place is not None:
+            _say(self.number, f"iteration {self.iteration}: {type(error).__name__}; kept in {place}")
 
     def step(self, runner: Runner, triage: Triage) -> None:
         """One program: mutate, run, judge, remember."""
@@ -84,7 +140,7 @@ class Job:
             self._absorb()
         choices = Choices.from_seed(f"{self.config.seed}/{self.number}/{self.iteration}")
         entry = self.corpus.pick(choices)
-        program = self.corpus.program(entry)
+        program = self._parent = self.corpus.program(entry)
         edits: tuple[Edit, ...] = ()
         if self.number or self.iteration >= self.corpus.seed_count:
             mutant = self.engine.mutate(program, choices, edits=choices.integer(1, self.config.edits))
@@ -95,6 +151,7 @@ class Job:
         else:
             entry = self.corpus.seed(self.iteration)  # the first job begins with the seeds as they are
             program = self.corpus.program(entry)
+        self._mutant = program
         try:
             ranges = self.ranges.get(entry.row.seed)
             inputs = make_inputs(program, choices.seed(), ranges=ranges, special=choices.boolean(0.1))
@@ -131,9 +188,7 @@ class Job:
             if result.exit is not Exit.OK:
                 self.counts[f"{result.target.name} {result.exit}"] += 1
 
-    def _remember(
-        self, entry: Entry, edits: Sequence[Edit], program: Program, results: Sequence[RunResult]
-    ) -> None:
+    def _remember(self, entry: Entry, edits: Sequence[Edit], program: Program, results: Sequence[RunResult]) -> None:
         """Add a program to the corpus where it shows something new and something runs it."""
         features = self.seen.add_program(program)
         if not features or not any(r.exit is Exit.OK for r in results):
@@ -160,22 +215,57 @@ class Job:
             self.seen.add_program(program)
 
 
+def _bytes_of(program: Program | None) -> bytes | None:
+    """The program's bytes; what cannot even be written is left out, for it is a fault that is being told."""
+    try:
+        return None if program is None else program.to_bytes()
+    except Exception:  # noqa: BLE001 - see above
+        return None
+
+
+def _say(job: int, text: str) -> None:
+    sys.stderr.write(f"irfuzz job {job}: {text}\n")
+    sys.stderr.flush()
+
+
 def main(argv: Sequence[str]) -> int:
-    """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER``."""
-    signal_at_parents_death(signal.SIGTERM)
-    job = Job(Path(argv[0]), int(argv[1]))
+    """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER PARENT [skip]``.
+
+    Returns:
+        0 when asked to end, 2 where the user can do something (the last line says what), 3 for a fault of our own.
+    """
+    out, number, parent = Path(argv[0]), int(argv[1]), int(argv[2])
+    job: Job | None = None
+    asked = False
 
     def ask_to_stop(signum: int, frame: FrameType | None) -> None:
-        job.stop = True
+        nonlocal asked
+        if os.getppid() != parent:
+            os._exit(1)  # the campaign was killed: nobody waits, and the next one wants the folder
+        asked = True
+        if job is not None:
+            job.stop = True
 
     signal.signal(signal.SIGTERM, ask_to_stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the campaign, which then asks us to stop
-    started = time.monotonic()
+    # The terminal's Ctrl-C is for the campaign, which then asks us to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal_at_parents_death(signal.SIGTERM)
+    if os.getppid() != parent:
+        return 1
     try:
+        job = Job(out, number, skip="skip" in argv[3:])
+        job.stop = asked
         job.run()
+    except StartError as error:
+        _say(number, str(error))
+        _say(number, str(error).splitlines()[0])
+        return 3  # it had started before: the campaign tries again
+    except UsageError as error:
+        _say(number, " ".join(str(error).split()))
+        return 2
     except IrfuzzError as error:
-        print(f"irfuzz job {job.number}: {type(error).__name__}: {error}", file=sys.stderr)
-        return 2 if time.monotonic() - started < 5 and job.programs == 0 else 3
+        _say(number, f"{type(error).__name__}: {' '.join(str(error).split())}")
+        return 3
     return 0
 
 

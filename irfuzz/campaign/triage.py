@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from irfuzz.ir.program import Program
 from irfuzz.oracle import judge, signature, title
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
+from irfuzz.reduce.session import OutOfBudget
 from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
@@ -59,9 +60,25 @@ class Case:
 
 
 class Triage:
-    """What one job does with disagreements; shares a runner with it."""
+    """What one job does with disagreements; shares a runner with it.
 
-    def __init__(self, layout: Layout, database: Database, runner: Runner, config: Config) -> None:
+    Args:
+        layout: where drafts and folders go.
+        database: where findings go.
+        runner: has the job's targets.
+        config: of the campaign.
+        stopping: true once the job was asked to end; a finding is then kept as large as it is.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        database: Database,
+        runner: Runner,
+        config: Config,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._stopping = stopping
         self._layout = layout
         self._database = database
         self._runner = runner
@@ -101,7 +118,7 @@ class Triage:
         row = self._row(case, verdict, case.program, case.inputs, case.results, key, Status.UNREPLAYED)
         number = self._database.add_finding(row)
         if number is not None:
-            write_bundle(self._layout.suspects / folder_name(number, row), row)
+            place_bundle(self._layout, replace(row, number=number))
 
     def _finding(self, case: Case, verdict: Verdict) -> str:
         """Confirm, reduce, replay and store; returns what to count."""
@@ -110,14 +127,14 @@ class Triage:
         involved = self._involved(verdict)
 
         def still(program: Program, inputs: Mapping[str, Value]) -> bool:
+            if self._stopping():
+                raise OutOfBudget
             return self._shows(program, inputs, verdict, case.invalid, targets=involved)
 
         def values_of(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
             return self._inner_values(program, inputs, verdict)
 
-        small: Reduced = reduce_case(
-            case.program, case.inputs, still, values_of=values_of, seconds=self._config.reduce
-        )
+        small: Reduced = reduce_case(case.program, case.inputs, still, values_of=values_of, seconds=self._config.reduce)
         results = self._runner.run_fresh(small.program, small.inputs)
         again = self._same(self._judge(small.program, small.inputs, results, case.invalid), verdict)
         if again is None:
@@ -131,7 +148,7 @@ class Triage:
         return self._store(row, case)
 
     def _store(self, row: FindingRow, case: Case) -> str:
-        draft = self._layout.out / "drafts" / f"job{case.job}"
+        draft = self._layout.drafts / f"job{case.job}"
         shutil.rmtree(draft, ignore_errors=True)
         write_bundle(draft, row)
         shown, log = replays(draft, seconds=max(120.0, 12 * self._config.timeout))
@@ -261,14 +278,17 @@ def folder_name(number: int, row: FindingRow) -> str:
     return f"{number:04d}-{slug}"
 
 
-def place_bundle(layout: Layout, row: FindingRow) -> Path:
-    """Write a stored finding's folder where it belongs, unless it is there already."""
+def bundle_folder(layout: Layout, row: FindingRow) -> Path:
+    """Where a stored finding's folder belongs."""
     kind = layout.suspects if row.suspect else layout.findings
     if row.status == Status.UNREPLAYED and not row.suspect:
-        kind = layout.out / "unreplayed"
-    folder = kind / folder_name(row.number, row)
+        kind = layout.unreplayed
+    return kind / folder_name(row.number, row)
+
+
+def place_bundle(layout: Layout, row: FindingRow) -> Path:
+    """Write a stored finding's folder where it belongs, unless it is there already."""
+    folder = bundle_folder(layout, row)
     if not folder.exists():
         write_bundle(folder, row)
     return folder
-
-

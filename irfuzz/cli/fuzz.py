@@ -2,166 +2,176 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from irfuzz.campaign.config import Config
-from irfuzz.cli.inputs import duration, names, seeds_of
+from irfuzz.cli.inputs import known_mutators, seeds_of
+from irfuzz.cli.parser import Parser, duration, names, positive, whole
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.execute.table import resolve
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from irfuzz.campaign.campaign import Campaign, Progress
-    from irfuzz.store.database import FindingRow
+    from irfuzz.campaign.config import Config
+    from irfuzz.execute.types import Target
 
 NAME = "fuzz"
-EXAMPLES = """Examples:
+ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
-irfuzz fuzz seeds --time 10m --out findings
+Running it again with the same --out continues. Ctrl-C ends it cleanly, a second one at once.
+Exit code: 0 nothing found, 1 findings, 2 wrong usage or bad input, 3 a fault of irfuzz itself."""
+EXAMPLES = """examples:
+  irfuzz fuzz seeds --time 10m --out findings
+  irfuzz fuzz model.onnx --targets 'onnxruntime:*,reference' --jobs 2
+  irfuzz fuzz seeds --target my_package.my_module:MyRuntime --time 1h
+  irfuzz fuzz seeds --time 10m --json > summary.json
 
-irfuzz fuzz model.onnx --targets 'onnxruntime:*,reference' --jobs 2
-
-irfuzz fuzz seeds --target my_package.my_module:MyRuntime --time 1h
-
-Exit code: 0 nothing found, 1 findings, 2 bad input, 3 a fault of irfuzz itself."""
+`irfuzz targets` lists the targets and says why some cannot be used here."""
 
 
-def run(
-    seeds: Annotated[list[Path], typer.Argument(metavar="SEED...", help="Models, or folders with models.", show_default=False)],
-    time: Annotated[str, typer.Option(help="How long: 90s, 10m, 1h30m.")] = "10m",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the campaign; continued where it holds one.")] = Path(
-        "irfuzz-out"
-    ),
-    targets: Annotated[str | None, typer.Option(help="Targets, separated by commas; * is a wildcard. Default: all installed.")] = None,
-    target: Annotated[
-        list[str] | None, typer.Option(help="One more target, for example package.module:Class. May be repeated.", show_default=False)
-    ] = None,
-    mutators: Annotated[str | None, typer.Option(help="Mutators, separated by commas. Default: all.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Root of all randomness. Default: 0, or that of the continued campaign.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Processes that work side by side. Default: one a core.")] = None,
-    max_nodes: Annotated[int, typer.Option(help="No mutant gets more nodes, unless its seed has.")] = 200,
-    every: Annotated[int, typer.Option(help="Slow targets run on one program in so many, and whenever others disagree.")] = 16,
-    timeout: Annotated[float, typer.Option(help="Seconds that one target may take with one program.")] = 10.0,
-    memory: Annotated[int, typer.Option(help="MiB that one worker may take beyond its framework.")] = 4096,
-    programs: Annotated[int | None, typer.Option(help="Stop after so many programs in all.", show_default=False)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-) -> int:
-    """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("seeds", metavar="SEED", nargs="+", type=Path, help="A model, or a folder with models (*.onnx below it).")
+    add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
+    add(
+        "-o", "--out", metavar="DIR", type=Path, default=Path("irfuzz-out"),
+        help="Folder of the campaign; continued where it holds one. Default: irfuzz-out.",
+    )  # fmt: skip
+    add(
+        "--targets", metavar="NAMES", type=names,
+        help="Targets, separated by commas; * is a wildcard. Default: all that are installed, on the CPU.",
+    )  # fmt: skip
+    add(
+        "--target", metavar="NAME", action="append", default=[],
+        help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated.",
+    )  # fmt: skip
+    add("--mutators", metavar="NAMES", type=names, help="Mutators, separated by commas. Default: all.")
+    add(
+        "--seed", metavar="S", type=whole(0),
+        help="Root of all randomness. Default: 0, or that of the continued campaign.",
+    )  # fmt: skip
+    add("--jobs", metavar="N", type=whole(1), help="Processes that work side by side. Default: one a core.")
+    add("--programs", metavar="N", type=whole(1), help="Stop after so many programs in all, even where time is left.")
+    add(
+        "--max-nodes", metavar="N", type=whole(1), default=200,
+        help="No mutant gets more nodes, unless its seed has. Default: 200.",
+    )  # fmt: skip
+    add(
+        "--every", metavar="N", type=whole(1), default=16,
+        help="Slow targets run on one program in so many, and whenever others disagree. Default: 16.",
+    )  # fmt: skip
+    add(
+        "--timeout", metavar="SECONDS", type=positive, default=10.0,
+        help="What one target may take with one program. Default: 10.",
+    )  # fmt: skip
+    add(
+        "--memory", metavar="MIB", type=whole(1), default=4096,
+        help="What one worker may take beyond its framework. Default: 4096.",
+    )  # fmt: skip
+    add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
+    add("-q", "--quiet", action="store_true", help="Print no progress.")
 
-    Running it again with the same --out continues. Ctrl-C ends it cleanly.
-    """
-    from irfuzz.campaign.campaign import Campaign  # the database takes a while to import, and other commands do without
 
-    seconds = duration(time)
-    if programs is not None and programs < 1:
-        raise UsageError(f"--programs: expected at least 1, got {programs}")
-    stored = Campaign.stored_config(out)
-    config = Config(
-        seed=seed if seed is not None else (stored.seed if stored else 0),
-        targets=_targets(targets, target),
-        mutators=names(mutators),
-        jobs=jobs if jobs is not None else max(1, len(os.sched_getaffinity(0))),
-        max_nodes=max_nodes,
-        every=every,
-        timeout=timeout,
-        memory=memory << 20,
-    )
-    if stored is not None and stored.seed != config.seed:
-        raise UsageError(f"--seed {config.seed}: {out} holds a campaign with seed {stored.seed}; use another --out folder")
-    programs_by_file = seeds_of(seeds)
-    with Campaign(out, config) as campaign:
-        for path, program in programs_by_file.items():
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.campaign.campaign import Campaign
+    from irfuzz.cli.show import summary_json, summary_text, watcher
+
+    config = _config(args, Campaign.stored_config(args.out))
+    chosen = _resolve(config)
+    loaded = seeds_of(args.seeds)
+    quiet = args.quiet or args.json
+    with Campaign(args.out, config) as campaign:
+        for path, program in loaded.items():
             campaign.add_seed(path.name, program)
-        if campaign.continued and not quiet:
-            print(f"irfuzz: continuing the campaign in {out}", file=sys.stderr)
-        summary = _watch(campaign, seconds, programs, quiet or as_json)
+        if not quiet:
+            if campaign.continued:
+                _say(f"continuing the campaign in {args.out}, seed {config.seed}")
+            _say_targets(config, chosen)
+        with watcher(campaign, args.time, quiet=quiet) as watch:
+            progress = campaign.run(args.time, watch, stop_at=args.programs)
         rows = campaign.findings()
-        if as_json:
-            print(json.dumps({**summary.to_json(), "out": str(out), "list": [_row_json(campaign, r) for r in rows]}))
+        code = 3 if progress.internal_errors else 1 if rows else 0
+        if args.json:
+            print(json.dumps(summary_json(campaign, progress, rows, code), allow_nan=False))
         else:
-            _print_summary(campaign, summary, rows)
-        if campaign.errors:
-            raise InternalError(f"jobs died {campaign.errors} times of irfuzz's own faults; see {campaign.layout.log(0).parent}")
-    return 1 if rows else 0
+            print(summary_text(campaign, progress, rows))
+        if progress.internal_errors:
+            raise InternalError(
+                f"irfuzz itself failed {progress.internal_errors} times; what it failed on is in "
+                f"{campaign.layout.internal}, please report it"
+            )
+    return code
 
 
-def _targets(text: str | None, more: list[str] | None) -> tuple[str, ...] | None:
-    chosen = names(text)
-    if more:
-        base = chosen if chosen is not None else tuple(t.name for t in resolve(None))
-        chosen = (*base, *more)
-    resolve(chosen)  # says now what is wrong with a name, not from inside a job
-    return chosen
+def _config(args: argparse.Namespace, stored: Config | None) -> Config:
+    from irfuzz.campaign.config import Config
 
-
-def _watch(campaign: Campaign, seconds: float, programs: int | None, quiet: bool) -> Progress:
-    if quiet:
-        return campaign.run(seconds, lambda progress: None, stop_at=programs)
-    from rich.console import Console
-    from rich.live import Live
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        last = 0.0
-
-        def line(progress: Progress) -> None:
-            nonlocal last
-            if progress.seconds - last >= 10:
-                last = progress.seconds
-                print(_one_line(progress), file=sys.stderr, flush=True)
-
-        return campaign.run(seconds, line, stop_at=programs)
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
-        return campaign.run(seconds, lambda progress: live.update(_panel(progress, seconds)), stop_at=programs)
-
-
-def _one_line(p: Progress) -> str:
-    last = "none yet" if p.last is None else f"{p.last:.0f} s ago"
-    return (
-        f"irfuzz: {p.seconds:.0f} s, {p.programs} programs ({p.rate:.0f}/s), corpus {p.corpus}, "
-        f"findings {p.findings} (last new: {last}), suspects {p.suspects}"
+    seed = args.seed if args.seed is not None else (stored.seed if stored else 0)
+    if stored is not None and stored.seed != seed:
+        raise UsageError(
+            f"--seed {seed}: {args.out} holds a campaign with seed {stored.seed}; "
+            "leave --seed out to continue it, or use another --out"
+        )
+    return Config(
+        seed=seed,
+        targets=_targets(args.targets, args.target),
+        mutators=known_mutators(args.mutators),
+        jobs=args.jobs if args.jobs is not None else max(1, len(os.sched_getaffinity(0))),
+        max_nodes=args.max_nodes,
+        every=args.every,
+        timeout=args.timeout,
+        memory=args.memory << 20,
     )
 
 
-def _panel(p: Progress, seconds: float) -> Table:
-    from rich.table import Table
+def _targets(chosen: Sequence[str] | None, more: Sequence[str]) -> tuple[str, ...] | None:
+    from irfuzz.execute.table import resolve
 
-    table = Table(show_header=False, box=None, padding=(0, 2))
-    table.add_row("time", f"{p.seconds:.0f} of {seconds:.0f} s")
-    table.add_row("programs", f"{p.programs}  ({p.rate:.0f}/s)")
-    table.add_row("corpus", str(p.corpus))
-    last = "" if p.last is None else f"  (last new {p.last:.0f} s ago)"
-    table.add_row("findings", f"{p.findings}{last}")
-    table.add_row("suspects", str(p.suspects))
-    return table
+    if not more:
+        return None if chosen is None else tuple(chosen)
+    base = chosen if chosen is not None else [t.name for t in resolve(None)]
+    return (*base, *more)
 
 
-def _print_summary(campaign: Campaign, summary: Progress, rows: list[FindingRow]) -> None:
-    print(_one_line(summary).removeprefix("irfuzz: "))
-    for name, count in summary.counts.items():
-        print(f"  {name}: {count}")
-    if summary.unreplayed:
-        print(f"  {summary.unreplayed} seen but not shown by their own repro.py; see {campaign.layout.out / 'unreplayed'}")
-    for row in rows:
-        print(f"{campaign.folder_of(row)}: {row.title}")
-    if not rows:
-        print("nothing found")
+def _resolve(config: Config) -> tuple[Target, ...]:
+    """The targets; says now what is wrong with a name, not from inside a job."""
+    from irfuzz.execute.table import resolve
+
+    try:
+        found = resolve(config.targets)
+    except UsageError as error:
+        if config.targets is None:
+            raise
+        raise UsageError(f"--targets: {error}") from None
+    if not found:
+        raise UsageError("no target is installed; `irfuzz targets` says what each one needs")
+    return found
 
 
-def _row_json(campaign: Campaign, row: FindingRow) -> dict[str, object]:
-    return {
-        "folder": str(campaign.folder_of(row)),
-        "title": row.title,
-        "symptom": row.symptom,
-        "target": row.target,
-        "signature": row.signature,
-        "times": row.times,
-    }
+def _say_targets(config: Config, chosen: Sequence[Target]) -> None:
+    """Which targets are used, and which are not, and why."""
+    from irfuzz.cli.show import targets_lines
+    from irfuzz.execute.table import describe
+
+    used = {t.name: t.version for t in chosen}
+    missing = {}
+    if config.targets is None:
+        missing = {
+            a.target.name: a.why_not or "used only where named, for example --targets '*@cuda'"
+            for a in describe()
+            if a.target.name not in used
+        }
+    for line in targets_lines(used, missing):
+        _say(line)
+    if len({t.component for t in chosen}) < 3:
+        _say(
+            "fewer than three components: a difference in numbers between them stays suspect, because nobody tells who "
+            "is right"
+        )
+
+
+def _say(text: str) -> None:
+    print(f"irfuzz: {text}", file=sys.stderr)

@@ -1,39 +1,21 @@
-"""What several commands take: paths of seeds, durations, names separated by commas."""
+"""What several commands take from disk: paths of seeds enter, programs leave; folders for results are tried."""
 
 from __future__ import annotations
 
-import re
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from irfuzz.errors import UsageError
-from irfuzz.frontends.onnx_file import load_seeds
-from irfuzz.ir.program import Program
+from irfuzz.cli.parser import one_line
+from irfuzz.errors import InvalidProgram, UsageError
 
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
 
-
-def duration(text: str, flag: str = "--time") -> float:
-    """Seconds of ``90``, ``90s``, ``10m``, ``1h30m``.
-
-    Raises:
-        UsageError: it is none of these, or not above zero.
-    """
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
-    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
-        raise UsageError(f"{flag}: expected a time such as 90s, 10m or 1h30m, got {text!r}")
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    if seconds <= 0:
-        raise UsageError(f"{flag}: expected more than no time, got {text!r}")
-    return seconds
-
-
-def names(text: str | None) -> tuple[str, ...] | None:
-    """The names in ``a,b,c``; ``None`` where nothing was given."""
-    if text is None:
-        return None
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+PATIENCE = 5.0
+"""Seconds of reading after which it is said how far it has come, and again after as many."""
 
 
 def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
@@ -42,11 +24,26 @@ def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
     Raises:
         UsageError: none loads.
     """
-    programs, problems = load_seeds(paths)
+    from irfuzz.frontends.checker import Checker
+    from irfuzz.frontends.onnx_file import find_models, load_seed
+
+    files, problems = find_models(paths)
+    programs: dict[Path, Program] = {}
+    told = time.monotonic()
+    with Checker() as checker:
+        for done, path in enumerate(files):
+            if time.monotonic() - told > PATIENCE:
+                told = time.monotonic()
+                print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
+            try:
+                programs[path] = load_seed(path, checker=checker)
+            except InvalidProgram as error:
+                problems.append(str(error))
     if not programs:
-        raise UsageError("; ".join(problems) if problems else f"no ONNX model in {', '.join(map(str, paths))}")
+        more = f" (and {len(problems) - 1} more that cannot be used)" if len(problems) > 1 else ""
+        raise UsageError(one_line(problems[0]) + more)
     for problem in problems:
-        print(f"irfuzz: skipped: {problem}", file=sys.stderr)
+        print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
     return programs
 
 
@@ -64,3 +61,22 @@ def writable_folder(path: Path, flag: str) -> Path:
     except OSError as error:
         raise UsageError(f"{flag} {path}: cannot be written: {error.strerror}") from None
     return path
+
+
+def known_mutators(wanted: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names, which are known; ``None`` stands for all.
+
+    Raises:
+        UsageError: one is not; the line lists those that are.
+    """
+    if wanted is None:
+        return None
+    from irfuzz.mutate.context import Context
+    from irfuzz.mutate.engine import select
+    from irfuzz.mutate.table import build_mutators
+    from irfuzz.spec import load_specs
+
+    try:
+        return select(wanted, build_mutators(Context(load_specs())))
+    except UsageError as error:
+        raise UsageError(f"--mutators: {error}") from None

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
+import argparse
+import difflib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
+from typing import Protocol, cast
 
 from irfuzz import __version__
 from irfuzz.cli import fuzz, mutate, ops, replay, targets
-from irfuzz.errors import InternalError, IrfuzzError
+from irfuzz.cli.parser import Parser, one_line, parse
+from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 
 BAD_INPUT = 2
 INTERNAL = 3
-
-app = typer.Typer(
-    name="irfuzz",
-    help="Find bugs in the software that runs neural networks.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (fuzz, mutate, replay, ops, targets):
-    app.command(name=command.NAME, epilog=command.EXAMPLES)(command.run)
+STOPPED = 130
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"irfuzz {__version__}")
-        raise typer.Exit
+class Command(Protocol):
+    """A module of this folder.
+
+    Attributes:
+        NAME: how it is called.
+        ABOUT: what it does; the first sentence stands in the list of commands.
+        EXAMPLES: for the end of its help.
+    """
+
+    NAME: str
+    ABOUT: str
+    EXAMPLES: str
+
+    def arguments(self, parser: Parser) -> None:
+        """Declare arguments and flags."""
+        ...
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it; the exit code."""
+        ...
 
 
-@app.callback()
-def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
-) -> None:
-    pass
+COMMANDS = tuple(cast("Command", module) for module in (fuzz, mutate, replay, ops, targets))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,27 +55,71 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        code = app(args=None if argv is None else list(argv), standalone_mode=False)
-    except typer.TyperException as error:
-        print(f"irfuzz: error: {error.format_message()}", file=sys.stderr)
-        return BAD_INPUT
-    except (typer.Abort, KeyboardInterrupt):
-        print("irfuzz: stopped", file=sys.stderr)
-        return 130
-    except InternalError as error:
-        print(f"irfuzz: internal error: {error}", file=sys.stderr)
+        code = _run(sys.argv[1:] if argv is None else list(argv))
+        sys.stdout.flush()
+    except SystemExit as ended:  # argparse has printed the help
+        return ended.code if isinstance(ended.code, int) else 0
+    except KeyboardInterrupt as stopped:
+        _say(f"stopped: {stopped}" if str(stopped) else "stopped")
+        return STOPPED
+    except (InternalError, SpecError) as error:
+        _say(f"internal error: {one_line(error)}")
         return INTERNAL
     except IrfuzzError as error:
-        print(f"irfuzz: error: {error}", file=sys.stderr)
+        _say(f"error: {one_line(error)}")
         return BAD_INPUT
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone; nothing is left to say
+        # Whoever read our output has gone; the interpreter must not complain when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception:
-        print("irfuzz: internal error; please report it with the lines below", file=sys.stderr)
+    except Exception:  # noqa: BLE001 - the last resort: say whose fault it is, and end with the right code
+        _say("internal error; please report it with the lines below")
         traceback.print_exc()
         return INTERNAL
-    return code if isinstance(code, int) else 0
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if words and words[0] == "--version":
+        print(f"irfuzz {__version__}")
+        return 0
+    if not words or words[0] in ("-h", "--help"):
+        print(_overview(), file=sys.stdout if words else sys.stderr)
+        return 0 if words else BAD_INPUT
+    by_name = {command.NAME: command for command in COMMANDS}
+    command = by_name.get(words[0])
+    if command is None:
+        near = difflib.get_close_matches(words[0], by_name, 1)
+        hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(by_name)}"
+        what = "flag" if words[0].startswith("-") else "command"
+        raise UsageError(f"unknown {what} {words[0]!r}: {hint}; see `irfuzz --help`")
+    parser = Parser(command.NAME, command.ABOUT, command.EXAMPLES)
+    command.arguments(parser)
+    return command.run(parse(parser, words[1:]))
+
+
+def _overview() -> str:
+    lines = [
+        "usage: irfuzz COMMAND ...",
+        "",
+        "Find bugs in the software that runs neural networks.",
+        "",
+        "commands:",
+        *(f"  {command.NAME:<9}{command.ABOUT.splitlines()[0]}" for command in COMMANDS),
+        "",
+        "options:",
+        "  -h, --help  Show this text; `irfuzz COMMAND --help` shows a command's.",
+        "  --version   Print the version.",
+        "",
+        "examples:",
+        "  irfuzz fuzz seeds --time 10m --out findings",
+        "  irfuzz mutate model.onnx -o mutants -n 20",
+    ]
+    return "\n".join(lines)
+
+
+def _say(text: str) -> None:
+    print(f"irfuzz: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

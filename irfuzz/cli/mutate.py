@@ -2,82 +2,103 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
-import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-from rich.progress import track
-
-from irfuzz.cli.inputs import names, seeds_of, writable_folder
+from irfuzz.cli.inputs import known_mutators, seeds_of, writable_folder
+from irfuzz.cli.parser import Parser, names, whole
 from irfuzz.errors import UsageError
-from irfuzz.frontends.onnx_file import save_file
-from irfuzz.mutate.api import mutate_many
-from irfuzz.mutate.trace import write_trace
+
+if TYPE_CHECKING:
+    from irfuzz.mutate.api import TracedMutant
 
 NAME = "mutate"
-EXAMPLES = """Examples:
+ABOUT = """Make valid mutants of models, each with a trace that rebuilds it byte for byte.
 
-irfuzz mutate seeds -o mutants -n 100 --seed 7
+The mutants are OUT/000000.onnx and so on, with their traces beside them, and the seeds that a replay needs in
+OUT/seeds. Equal seeds, models and flags give equal bytes. Exit code: 0, or 2 where the input or a flag is wrong."""
+EXAMPLES = """examples:
+  irfuzz mutate seeds -o mutants -n 100 --seed 7
+  irfuzz mutate model.onnx -o mutants -n 10 --mutators insert-layer,change-dtype
+  irfuzz replay mutants/000003.trace.json -o again.onnx"""
 
-irfuzz mutate model.onnx -o mutants -n 10 --mutators insert-layer,change-dtype
 
-irfuzz replay mutants/000003.trace.json -o again.onnx"""
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("seeds", metavar="SEED", nargs="+", type=Path, help="A model, or a folder with models (*.onnx below it).")
+    add("-o", "--out", metavar="DIR", type=Path, required=True, help="Folder for the mutants.")
+    add("-n", "--count", metavar="N", type=whole(0), default=10, help="How many mutants in all. Default: 10.")
+    add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    add("--mutators", metavar="NAMES", type=names, help="Mutators, separated by commas. Default: all.")
+    add(
+        "--max-nodes", metavar="N", type=whole(1), default=200,
+        help="No mutant gets more nodes, unless its seed has. Default: 200.",
+    )  # fmt: skip
+    add("--json", action="store_true", help="Print one JSON object a mutant.")
 
 
-def run(
-    seeds: Annotated[list[Path], typer.Argument(metavar="SEED...", help="Models, or folders with models.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the mutants.", show_default=False)],
-    count: Annotated[int, typer.Option("-n", "--count", help="How many mutants in all.")] = 10,
-    seed: Annotated[int, typer.Option(help="Root of all randomness; equal seeds give equal bytes.")] = 0,
-    mutators: Annotated[str | None, typer.Option(help="Mutators, separated by commas. Default: all.")] = None,
-    max_nodes: Annotated[int, typer.Option(help="No mutant gets more nodes, unless its seed has.")] = 200,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a mutant.")] = False,
-) -> None:
-    """Make valid mutants of models, each with a trace that rebuilds it byte for byte."""
-    if count < 0:
-        raise UsageError(f"-n: expected at least 0, got {count}")
-    if max_nodes < 1:
-        raise UsageError(f"--max-nodes: expected at least 1, got {max_nodes}")
-    if seed < 0:
-        raise UsageError(f"--seed: expected at least 0, got {seed}")
-    loaded = seeds_of(seeds)
-    existed = out.exists()
-    writable_folder(out, "--out")
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.mutate.api import mutate_many
+
+    mutators = known_mutators(args.mutators)
+    loaded = seeds_of(args.seeds)
+    mutants = mutate_many(
+        [(path.name, program) for path, program in loaded.items()],
+        seed=args.seed,
+        n=args.count,
+        mutators=mutators,
+        max_nodes=args.max_nodes,
+    )
+    out = writable_folder(args.out, "--out")
     kept = writable_folder(out / "seeds", "--out")
-    try:
-        mutants = mutate_many(
-            [(path.name, program) for path, program in loaded.items()],
-            seed=seed,
-            n=count,
-            mutators=names(mutators),
-            max_nodes=max_nodes,
-        )
-    except UsageError:
-        if not existed:
-            shutil.rmtree(out)
-        raise
     for program in loaded.values():
         # A replay must find its seeds wherever the folder is taken to.
         save_file(program, kept / f"{program.digest}.onnx")
     written = 0
-    for index, mutant in enumerate(track(mutants, total=count, description="mutating", transient=True, console=_console())):
-        path = out / f"{index:06d}.onnx"
-        path.write_bytes(mutant.to_bytes())
-        write_trace(mutant.trace, out / f"{index:06d}.trace.json")
-        written += 1
-        if as_json:
-            about = {"model": str(path), "trace": str(out / f"{index:06d}.trace.json")}
-            print(json.dumps({**about, "seed": mutant.trace["seed"]["name"], "edits": mutant.trace["edits"]}))
-    if not as_json:
+    try:
+        for mutant in _shown(mutants, args.count):
+            _write(mutant, out, written, args.json)
+            written += 1
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{written} of {args.count} mutants are in {out}") from None
+    if not args.json:
         print(f"{written} mutants of {len(loaded)} models in {out}")
-    if written < count:
-        raise UsageError(f"-n {count}: only {written} mutants could be made; give more seeds or allow more mutators")
+    if written < args.count:
+        raise UsageError(f"-n {args.count}: only {written} mutants could be made; give more seeds or other mutators")
+    return 0
 
 
-def _console() -> object:
+def _write(mutant: TracedMutant, out: Path, index: int, as_json: bool) -> None:
+    """Both files of a mutant, each whole, or neither."""
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.mutate.trace import write_trace
+
+    model, trace = out / f"{index:06d}.onnx", out / f"{index:06d}.trace.json"
+    try:
+        save_file(mutant.to_bytes(), model)
+        write_trace(mutant.trace, trace)
+    except BaseException:
+        for path in (model, trace, trace.with_name(f"{trace.name}.part")):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        raise
+    if as_json:
+        about = {"model": str(model), "trace": str(trace)}
+        print(json.dumps({**about, "seed": mutant.trace["seed"]["name"], "edits": mutant.trace["edits"]}), flush=True)
+
+
+def _shown(mutants: Iterator[TracedMutant], count: int) -> Iterator[TracedMutant]:
+    """The same, with a bar in a terminal."""
+    if not sys.stderr.isatty():
+        yield from mutants
+        return
     from rich.console import Console
+    from rich.progress import track
 
-    return Console(file=sys.stderr)
+    yield from track(mutants, total=count, description="mutating", transient=True, console=Console(file=sys.stderr))

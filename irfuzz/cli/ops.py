@@ -2,52 +2,60 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import onnx_ir as ir
-import typer
-
+from irfuzz.cli.parser import Parser, whole
 from irfuzz.errors import UsageError
 from irfuzz.resources import ops_dir
-from irfuzz.spec import OpSpec, Specs, load_specs
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+    from irfuzz.spec import OpSpec, Specs
 
 NAME = "ops"
-EXAMPLES = """Examples:
-
-irfuzz ops
-
-irfuzz ops Conv --opset 17
-
-irfuzz ops Conv --json"""
+ABOUT = "Show the specification of an operator, or list the operators."
+EXAMPLES = """examples:
+  irfuzz ops
+  irfuzz ops Conv --opset 13
+  irfuzz ops Conv --json"""
 
 
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("op", metavar="OP", nargs="?", help="An operator as ONNX spells it. Default: list them all.")
+    add("--opset", metavar="N", type=whole(1), default=17, help="Version of the default domain. Default: 17.")
+    add("--json", action="store_true", help="Print JSON.")
 
-def run(
-    op: Annotated[str | None, typer.Argument(metavar="[OP]", help="An operator; omitted: list them all.", show_default=False)] = None,
-    opset: Annotated[int, typer.Option(help="Version of the default domain.")] = 17,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Show the specification of an operator, or list the operators."""
+
+def run(args: argparse.Namespace) -> int:
+    import onnx.defs
+
+    from irfuzz.spec import load_specs
+
+    newest = onnx.defs.onnx_opset_version()
+    if args.opset > newest:
+        raise UsageError(f"--opset: expected at most {newest}, which is the newest that onnx defines, got {args.opset}")
     specs = load_specs()
-    if opset < 1:
-        raise UsageError(f"--opset: expected at least 1, got {opset}")
-    if op is None:
-        _list(specs, opset, as_json)
-        return
-    spec = specs.get(op, opset)
+    if args.op is None:
+        _list(specs, args.opset, args.json)
+        return 0
+    spec = specs.get(args.op, args.opset)
     if spec is None:
-        known = [s.op for s in _at(specs, opset)]
-        near = difflib.get_close_matches(op, known, 3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise UsageError(f"{op} is not an operator of opset {opset}{hint}")
+        known = [s.op for s in _at(specs, args.opset)]
+        near = difflib.get_close_matches(args.op, known, 3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; `irfuzz ops` lists them"
+        raise UsageError(f"{args.op!r} is not an operator of opset {args.opset}{hint}")
     data = _describe(spec)
-    if as_json:
+    if args.json:
         print(json.dumps(data, default=str))
-        return
+        return 0
     _print(data)
+    return 0
 
 
 def _list(specs: Specs, opset: int, as_json: bool) -> None:

@@ -2,56 +2,78 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from irfuzz.cli.parser import Parser, one_line
+from irfuzz.errors import InvalidProgram, UsageError
 
-from irfuzz.errors import IrfuzzError, UsageError
-from irfuzz.frontends.onnx_file import find_models, load_seed
-from irfuzz.ir.program import Program
-from irfuzz.mutate.trace import read_trace, rebuild
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.mutate.trace import Trace
 
 NAME = "replay"
-EXAMPLES = """Examples:
+ABOUT = """Rebuild a mutant from its trace and check that it is the same byte for byte.
 
-irfuzz replay mutants/000003.trace.json -o again.onnx
+Exit code: 0, or 2 where the trace or a seed is missing or wrong, or the result is another model."""
+EXAMPLES = """examples:
+  irfuzz replay mutants/000003.trace.json -o again.onnx
+  irfuzz replay findings/findings/0001-crash-mine/trace.json --seeds seeds -o original.onnx"""
 
-irfuzz replay trace.json --seeds models/ -o again.onnx"""
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("trace", metavar="TRACE", type=Path, help="A trace (JSON) that irfuzz wrote.")
+    add("-o", "--out", metavar="FILE", type=Path, help="Where to write the model. Default: only check.")
+    add(
+        "--seeds", metavar="PATH", type=Path, action="append",
+        help="Model or folder to look for the seeds in; may be repeated. Default: the folder seeds beside the trace.",
+    )  # fmt: skip
 
 
-def run(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A .trace.json that irfuzz wrote.", show_default=False)],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the model; omitted: only check.", show_default=False)] = None,
-    seeds: Annotated[
-        list[Path] | None,
-        typer.Option(help="Models to look for the seeds in. Default: the folder seeds beside the trace.", show_default=False),
-    ] = None,
-) -> None:
-    """Rebuild a mutant from its trace and check that it is the same byte for byte."""
-    recorded = read_trace(trace)
-    places = seeds or [trace.parent / "seeds"]
-    wanted = {recorded.seed.digest, *(donor.digest for donor in recorded.donors)}
-    found: dict[str, Program] = {}
-    # Kept seeds are named by digest, so usually only those that are needed are read.
-    models, _ = find_models([place for place in places if place.exists()])
-    for path in sorted(models, key=lambda p: p.stem not in wanted):
-        if len(found) == len(wanted):
-            break
-        try:
-            program = load_seed(path)
-        except IrfuzzError as error:
-            print(f"irfuzz: skipped: {error}", file=sys.stderr)
-            continue
-        if program.digest in wanted:
-            found[program.digest] = program
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.mutate.trace import read_trace, rebuild
+
+    recorded = read_trace(args.trace)
+    found = _seeds_for(recorded, args.seeds, args.trace)
     data = rebuild(recorded, found.get)
-    if out is None:
-        print(f"{trace}: rebuilt, {len(data)} bytes, sha256 {recorded.sha256}")
-        return
+    if args.out is None:
+        print(f"{args.trace}: rebuilt, {len(data)} bytes, sha256 {recorded.sha256}")
+        return 0
     try:
-        out.write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written: {error.strerror}") from None
-    print(f"{out}: {len(data)} bytes, sha256 {recorded.sha256}")
+        save_file(data, args.out)
+    except UsageError as error:
+        raise UsageError(f"--out {error}") from None
+    print(f"{args.out}: {len(data)} bytes, sha256 {recorded.sha256}")
+    return 0
+
+
+def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str, Program]:
+    """The seed and donors of a trace, by digest, as far as they are found."""
+    from irfuzz.frontends.checker import Checker
+    from irfuzz.frontends.onnx_file import find_models, load_seed
+
+    beside = path.parent / "seeds"
+    if places is None and not beside.exists():
+        raise UsageError(f"{path}: there is no folder {beside} with its seeds; name them with --seeds")
+    models, problems = find_models(places or [beside])
+    if problems:
+        raise UsageError(f"--seeds {problems[0]}" if places else problems[0])
+    wanted = {trace.seed.digest, *(donor.digest for donor in trace.donors)}
+    found: dict[str, Program] = {}
+    with Checker() as checker:
+        # Kept seeds are named by digest, so usually only those that are needed are read.
+        for model in sorted(models, key=lambda p: p.stem not in wanted):
+            if len(found) == len(wanted):
+                break
+            try:
+                program = load_seed(model, checker=checker)
+            except InvalidProgram as error:
+                print(f"irfuzz: skipped: {one_line(error)}", file=sys.stderr)
+                continue
+            if program.digest in wanted:
+                found[program.digest] = program
+    return found

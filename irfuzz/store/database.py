@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, select, update
+from sqlalchemy import Connection, Engine, create_engine, event, func, literal, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
 
 
@@ -67,13 +67,17 @@ class FindingRow:
     last: float = 0.0
 
 
+_LARGE = frozenset({"model", "inputs", "original_model", "original_inputs"})
+
+
 class Database:
     """One campaign's database, opened by several processes at once.
 
     Every method is one transaction: after it returns, ``kill -9`` of any process loses nothing of it.
 
     Raises:
-        UsageError: the file cannot be opened or written, is no database, or has another schema version.
+        UsageError: the file cannot be opened or written (any method: the disk may fill up), is no database, or has
+            another schema version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -83,9 +87,7 @@ class Database:
         try:
             with self._engine.begin() as connection:
                 METADATA.create_all(connection)
-                connection.execute(
-                    insert(SETTING).values(key="schema", value=str(SCHEMA)).on_conflict_do_nothing()
-                )
+                connection.execute(insert(SETTING).values(key="schema", value=str(SCHEMA)).on_conflict_do_nothing())
                 found = connection.execute(select(SETTING.c.value).where(SETTING.c.key == "schema")).scalar_one()
         except (OperationalError, DatabaseError) as error:
             raise UsageError(f"{path}: cannot be used as a campaign database: {error.orig}") from None
@@ -97,9 +99,12 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        with self._engine.begin() as connection:
-            yield connection
+    def _transaction(self) -> Generator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except OperationalError as error:
+            raise UsageError(f"{self.path}: cannot be read or written: {error.orig}") from error
 
     # ---- settings ---------------------------------------------------------------------------
 
@@ -173,9 +178,7 @@ class Database:
         names = [name for name in FindingRow.__slots__ if name not in {"number", "first", "last"}]
         now = time.time()
         with self._transaction() as connection:
-            statement = insert(FINDING).values(
-                **{name: getattr(row, name) for name in names}, first=now, last=now
-            )
+            statement = insert(FINDING).values(**{name: getattr(row, name) for name in names}, first=now, last=now)
             result = connection.execute(
                 statement.on_conflict_do_nothing(index_elements=["signature"]).returning(FINDING.c.number)
             )
@@ -184,14 +187,32 @@ class Database:
             self.count_again(row.signature)
         return number
 
-    def findings(self, *, suspects: bool | None = None) -> list[FindingRow]:
-        """All findings in the order in which they were made; with or without suspects, or only those."""
-        columns = [FINDING.c[name] for name in FindingRow.__slots__]
+    def findings(self, *, suspects: bool | None = None, bare: bool = False) -> list[FindingRow]:
+        """All findings in the order in which they were made; with or without suspects, or only those.
+
+        Args:
+            suspects: only those, or all others; ``None``: both.
+            bare: with empty models and inputs, which may be too large to hold all at once.
+        """
+        columns = [literal(b"").label(n) if bare and n in _LARGE else FINDING.c[n] for n in FindingRow.__slots__]
         query = select(*columns).order_by(FINDING.c.number)
         if suspects is not None:
             query = query.where(FINDING.c.suspect == suspects)
         with self._transaction() as connection:
             return [FindingRow(*row) for row in connection.execute(query)]
+
+    def finding(self, number: int) -> FindingRow:
+        """The finding of that number.
+
+        Raises:
+            InternalError: there is none.
+        """
+        columns = [FINDING.c[name] for name in FindingRow.__slots__]
+        with self._transaction() as connection:
+            row = connection.execute(select(*columns).where(FINDING.c.number == number)).one_or_none()
+        if row is None:
+            raise InternalError(f"{self.path}: no finding has number {number}")
+        return FindingRow(*row)
 
     def finding_counts(self) -> dict[str, int]:
         """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none)."""

@@ -1,0 +1,76 @@
+"""An exception of irfuzz's own enters, a folder that tells how to see it again leaves; a bounded number is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+from irfuzz import __version__
+
+INTERNAL = "internal errors"
+"""How jobs count them."""
+
+PER_KIND = 3
+"""Folders for one kind of fault: where the same lines of irfuzz failed."""
+
+IN_ALL = 60
+"""Folders for all kinds together."""
+
+FRAMES = 3
+"""So many innermost frames make a kind."""
+
+
+class Faults:
+    """The folder ``internal/`` of a campaign; several processes may write to it.
+
+    Args:
+        folder: made when the first fault comes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(
+        self, text: str, kind: str, *, about: Mapping[str, object], models: Mapping[str, bytes | None]
+    ) -> Path | None:
+        """Store one fault.
+
+        Args:
+            text: what a person should read, as a rule a traceback.
+            kind: faults of one kind are kept ``PER_KIND`` times.
+            about: JSON-able; tells which iteration of which campaign it was.
+            models: by file name; those that are ``None`` were not made yet.
+
+        Returns:
+            Its folder, or ``None`` where enough of this kind are there.
+        """
+        label = hashlib.sha256(kind.encode()).hexdigest()[:8]
+        there = [path.name for path in self._folder.iterdir()] if self._folder.is_dir() else []
+        if len(there) >= IN_ALL or sum(name.startswith(label) for name in there) >= PER_KIND:
+            return None
+        place = self._folder / f"{label}-job{about['job']}-{about['iteration']}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "traceback.txt").write_text(text, encoding="utf-8")
+        facts = {"irfuzz": __version__, "python": platform.python_version(), "kind": kind, **about}
+        (place / "about.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        for name, data in models.items():
+            if data is not None:
+                (place / name).write_bytes(data)
+        return place
+
+
+def text_of(error: BaseException) -> str:
+    """The traceback, causes included."""
+    return "".join(traceback.format_exception(error))
+
+
+def kind_of(error: BaseException) -> str:
+    """What tells one fault from another: the type of the exception and the innermost places it went through."""
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    places = [f"{Path(frame.filename).name}:{frame.name}:{frame.lineno}" for frame in frames]
+    return re.sub(r"\s+", " ", " < ".join([type(error).__name__, *reversed(places)]))

@@ -1,0 +1,104 @@
+"""Words of the command line enter, their values leave, or one line that says which flag is wrong and why."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from irfuzz.errors import UsageError
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of one command that raises instead of printing and ending the process.
+
+    Args:
+        name: of the command; empty for the program itself.
+        about: what it does.
+        examples: printed below the options as they are.
+    """
+
+    def __init__(self, name: str, about: str, examples: str = "") -> None:
+        super().__init__(
+            prog=f"irfuzz {name}".strip(),
+            description=about,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self.add_argument("-h", "--help", action="help", help="Show this text.")
+
+    def error(self, message: str) -> NoReturn:
+        """Complain.
+
+        Raises:
+            UsageError: always.
+        """
+        flag = re.sub(r"^argument ", "", message)
+        raise UsageError(f"{flag}; see `{self.prog} --help`")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """The type of a flag that takes a whole number."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least or number > 1 << 62:
+            raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text!r}")
+        return number
+
+    return read
+
+
+def positive(text: str) -> float:
+    """The type of a flag that takes a number of seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return number
+
+
+def duration(text: str) -> float:
+    """The type of a flag that takes a time: seconds of ``90``, ``90s``, ``10m``, ``1h30m``."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        raise argparse.ArgumentTypeError(f"expected a time such as 90s, 10m or 1h30m, got {text!r}")
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"expected more than no time, got {text!r}")
+    return seconds
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The type of a flag that takes names: those in ``a,b,c``."""
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")
+    return found
+
+
+def one_line(message: object) -> str:
+    """The first line of a message, without what a terminal would act on."""
+    lines = str(message).strip().splitlines() or [""]
+    return "".join(c if c.isprintable() else " " for c in lines[0])
+
+
+def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    """The values of a command's words; flags may stand between arguments.
+
+    Raises:
+        UsageError: a flag or argument is unknown, missing or wrong.
+        SystemExit: help was asked for and printed.
+    """
+    return parser.parse_intermixed_args(list(words))

@@ -1,0 +1,226 @@
+"""How far a campaign is enters, text for people and JSON for programs leaves."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.cli.parser import one_line
+from irfuzz.execute.types import Exit
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from irfuzz.campaign.campaign import Campaign, Progress
+    from irfuzz.store.database import FindingRow
+
+LINE_SECONDS = 10.0
+"""How often progress is told where standard error is no terminal."""
+
+TITLE = 160
+"""Longest title in the summary; ``report.md`` has all of it."""
+
+Watch = Callable[["Progress"], None]
+
+
+@contextmanager
+def watcher(campaign: Campaign, seconds: float, *, quiet: bool) -> Generator[Watch]:
+    """What to call with each progress: a live table in a terminal, else a line now and then, or nothing."""
+    if quiet:
+        yield lambda progress: None
+        return
+    if not sys.stderr.isatty():
+        yield _lines(campaign)
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
+        told = _Late(campaign, live.console.print)
+
+        def show(progress: Progress) -> None:
+            told.look()
+            live.update(_table(progress, seconds))
+
+        yield show
+
+
+def _lines(campaign: Campaign) -> Watch:
+    last = 0.0
+    told = _Late(campaign, lambda text: print(text, file=sys.stderr, flush=True))
+
+    def show(progress: Progress) -> None:
+        nonlocal last
+        told.look()
+        if progress.seconds - last >= LINE_SECONDS:
+            last = progress.seconds
+            print(f"irfuzz: {line(progress)}", file=sys.stderr, flush=True)
+
+    return show
+
+
+class _Late:
+    """Tells once which targets are installed but did not start."""
+
+    def __init__(self, campaign: Campaign, say: Callable[[str], None]) -> None:
+        self._campaign = campaign
+        self._say = say
+        self._done = False
+
+    def look(self) -> None:
+        if self._done:
+            return
+        found = self._campaign.targets()
+        if found is not None:
+            self._done = True
+            for text in targets_lines({}, found["absent"]):
+                self._say(f"irfuzz: {text}")
+
+
+def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
+    """One line for the targets that are used, one for each reason why others are not."""
+    lines: list[str] = []
+    if used:
+        versions: dict[tuple[str, str], list[str]] = {}
+        for name, version in used.items():
+            component, _, variant = name.partition(":") if not _is_plugin(name) else (name, "", "")
+            versions.setdefault((component, version), []).append(variant)
+        parts = [
+            " ".join(x for x in (component, version, f"({', '.join(variants)})" if any(variants) else "") if x)
+            for (component, version), variants in versions.items()
+        ]
+        lines.append(f"targets: {', '.join(parts)}")
+    reasons: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        reasons.setdefault(one_line(why), []).append(name)
+    lines += [f"not used: {', '.join(names)}: {why}" for why, names in reasons.items()]
+    return lines
+
+
+def _is_plugin(name: str) -> bool:
+    return "." in name.partition(":")[0]
+
+
+def line(p: Progress) -> str:
+    """One line."""
+    new = "" if p.last is None else f" (last new one {_ago(p.last)} ago)"
+    return (
+        f"{p.seconds:.0f} s, {p.programs} programs ({p.rate:.0f}/s), corpus {p.corpus}, "
+        f"findings {p.findings}{new}, suspects {p.suspects}"
+        + (f", unreplayed {p.unreplayed}" if p.unreplayed else "")
+        + (f", internal errors {p.internal_errors}" if p.internal_errors else "")
+    )
+
+
+def _ago(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _table(p: Progress, seconds: float) -> Table:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    rows = [
+        ("time", f"{p.seconds:.0f} of {seconds:.0f} s" if p.programs_this_run else f"{p.seconds:.0f} s, starting"),
+        ("programs", f"{p.programs}  ({p.rate:.0f}/s)"),
+        ("corpus", str(p.corpus)),
+        ("findings", f"{p.findings}" + ("" if p.last is None else f"  (last new one {_ago(p.last)} ago)")),
+        ("suspects", str(p.suspects)),
+    ]
+    if p.unreplayed:
+        rows.append(("unreplayed", str(p.unreplayed)))
+    if p.internal_errors:
+        rows.append(("internal errors", str(p.internal_errors)))
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) -> str:
+    """What a person reads at the end."""
+    layout = campaign.layout
+    lines = [line(p)]
+    if campaign.interrupted:
+        lines[0] = f"stopped: {lines[0]}"
+    if campaign.killed:
+        lines.append(
+            f"  {len(campaign.killed)} of {campaign.config.jobs} jobs did not end in time and were killed; "
+            "what they were busy with runs again when the campaign is continued"
+        )
+    lines += _ends(p.counts)
+    if p.suspects:
+        lines.append(f"  {p.suspects} suspects, too thinly proven to be findings: {layout.suspects}")
+    if p.unreplayed:
+        lines.append(f"  {p.unreplayed} seen, but not shown by their own repro.py: {layout.unreplayed}")
+    if p.internal_errors:
+        lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
+    lines.append(f"{len(rows)} finding{'s' if len(rows) != 1 else ''}:" if rows else "nothing found")
+    lines += [f"  {campaign.folder_of(row)}\n    {_title(row)}" for row in rows]
+    return "\n".join(lines)
+
+
+def _title(row: FindingRow) -> str:
+    text = one_line(row.title)
+    return text if len(text) <= TITLE else f"{text[: TITLE - 3]}..."
+
+
+def _ends(counts: Mapping[str, int]) -> list[str]:
+    """How runs ended that were not ok, a line for each target; then what else was counted."""
+    ends: dict[str, list[str]] = {}
+    for name, count in counts.items():
+        target, _, end = name.rpartition(" ")
+        if target and end in set(Exit):
+            ends.setdefault(target, []).append(f"{end} {count}")
+    lines = []
+    if ends:
+        width = max(map(len, ends))
+        lines = [f"  of {counts.get('runs', 0)} runs not ok:"]
+        lines += [f"    {target:<{width}}  {', '.join(told)}" for target, told in ends.items()]
+    told = {
+        "repeated": "disagreements were those of known findings",
+        "unrepeatable": "did not show again in a fresh process",
+        "untriaged": "were not looked into, for want of time",
+        "unmutated": "programs could not be mutated",
+        "no inputs": "programs got no inputs",
+        "skipped after a death": "programs were left out because irfuzz died at them",
+    }
+    lines += [f"  {counts[name]} {text}" for name, text in told.items() if counts.get(name)]
+    return lines
+
+
+def summary_json(campaign: Campaign, p: Progress, rows: Sequence[FindingRow], code: int) -> dict[str, Any]:
+    """The same for programs."""
+    targets = campaign.targets() or {"used": {}, "absent": {}}
+    layout = campaign.layout
+    return {
+        **p.to_json(),
+        "out": str(layout.out),
+        "exit_code": code,
+        "seed": campaign.config.seed,
+        "jobs": campaign.config.jobs,
+        "continued": campaign.continued,
+        "interrupted": campaign.interrupted,
+        "targets": dict(targets["used"]),
+        "absent_targets": dict(targets["absent"]),
+        "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in campaign.deaths],
+        "list": [
+            {
+                "folder": str(campaign.folder_of(row)),
+                "title": row.title,
+                "symptom": row.symptom,
+                "target": row.target,
+                "signature": row.signature,
+                "times": row.times,
+                "first": _iso(row.first),
+                "last": _iso(row.last),
+            }
+            for row in rows
+        ],
+    }
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,50 @@
+"""A command enters, its exit code leaves; everything that it started ends with it, and with whoever asked.
+
+Run by path in an interpreter of its own: standard library only, and ``linux.py`` beside it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+SECONDS = 5.0
+"""How long killed processes may take to go."""
+
+
+def guarded(command: Sequence[str]) -> list[str]:
+    """The words that run ``command`` under guard; to end it early, send SIGTERM to their process."""
+    return [sys.executable, "-P", str(Path(__file__).resolve()), str(os.getpid()), *command]
+
+
+def main(parent: int, command: Sequence[str]) -> int:
+    """Run a command; 128 + N where it died by signal N."""
+    spec = importlib.util.spec_from_file_location("irfuzz_isolate_linux", Path(__file__).with_name("linux.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    linux: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(linux)
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        linux.end_all_children(SECONDS)
+        os._exit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, leave)
+    linux.adopt_orphans()
+    linux.signal_at_parents_death(signal.SIGTERM)
+    if os.getppid() != parent:
+        return 128 + signal.SIGTERM
+    code = subprocess.Popen(list(command)).wait()
+    linux.end_all_children(SECONDS)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
