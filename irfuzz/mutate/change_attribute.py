@@ -14,7 +14,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import attribute_bucket
 from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict, put_in_place, restorable, with_sizes
-from irfuzz.mutate.sites import layer_nodes, node_at
+from irfuzz.mutate.sites import has_open_indices, layer_nodes, node_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import sample_call
 
@@ -51,6 +51,8 @@ class ChangeAttribute:
         spec = specs.get(op, opset)
         if spec is None or not spec.has_overlay or not spec.attrs:
             return Skipped("no attribute that can be drawn")
+        if has_open_indices(node):
+            return Skipped("indices that are not known hold it to its sizes")
         facts = facts_of(program, node.inputs)
         names = dims_of([f for f in facts if isinstance(f, TensorFact)])
         if names is None:

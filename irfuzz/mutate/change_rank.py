@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
-from irfuzz.mutate.sites import is_exact, layer_sites, node_at
+from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
 
 MAX_RANK = 6
@@ -49,6 +49,8 @@ class ChangeRank:
         """Draw ways to reshape the inputs until the operator takes one."""
         node = node_at(program, site)
         specs, op = self.context.specs, node.op_type
+        if has_open_indices(node):
+            return Skipped("indices that are not known hold it to its sizes")
         facts = facts_of(program, node.inputs)
         ways = list(_ways(node, facts))
         limit = largest(program)

@@ -15,7 +15,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import size_class
 from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
-from irfuzz.mutate.sites import is_exact, layer_sites, node_at
+from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
 
 _TRIES = 6
@@ -38,6 +38,8 @@ class ChangeShape:
         """Draw an axis and a size until the operator takes them."""
         node = node_at(program, site)
         specs, op = self.context.specs, node.op_type
+        if has_open_indices(node):
+            return Skipped("indices that are not known hold it to its sizes")
         facts = facts_of(program, node.inputs)
         first = facts[0] if facts else None
         if not isinstance(first, TensorFact) or first.shape is None or is_exact(node, 0, first.dtype):

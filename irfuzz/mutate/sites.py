@@ -64,6 +64,8 @@ RANDOM = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"}
 )
 
+_INDEXED = frozenset({"Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND"})
+
 _SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
 
 NOT_LAYERS = _SOURCES | RANDOM | {"SequenceMap", "If", "Loop", "Scan", "Dropout", "Identity"}
@@ -120,6 +122,14 @@ _CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 """Operators of the default domain that have subgraphs."""
 
 
+def has_open_indices(node: ir.Node) -> bool:
+    """True where indices that are not known elements limit the sizes that the data may have."""
+    if node.op_type not in _INDEXED:
+        return False
+    fact = None if len(node.inputs) < 2 or node.inputs[1] is None else fact_of(node.inputs[1])
+    return not isinstance(fact, TensorFact) or not fact.known
+
+
 def has_subgraph(node: ir.Node) -> bool:
     """True where an attribute holds a graph."""
     if node.domain in _DEFAULT:
@@ -152,7 +162,7 @@ def layer_nodes(program: Program, specs: Specs) -> list[ir.Node]:
         if op in NOT_LAYERS or node.domain not in _DEFAULT or not node.inputs:
             continue
         outputs = node.outputs
-        if specs.get(op, opset) is None or any(value in exact for value in outputs):
+        if specs.get(op, opset) is None or not exact.isdisjoint(outputs):
             continue
         if _all_dense(node.inputs) and _all_dense(outputs):
             found.append(node)

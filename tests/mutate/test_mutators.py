@@ -358,3 +358,12 @@ def test_old_models_get_constants(table: Table, parse: Parse) -> None:
     assert mutator.sites(work) == []
     assert isinstance(mutator.apply(work, "model", Choices.from_seed(0)), Skipped)
     onnx.checker.check_model(work.to_proto(), full_check=True)
+
+
+def test_open_indices_hold_the_data_to_its_size(table: Table, parse: Parse) -> None:
+    """Whoever feeds the indices knows the seed's limits, not the mutant's."""
+    program = parse("g (float[9, 4] x, int64[2] i) => (float[2, 4] y) { y = Gather <axis = 0> (x, i) }")
+    for name in ("change-shape", "change-rank", "change-attribute"):
+        for seed in range(5):
+            answer = table[name].apply(program.clone(), "y", Choices.from_seed(seed))
+            assert answer == Skipped("indices that are not known hold it to its sizes")
