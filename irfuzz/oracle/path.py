@@ -14,6 +14,7 @@ from irfuzz._native import difference
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.oracle import traits
+from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.numbers import is_float, largest, smallest
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
@@ -59,6 +60,7 @@ class Path:
         specials: NaN or Inf stands in an input or constant.
         subnormal: numbers below the smallest normal one do, which components may flush to zero.
         open: declared undefined behaviour that is not known to be avoided.
+        hidden: an operator that may make NaN of ordinary numbers, and one behind it that may hide it.
     """
 
     ops: frozenset[str]
@@ -76,6 +78,7 @@ class Path:
     specials: bool
     subnormal: bool
     open: tuple[Open, ...]
+    hidden: str
 
     @property
     def narrow(self) -> bool:
@@ -91,6 +94,8 @@ class Path:
             return f"{self.largest:.3g} among the inputs or constants may overflow inside"
         if self.subnormal and (found := [*self.jumps, *sorted(self.ops & traits.EDGED)]):
             return f"subnormal numbers, which may be flushed to zero, reach {', '.join(found[:4])}"
+        if self.hidden:
+            return f"NaN may arise inside and be hidden ({self.hidden}), as ONNX leaves open"
         return ""
 
 
@@ -114,6 +119,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     jumps, shaped = set[str](), set[str]()
     roundings, quantised = 1.0, 0
     opens: dict[str, Open] = {}
+    calls: list[Call] = []
     for node, inner in everything:
         spec = specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
         facts = [None if v is None else program.tensor(v) for v in node.inputs]
@@ -126,7 +132,9 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             if _jumps(program, n, values):
                 jumps.add(n.op_type)
         if spec is not None:
-            for name in can_be_met(Call(program, node, spec, inputs, values), env):
+            call = Call(program, node, spec, inputs, values)
+            calls.append(call)
+            for name in can_be_met(call, env):
                 opens[f"{node.op_type}: {name}"] = Open(f"{node.op_type}: {name}", "nan" in name.lower())
     ops = frozenset(n.op_type for _, inner in everything for n in inner)
     fed, top, specials, subnormal = _sources(program, values, inputs)
@@ -146,6 +154,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         specials=specials,
         subnormal=subnormal,
         open=tuple(opens[k] for k in sorted(opens)),
+        hidden=hidden_nan(calls),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from irfuzz.execute.types import Exit, RunResult
+from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.undefined import BEFORE_A_RUN
 from irfuzz.oracle.witnesses import components, plainest
 
 NAME = "rejection"
@@ -54,7 +55,7 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
                 why = "as many components reject it as accept it"
             elif (found := DATA_DEPENDENT.search(f"{result.error}\n{result.log}")) is not None:
                 why = f"depends on element values ({found.group(0)!r})"
-            elif opens := sorted({o.what for v in case.program.graph.outputs for o in case.path(v).open}):
+            elif opens := _open(case, result.stage):
                 why = f"undefined behaviour ({', '.join(opens)})"
             evidence: dict[str, str | int | float] = {"stage": result.stage.value, "message": result.error[:500]}
             if others:
@@ -64,3 +65,9 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
             yield Verdict(
                 NAME, Symptom.REJECTION, target.name, tuple(t.name for t in accepting), bool(why), evidence=evidence
             )
+
+
+def _open(case: Case, stage: Stage) -> list[str]:
+    """Undefined behaviour that a target may have met at a stage."""
+    names = {o.what for v in case.program.graph.outputs for o in case.path(v).open}
+    return sorted(n for n in names if stage is Stage.RUN or n.partition(": ")[2] in BEFORE_A_RUN)

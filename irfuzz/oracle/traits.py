@@ -79,6 +79,15 @@ SPECIAL_SAFE = _ops(
 )
 """IEEE 754 or plain copying prescribes what they do with NaN and Inf; for all others ONNX does not."""
 
+HIDING = _ops(
+    """
+    ArgMax ArgMin Celu Clip Elu Equal GRU GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Hardmax LSTM
+    LeakyRelu Less LessOrEqual LogSoftmax Max MaxPool Min PRelu QuantizeLinear DynamicQuantizeLinear RNN ReduceMax
+    ReduceMin Relu Selu Shrink Sigmoid Sign Softmax Softplus ThresholdedRelu TopK Unique NonZero
+    """
+)
+"""May answer NaN with a number, and ONNX does not say whether they do."""
+
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "Scan", "Loop"})
 """Repeat their roundings for every step of the sequence."""
 

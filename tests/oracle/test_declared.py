@@ -55,3 +55,43 @@ def test_mod_of_integers_with_fmod_is_not_allowed_by_the_text(parse, run, kind, 
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
     (verdict,) = judge(program, inputs, results, rerun=lambda fed: results)
     assert ("integer_fmod" in str(verdict.evidence.get("suspect"))) == undefined
+
+
+@pytest.mark.parametrize(("stage", "suspect"), [(Stage.COMPILE, False), (Stage.RUN, True)])
+def test_elements_excuse_no_refusal_to_load(parse, run, stage, suspect) -> None:
+    program = parse("g (float[3] x) => (int8[3] y) { y = Cast<to=3>(x) }")
+    y = np.zeros(3, np.int8)
+    refused = run("onnxruntime:basic", exit=Exit.REJECTED, stage=stage, error="Unexpected data type")
+    results = [run("reference", y), run("torch:eager", y), refused]
+    (verdict,) = judge(program, {"x": np.array([1e9, 0, 0], np.float32)}, results)
+    assert (verdict.target, verdict.suspect) == ("onnxruntime:basic", suspect)
+
+
+@pytest.mark.parametrize(("low", "undefined"), [(2**30, True), (3, False)])
+def test_an_einsum_that_may_overflow_is_nobodys_fault(parse, run, low, undefined) -> None:
+    program = parse('g (int32[2] x, int32[2] z) => (int32 y) { y = Einsum<equation="i,i->">(x, z) }')
+    inputs = {"x": np.full(2, low, np.int32), "z": np.full(2, low, np.int32)}
+    right, wrong = np.array(6, np.int32), np.array(7, np.int32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, inputs, results)
+    assert verdict.suspect == undefined
+
+
+@pytest.mark.parametrize(
+    ("body", "top", "hidden"),
+    [
+        ("a = Asin(x) y = ArgMax<axis=0>(a)", 2.0, True),
+        ("t = Tanh(x) a = Asin(t) y = ArgMax<axis=0>(a)", 2.0, False),
+        ("a = Asin(x) y = ArgMax<axis=0>(a)", 0.5, False),
+        ("a = Div(x, x) y = ArgMax<axis=0>(a)", 0.0, True),
+        ("a = Log(x) b = Relu(a) y = ArgMax<axis=0>(b)", -1.0, True),
+        ("a = ReduceMax<axes=[0]>(x) y = ArgMax<axis=0>(a)", -1.0, False),
+    ],
+)
+def test_nan_that_may_arise_and_be_hidden_inside_decides_nothing(parse, run, body, top, hidden) -> None:
+    program = parse(f"g (float[3] x) => (int64[1] y) {{ {body} }}")
+    inputs = {"x": np.array([0.25, top, 0.125], np.float32)}
+    right, wrong = np.array([5], np.int64), np.array([0], np.int64)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed: results)
+    assert ("may arise inside" in str(verdict.evidence.get("suspect"))) == hidden

@@ -1,4 +1,4 @@
-"""A window that does not fit into the padded input: ONNX's text and its shape inference differ, so nobody is at fault."""
+"""A window beyond the padded input: ONNX's text and its shape inference differ, so nobody is at fault."""
 
 from __future__ import annotations
 
