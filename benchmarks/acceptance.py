@@ -1,4 +1,4 @@
-"""The acceptance figures in full: validity, facts and determinism of mutants; CI runs a fixed small sample of each in tests/.
+"""The acceptance figures in full: validity, facts and determinism of mutants; tests/ hold a small sample of each.
 
 Run ``python benchmarks/acceptance.py [--mutants 2000] [--traces 1000] [--seed 0] [--json FILE]``. Needs onnxruntime.
 """
@@ -70,7 +70,7 @@ def validity_and_facts(named: Sequence[tuple[str, Program]], count: int, seed: i
     problems: list[str] = []
     ranges = seed_ranges()
     (target,) = resolve(["onnxruntime:disabled"])
-    with Runner([target], Limits(seconds=120)) as runner:
+    with Runner([target], Limits(seconds=120, answer_bytes=8 << 30, memory_bytes=12 << 30)) as runner:
         for index, mutant in enumerate(mutants(named, count, seed)):
             applied += mutant.counts.applied.total()
             thrown += mutant.counts.thrown.total()

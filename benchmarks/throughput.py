@@ -1,4 +1,4 @@
-"""Speed of the whole loop: mutate, run without and with full optimisation, judge; in process, and isolated in one and in two jobs.
+"""Speed of the whole loop: mutate, run without and with full optimisation, judge; in process, in one job and in two.
 
 Every rate is of complete programs a second. ``in process`` calls the same worker file in the benchmark's own process;
 ``isolated`` is what campaigns do; ``two jobs`` is two processes with a worker each. The three take turns in short
@@ -57,7 +57,11 @@ def model(nodes: int) -> bytes:
         kind = len(graph) % 3
         out = f"v{len(graph)}"
         if kind == 0:
-            graph.append(helper.make_node("Conv", [last, weight(f"w{out}", 8, 8, 3, 3), weight(f"b{out}", 8)], [out], pads=[1, 1, 1, 1]))
+            graph.append(
+                helper.make_node(
+                    "Conv", [last, weight(f"w{out}", 8, 8, 3, 3), weight(f"b{out}", 8)], [out], pads=[1, 1, 1, 1]
+                )
+            )
         elif kind == 1:
             graph.append(helper.make_node("Relu", [last], [out]))
         else:
@@ -128,8 +132,7 @@ def in_process() -> Callable[[Program, Any], Sequence[RunResult]]:
 
 def serve(kind: str, nodes: int) -> None:
     """One benchmark process: a number of seconds enters on standard input, programs and seconds leave."""
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the life of the process
-    os.dup2(sys.stderr.fileno(), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     if kind == "in process":
         _serve(Loop(nodes, in_process(), os.getpid() * 10**6))
         return
@@ -217,7 +220,9 @@ def main() -> None:
         return
     rows = [measure(nodes, args.rounds, args.slice) for nodes in SIZES]
     if args.json:
-        print(json.dumps({"rows": rows, "cpus": os.cpu_count(), "machine": platform.machine(), "load": os.getloadavg()}))
+        print(
+            json.dumps({"rows": rows, "cpus": os.cpu_count(), "machine": platform.machine(), "load": os.getloadavg()})
+        )
         return
     for row in rows:
         print("  ".join(f"{name}: {value}" for name, value in row.items()))

@@ -49,7 +49,9 @@ class Choices:
         if self._replay is not None:
             value = self._next(int)
             if not low <= value <= high:
-                raise InvalidProgram(f"trace draw {len(self.record)}: expected an integer in [{low}, {high}], got {value}")
+                raise InvalidProgram(
+                    f"trace draw {len(self.record)}: expected an integer in [{low}, {high}], got {value}"
+                )
         else:
             value = low if low == high else self._rng().randint(low, high)
         self.record.append(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -53,12 +54,8 @@ class TensorFact:
 
     def size(self) -> int | None:
         """Number of elements, if the shape is static."""
-        if not self.is_static:
-            return None
-        total = 1
-        for d in self.shape or ():
-            total *= d  # type: ignore[operator]
-        return total
+        shape = self.static_shape
+        return None if shape is None else math.prod(shape)
 
     @property
     def known(self) -> bool:

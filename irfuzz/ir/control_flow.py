@@ -20,9 +20,7 @@ MAX_TURNS = 8
 """Turns after which a loop's carried facts are given up; each turn can only forget, so few are needed."""
 
 
-def infer_control_flow(
-    inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int
-) -> Sequence[Fact]:
+def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
     """Infer the bodies of a node and the facts of its outputs.
 
     Raises:
@@ -43,9 +41,7 @@ def _body(node: ir.Node, name: str, where: str) -> ir.Graph:
     return attr.as_graph()
 
 
-def _enter(
-    inference: Inference, graph: ir.Graph, facts: Sequence[Fact | None], where: str, depth: int
-) -> list[Fact]:
+def _enter(inference: Inference, graph: ir.Graph, facts: Sequence[Fact | None], where: str, depth: int) -> list[Fact]:
     """Infer a body with the given facts on its inputs and return the facts of its outputs."""
     if len(graph.inputs) != len(facts):
         raise InvalidProgram(f"{where}: body takes {len(graph.inputs)} inputs, but {len(facts)} are passed")
@@ -77,7 +73,9 @@ def _if(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: 
         )
     for index, (a, b) in enumerate(zip(then, other, strict=True)):
         if isinstance(a, TensorFact) and isinstance(b, TensorFact) and a.dtype != b.dtype:
-            raise InvalidProgram(f"{where}: output {index} is {a.dtype.name} in one branch and {b.dtype.name} in the other")
+            raise InvalidProgram(
+                f"{where}: output {index} is {a.dtype.name} in one branch and {b.dtype.name} in the other"
+            )
     return [join(a, b) for a, b in zip(then, other, strict=True)]
 
 

@@ -112,9 +112,7 @@ class Inference:
         functions: the model's local functions by identifier.
     """
 
-    def __init__(
-        self, opsets: Mapping[str, int], functions: Mapping[tuple[str, str, str], ir.Function]
-    ) -> None:
+    def __init__(self, opsets: Mapping[str, int], functions: Mapping[tuple[str, str, str], ir.Function]) -> None:
         self._opsets = dict(opsets)
         self._functions = functions
 
@@ -130,7 +128,7 @@ class Inference:
         """
         if isinstance(graph, ir.Graph):
             for value in graph.initializers.values():
-                self._initializer(graph, value)
+                self._initializer(value)
         for index, node in enumerate(graph):
             facts = self.node(node, f"{where}{label(node, index)}", depth)
             for output, fact in zip(node.outputs, facts, strict=True):
@@ -142,7 +140,7 @@ class Inference:
                     fact = merge(fact, declared)
                 output.meta[FACT] = fact
 
-    def _initializer(self, graph: ir.Graph, value: ir.Value) -> None:
+    def _initializer(self, value: ir.Value) -> None:
         try:
             fact = constant_fact(value.const_value)
         except InvalidProgram as error:
@@ -180,7 +178,12 @@ class Inference:
         if opset is None or (domain and schema_of(node.op_type, opset, domain) is None):
             return [UNTYPED] * len(node.outputs)  # carried, not understood
         call = Call(
-            domain, node.op_type, opset, hashable_attrs(node.attributes), inputs, tuple(bool(o.name) for o in node.outputs)
+            domain,
+            node.op_type,
+            opset,
+            hashable_attrs(node.attributes),
+            inputs,
+            tuple(bool(o.name) for o in node.outputs),
         )
         try:
             facts = infer_call(call)
@@ -264,7 +267,11 @@ _CONSTANT_DTYPES = {
 
 def label(node: ir.Node, index: int | None = None) -> str:
     """How messages name a node: its own name, or its place in the graph."""
-    return f"node {node.name!r} ({node.op_type})" if node.name else f"node #{index if index is not None else '?'} ({node.op_type})"
+    return (
+        f"node {node.name!r} ({node.op_type})"
+        if node.name
+        else f"node #{index if index is not None else '?'} ({node.op_type})"
+    )
 
 
 def tensor_of(node: ir.Node) -> ir.TensorProtocol | None:
@@ -283,5 +290,3 @@ def tensor_of(node: ir.Node) -> ir.TensorProtocol | None:
         if name == "value_strings":
             return ir.tensor(np.array(list(attr.value), dtype=object))
     return None
-
-

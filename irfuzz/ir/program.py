@@ -16,7 +16,7 @@ from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.digest import digest
 from irfuzz.ir.infer import Inference, constant_fact, fact_of, infer_call, tensor_of
-from irfuzz.ir.types import FACT, conflict, declare, declared_fact, undeclare
+from irfuzz.ir.types import FACT, conflict, declare, declared_fact, fact_of_shape, undeclare
 
 
 class Program:
@@ -194,7 +194,9 @@ class Program:
         """Add an initializer and return its value."""
         tensor = ir.tensor(array) if isinstance(array, np.ndarray) else array
         value = ir.Value(
-            name=self.fresh(name_hint), type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape.dims)
+            name=self.fresh(name_hint),
+            type=ir.TensorType(tensor.dtype),
+            shape=ir.Shape(fact_of_shape(tensor.shape) or ()),
         )
         value.const_value = tensor
         value.meta[FACT] = constant_fact(tensor)
@@ -322,7 +324,7 @@ class Program:
             raise InvalidProgram(f"{value.name!r} is not an initializer")
         tensor = ir.tensor(array)
         value.const_value = tensor
-        value.type, value.shape = ir.TensorType(tensor.dtype), ir.Shape(tensor.shape.dims)
+        value.type, value.shape = ir.TensorType(tensor.dtype), ir.Shape(fact_of_shape(tensor.shape) or ())
         self._digest = None
         fact = constant_fact(tensor)
         if fact != fact_of(value):

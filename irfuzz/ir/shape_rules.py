@@ -245,6 +245,4 @@ def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:
         return ours if inferred is None else inferred
     if len(ours) != len(inferred):
         return inferred
-    return tuple(
-        a if type(a) is int else (b if b is not None else a) for a, b in zip(inferred, ours, strict=True)
-    )
+    return tuple(a if type(a) is int else (b if b is not None else a) for a, b in zip(inferred, ours, strict=True))

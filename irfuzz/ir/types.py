@@ -15,7 +15,7 @@ FACT = "irfuzz.fact"
 UNTYPED = OpaqueFact("nothing is declared or inferred")
 
 
-def fact_of_shape(shape: ir.Shape | None) -> tuple[Dim, ...] | None:
+def fact_of_shape(shape: ir.Shape | ir.ShapeProtocol | None) -> tuple[Dim, ...] | None:
     """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``."""
     if shape is None:
         return None
@@ -183,7 +183,11 @@ def render(shape: Iterable[Dim] | None) -> str:
 
 
 def _kind(fact: Fact) -> str:
-    return {TensorFact: "tensor", SequenceFact: "sequence", OptionalFact: "optional"}.get(type(fact), "value")
+    if isinstance(fact, TensorFact):
+        return "tensor"
+    if isinstance(fact, SequenceFact):
+        return "sequence"
+    return "optional" if isinstance(fact, OptionalFact) else "value"
 
 
 def _dtype(fact: Fact) -> ir.DataType | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from itertools import product as combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -157,7 +156,10 @@ def _arithmetic(
             return _float_arithmetic(number, a, b, out)
         if out.dtype not in _INTEGERS:
             return None
-        left, right = np.broadcast_arrays(_grid(a), _grid(b))
+        grids = _grid(a), _grid(b)
+        if grids[0] is None or grids[1] is None:
+            return None
+        left, right = np.broadcast_arrays(grids[0], grids[1])
         if left.size > MAX_KNOWN_ELEMENTS:
             return None
         return tuple(one(x, y, out.dtype) for x, y in zip(left.ravel().tolist(), right.ravel().tolist(), strict=True))
@@ -165,12 +167,17 @@ def _arithmetic(
     return rule
 
 
-
 def _float_arithmetic(
     number: Callable[[int, int], int | None], a: TensorFact, b: TensorFact, out: TensorFact
 ) -> Elements | None:
     # IEEE 754 fixes the result of these operators to the last bit, so every runtime must agree.
-    ufunc = {operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, _divide: np.divide}.get(number)
+    ufuncs: dict[Any, np.ufunc] = {
+        operator.add: np.add,
+        operator.sub: np.subtract,
+        operator.mul: np.multiply,
+        _divide: np.divide,
+    }
+    ufunc = ufuncs.get(number)
     if ufunc is None or not (a.known and b.known):
         return None
     kind = out.dtype.numpy()

@@ -107,13 +107,15 @@ def _violations(
 
 
 def _order(program: Program) -> list[Problem]:
-    seen = {v for v in program.graph.inputs} | set(program.graph.initializers.values())
+    seen = set(program.graph.inputs) | set(program.graph.initializers.values())
     problems: list[Problem] = []
     for index, node in enumerate(program.graph):
         for position, value in enumerate(node.inputs):
             if value is not None and value not in seen:
                 problems.append(
-                    Problem(label(node, index), f"input {position} reads {value.name!r}, which is not computed before it")
+                    Problem(
+                        label(node, index), f"input {position} reads {value.name!r}, which is not computed before it"
+                    )
                 )
         seen.update(node.outputs)
     problems += [

@@ -133,7 +133,8 @@ class Database:
         columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in ProgramRow.__slots__)]
         with self._transaction() as connection:
             rows = connection.execute(select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number))
-            return [(row[0], ProgramRow(*row[1:])) for row in rows]
+            found = [list(row) for row in rows]
+        return [(number, ProgramRow(*values)) for number, *values in found]
 
     def corpus_size(self) -> int:
         """How many programs there are, seeds included."""

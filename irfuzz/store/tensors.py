@@ -36,7 +36,9 @@ def pack(values: Mapping[str, Value]) -> bytes:
             return {"items": [put(item, f"{key}/{i}") for i, item in enumerate(value)]}
         array = np.asarray(value)
         if array.dtype.kind in "OUS":
-            texts = [t.decode("utf-8", "surrogateescape") if isinstance(t, bytes) else str(t) for t in array.ravel().tolist()]
+            texts = [
+                t.decode("utf-8", "surrogateescape") if isinstance(t, bytes) else str(t) for t in array.ravel().tolist()
+            ]
             # Fixed-width text cannot end in NUL, which JSON can say.
             return {"strings": texts, "shape": list(array.shape)}
         name = array.dtype.name

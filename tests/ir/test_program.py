@@ -82,7 +82,9 @@ def test_an_edit_on_a_copy_leaves_the_original_alone(chain: Program) -> None:
 
 def test_changed_facts_reach_the_outputs_and_their_declaration() -> None:
     p = Program.from_proto(
-        parser.parse_model(HEAD + "g (float[1,4] x) => (float[1,2] y) <float[4,2] w = {1,2,3,4,5,6,7,8}> { y = MatMul(x, w) }")
+        parser.parse_model(
+            HEAD + "g (float[1,4] x) => (float[1,2] y) <float[4,2] w = {1,2,3,4,5,6,7,8}> { y = MatMul(x, w) }"
+        )
     )
     w = p.value("w")
     assert w is not None
@@ -105,9 +107,7 @@ def test_an_unknown_attribute_is_refused_and_named(chain: Program) -> None:
 
 def test_verification_names_what_the_schema_lets_through() -> None:
     p = Program.from_proto(
-        parser.parse_model(
-            HEAD + "g (float[1,7,5,5] x, float[2,8,3,3] w) => (float[1,2,3,3] y) { [c] y = Conv(x, w) }"
-        )
+        parser.parse_model(HEAD + "g (float[1,7,5,5] x, float[2,8,3,3] w) => (float[1,2,3,3] y) { [c] y = Conv(x, w) }")
     )
     onnx.checker.check_model(p.to_proto(), full_check=True)
     problems = verify(p)

@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as hnp
 from irfuzz.errors import InvalidProgram
 from irfuzz.store.tensors import Value, pack, unpack
 
-DTYPES = [np.dtype(name) for name in ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64")] + [
-    np.dtype(kind) for kind in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint4)
-]
+DTYPES = [
+    np.dtype(name) for name in ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64")
+] + [np.dtype(kind) for kind in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint4)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
