@@ -1,0 +1,93 @@
+"""Every listed bug shows itself with the versions that it was found with, outside irfuzz; list and folders agree."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "bugs.md"
+FOLDERS = ROOT / "docs" / "bugs"
+FILES = {"model.onnx", "inputs.npz", "repro.py"}
+LARGEST = 10_000
+
+ROW = re.compile(r"^\| (\d+) \| (\w+) ([\d.]+)[^|]*\| ([^|]+) \| ([^|]+) \| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$")
+SEEN = re.compile(r"^Seen with (.*)\.$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Bug:
+    number: int
+    package: str
+    version: str
+    operators: tuple[str, ...]
+    folder: str
+
+
+def listed() -> list[Bug]:
+    lines = [line for line in PAGE.read_text().splitlines() if re.match(r"\| \d", line)]
+    rows = [ROW.match(line) for line in lines]
+    assert all(rows), f"rows of another form: {[line for line, row in zip(lines, rows, strict=True) if row is None]}"
+    found = [row.groups() for row in rows if row is not None]
+    assert all(text == link for *_, text, link in found)
+    return [Bug(int(n), p, v, tuple(ops.strip().split(", ")), link) for n, p, v, ops, _, _, link in found]
+
+
+BUGS = listed()
+
+
+def test_the_list_and_the_folders_agree() -> None:
+    assert [b.number for b in BUGS] == list(range(1, len(BUGS) + 1))
+    assert [b.folder for b in BUGS] == sorted(d.name for d in FOLDERS.iterdir() if d.is_dir())
+    assert len(BUGS) >= 3
+    headings = [int(n) for n in re.findall(r"^## (\d+)\. ", PAGE.read_text(), re.MULTILINE)]
+    assert headings == [b.number for b in BUGS]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
+def test_a_folder_is_small_and_of_the_operators_that_the_list_names(bug: Bug) -> None:
+    folder = FOLDERS / bug.folder
+    assert bug.folder.startswith(f"{bug.number:03d}-")
+    assert {f.name for f in folder.iterdir() if f.name != "__pycache__"} == FILES
+    assert sum((folder / name).stat().st_size for name in FILES) < LARGEST
+    model = onnx.load(folder / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    assert {n.op_type for n in model.graph.node} - {"Constant"} == set(bug.operators)
+    section = PAGE.read_text().split(f"\n## {bug.number}. ")[1].split("\n## ")[0]
+    text = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    shown = [onnx.printer.to_text(onnx.parser.parse_model(t).graph) for t in text]
+    assert shown == [onnx.printer.to_text(model.graph)]
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
+def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path) -> None:
+    script = FOLDERS / bug.folder / "repro.py"
+    seen = SEEN.search(script.read_text())
+    assert seen is not None
+    assert f"{'reference' if bug.package == 'onnx' else bug.package} {bug.version}" in seen[1]
+    for part in seen[1].split(", "):
+        name, version = part.split()
+        package = "onnx" if name == "reference" else name
+        try:
+            installed = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            pytest.skip(f"needs {package} {version}, which is not installed")
+        if installed != version:
+            pytest.skip(f"was found with {package} {version}; {installed} is installed")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    # Isolated: neither this folder nor PYTHONPATH, and so no irfuzz of a checkout.
+    command = [sys.executable, "-I", str(script)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, errors="replace", timeout=120, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "the fault shows" in done.stdout
