@@ -67,7 +67,9 @@ def milliseconds(call: Callable[[], object], repeats: int = 200) -> float:
 
 def speed(n: int) -> dict[str, Any]:
     """Medians in milliseconds."""
-    programs = [m.program for m in mutate_many(named(light=False), seed=1, n=400) if len(m.program.nodes()) in NODES][:40]
+    programs = [m.program for m in mutate_many(named(light=False), seed=1, n=400) if len(m.program.nodes()) in NODES][
+        :40
+    ]
     seen = Seen()
     for program in programs:
         seen.add_program(program)
@@ -174,11 +176,15 @@ def _run(runner: Runner, program: Program, what: str, found: Counter[str], probl
         if not isinstance(fact, TensorFact) or not isinstance(array, np.ndarray):
             continue
         found["facts"] += 1
-        shape = fact.shape or ()
-        same = len(shape) == array.ndim and all(type(d) is not int or d == size for d, size in zip(shape, array.shape, strict=True))
+        shape = array.shape if fact.shape is None else fact.shape
+        same = len(shape) == array.ndim and all(
+            type(d) is not int or d == size for d, size in zip(shape, array.shape, strict=True)
+        )
         if not same or fact.dtype.numpy() != array.dtype:
             found["wrong facts"] += 1
-            problems.append(f"{what}: {value.name}: fact {fact.dtype.name}{list(shape)}, got {array.dtype}{list(array.shape)}")
+            problems.append(
+                f"{what}: {value.name}: fact {fact.dtype.name}{list(shape)}, got {array.dtype}{list(array.shape)}"
+            )
 
 
 def main() -> None:

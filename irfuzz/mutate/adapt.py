@@ -23,6 +23,9 @@ _D = ir.DataType
 _FLOAT_TO_INTEGER = 1 << 20
 """Largest magnitude that is cast from a float to an integer; exact in float32, inside int32."""
 
+_CLIP_ANY = 12
+"""First opset whose ``Clip`` runtimes have for all float types."""
+
 
 def why_not(specs: Specs, opset: int, source: TensorFact, target: TensorFact) -> str | None:
     """Why ``adapt`` cannot turn ``source`` into ``target``, or ``None`` where it can."""
@@ -82,6 +85,8 @@ def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
         limit = 60000 if fact.dtype is _D.FLOAT16 else _FLOAT_TO_INTEGER
         low, high = max(low, -limit), min(high, limit)
         if fact.low is None or fact.high is None or fact.low < low or fact.high > high:
+            if inserter.opset < _CLIP_ANY and fact.dtype is not _D.FLOAT:
+                value = inserter.cast(value, _D.FLOAT)
             value = inserter.clip(value, low, high)
     return inserter.cast(value, dtype)
 

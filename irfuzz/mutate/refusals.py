@@ -20,6 +20,13 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         return _pool(inputs, attrs)
     if op == "Pad":
         return _pad(inputs, attrs)
+    rank = None if not inputs or inputs[0] is None else inputs[0].rank
+    if op in ("Softmax", "LogSoftmax", "Hardmax") and rank is not None and attrs.get("axis", 0) >= rank:
+        return "an axis behind the last one, which versions below 13 allow"
+    if op == "Slice" and rank is not None and any(axis >= rank for axis in attrs.get("axes", ())):
+        return "an axis that the data does not have"
+    if op in ("LSTM", "GRU", "RNN"):
+        return _recurrent(inputs, attrs)
     if op == "LRN" and inputs[0] is not None and inputs[0].rank != 4:
         return "LRN of another rank than 4"
     if op in ("ScatterElements", "Scatter", "GatherElements"):
@@ -84,4 +91,15 @@ def _elements(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> 
     for place, (have, want) in enumerate(zip(data.shape, indices.shape, strict=False)):
         if place != axis and type(have) is int and type(want) is int and want > have:
             return "indices that are larger than the data"
+    return None
+
+
+def _recurrent(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
+    place = 1 if attrs.get("layout", 0) else 0
+    for state in inputs[5:7]:
+        if state is None or state.shape is None or len(state.shape) != 3:
+            continue
+        if type(state.shape[place]) is int and state.shape[place] != directions:
+            return "a state for another number of directions"
     return None
