@@ -121,9 +121,7 @@ def _torch_files(row: FindingRow) -> dict[str, bytes]:
     return {"torch_model.py": source.source.encode(), "torch_weights.npz": _npz(source.arrays)}
 
 
-def _parties(
-    row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]
-) -> tuple[Party, list[Party]]:
+def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> tuple[Party, list[Party]]:
     """The blamed target and, best first, one witness of each component that went through."""
     found = {r["target"]: Party(r["target"], r["component"], r["options"], str(r.get("version", ""))) for r in runs}
     if row.target not in found:
@@ -216,7 +214,12 @@ def replays(folder: Path, *, seconds: float) -> tuple[bool, str]:
         Whether it said that the fault shows and exited with 1, and what it printed.
     """
     # Plug-ins are found as they were when the finding was made: from this folder and along this path.
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    env = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    }
     process = subprocess.Popen(
         guarded([sys.executable, str(folder.resolve() / "repro.py")]),
         stdin=subprocess.DEVNULL,
@@ -227,10 +230,10 @@ def replays(folder: Path, *, seconds: float) -> tuple[bool, str]:
     )
     try:
         output, _ = process.communicate(timeout=seconds)
-        code: int | None = process.returncode
     except subprocess.TimeoutExpired:
-        code = None
         process.terminate()  # the guard ends what the script has started, too
         output, _ = process.communicate()
+        return False, f"{output.decode(errors='replace')}\nended after {seconds} s"
     text = output.decode(errors="replace")
-    return code == 1, text if code is not None else f"{text}\nended after {seconds} s"
+    # A script that cannot be run at all exits with 1 too.
+    return process.returncode == 1 and "the fault shows" in text.splitlines(), text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-IMPORTS = '''
+IMPORTS = """
 try:
     import numpy as np
 except ImportError as error:
@@ -12,13 +12,13 @@ except ImportError as error:
     sys.exit(2)
 
 HERE = Path(__file__).resolve().parent
-'''
+"""
 
-PLAIN_INPUTS = '''
+PLAIN_INPUTS = """
 def load_inputs():
     arrays = np.load(HERE / "inputs.npz")
     return {name: arrays[name + ".npy"] for name in arrays.files if name != "__irfuzz__"}
-'''
+"""
 
 ODD_INPUTS = '''
 def load_inputs():
@@ -43,16 +43,20 @@ def load_inputs():
     return {name: value(entry) for name, entry in manifest["values"].items()}
 '''
 
-REFERENCE = '''
+REFERENCE = """
 def run_reference(inputs):
     from onnx.reference import ReferenceEvaluator
 
     evaluator = ReferenceEvaluator((HERE / "model.onnx").read_bytes())
     return dict(zip(evaluator.output_names, evaluator.run(None, inputs)))
-'''
+"""
 
-_SESSION = '''
-def run_onnxruntime(inputs, level, provider="CPUExecutionProvider", **settings):
+SETTINGS = """    for key, value in settings.items():
+        options.add_session_config_entry(key, str(value))
+"""
+
+_SESSION = f"""
+def run_onnxruntime(inputs, level, provider=CPU, **settings):
     import onnxruntime as ort
 
     print("onnxruntime", ort.__version__, level)
@@ -60,10 +64,8 @@ def run_onnxruntime(inputs, level, provider="CPUExecutionProvider", **settings):
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    for key, value in settings.items():
-        options.add_session_config_entry(key, str(value))
-    session = ort.InferenceSession((HERE / "model.onnx").read_bytes(), options, providers=[provider])
-'''
+{SETTINGS}    session = ort.InferenceSession((HERE / "model.onnx").read_bytes(), options, providers=[provider])
+"""
 
 ONNXRUNTIME = (
     _SESSION
@@ -151,14 +153,14 @@ def differ(a, b):
     return DIFFERS
 '''
 
-WHOLE = '''
+WHOLE = """
 def look(outputs):
     return np.asarray(outputs[OUTPUT])
 
 
 def differ(a, b):
     return a.shape != b.shape or bool(np.any(DIFFERS))
-'''
+"""
 
 KIND = '''
 def look(outputs):
@@ -192,7 +194,7 @@ def special(x):
     return np.isnan(x) + 2 * np.isposinf(x) + 3 * np.isneginf(x)
 '''
 
-MAIN_VALUES = '''
+MAIN_VALUES = """
 def main():
     seen = {}
     for name, (run, options) in TARGETS.items():
@@ -210,9 +212,9 @@ def main():
         return 2
     agree = not any(differ(others[0], other) for other in others[1:])
     return verdict(agree and all(differ(wrong, other) for other in others))
-'''
+"""
 
-MAIN_REJECTION = '''
+MAIN_REJECTION = """
 def main():
     told = {}
     for name, (run, options) in TARGETS.items():
@@ -229,7 +231,7 @@ def main():
         print(f"{name}: {told[name]}")
     blamed, *others = told.values()
     return verdict(blamed != "answers" and "answers" in others)
-'''
+"""
 
 CHILD = '''
 def child(name, told):
@@ -271,15 +273,15 @@ def main():
     return verdict(SHOWN)
 '''
 
-ANSWERS = '''
+ANSWERS = """
         run(load_inputs(), **options)
         text = "answers"
-'''
+"""
 
-ANSWERS_USABLY = '''
+ANSWERS_USABLY = """
         outputs = run(load_inputs(), **options)
         text = "answers" if usable(outputs) else "gives no usable answer"
-'''
+"""
 
 USABLE = '''
 def usable(outputs):
@@ -297,13 +299,13 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 '''
 
-VERDICT = '''
+VERDICT = """
 def verdict(shows):
     print("the fault shows" if shows else "the fault does not show")
     return int(shows)
-'''
+"""
 
-END = '''
+END = """
 if __name__ == "__main__":
     sys.stdout.reconfigure(errors="backslashreplace")CHILD_BRANCH
     try:
@@ -312,10 +314,10 @@ if __name__ == "__main__":
         print(f"cannot tell: {type(error).__name__}: {error}")
         code = 2
     sys.exit(code)
-'''
+"""
 
-CHILD_BRANCH = '''
+CHILD_BRANCH = """
     if len(sys.argv) == 3:LIMIT_CALL
         child(*sys.argv[1:])
         sys.stdout.flush()
-        os._exit(0)'''
+        os._exit(0)"""

@@ -132,7 +132,14 @@ def _imports(scene: Scene) -> str:
 def _runners(scene: Scene) -> list[str]:
     kinds = dict.fromkeys(_kind(p) for p in (scene.blamed, *scene.witnesses))
     odd = {"onnxruntime": pieces.ODD_ONNXRUNTIME} if scene.odd_types else {}
-    return [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
+    parts = [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
+    options = {key for p in (scene.blamed, *scene.witnesses) for key in p.options}
+    if not any(key.startswith("session.") for key in options):
+        parts = [part.replace(pieces.SETTINGS, "").replace(", **settings)", ")") for part in parts]
+    if "provider" not in options:
+        # CPU is said all the same: a build for a GPU would choose that.
+        parts = [part.replace(", provider=CPU", "").replace("[provider]", "[CPU]") for part in parts]
+    return [part.replace("CPU", '"CPUExecutionProvider"') for part in parts]
 
 
 def _kind(party: Party) -> str:

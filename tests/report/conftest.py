@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -39,35 +40,36 @@ def parse(text: str, opset: int = 17) -> Program:
     return Program.from_proto(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\n{text}'))
 
 
-@pytest.fixture
-def run_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[RunResult]]]:
+@pytest.fixture(scope="session")
+def run_on(root: Path) -> Callable[..., list[RunResult]]:
     """Runs a program on targets by name; plug-ins are found from the checkout."""
-    monkeypatch.chdir(root)
 
     def run(program: Program, inputs: Mapping[str, Any], names: Sequence[str]) -> list[RunResult]:
-        with Runner(table.resolve(names), LIMITS) as runner:
+        with contextlib.chdir(root), Runner(table.resolve(names), LIMITS) as runner:
             return runner.run(program, inputs)
 
     return run
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def finding(run_on: Callable[..., list[RunResult]]) -> Callable[..., FindingRow]:
-    """The finding that judging a run of a program on a faulty target and its witnesses gives."""
+    """The finding that judging a run of a program on a faulty target and its witnesses gives, made once."""
+    made: dict[tuple[Any, ...], FindingRow] = {}
 
     def make(
         program: Program, inputs: Mapping[str, Any], faulty: str, witnesses: Sequence[str] = WITNESSES
     ) -> FindingRow:
-        results = run_on(program, inputs, [faulty, *witnesses])
-        verdict = next(v for v in judge(program, inputs, results) if v.target == faulty)
-        return row_of(program, inputs, results, verdict)
+        key = (program.to_bytes(), pack(inputs), faulty, *witnesses)
+        if key not in made:
+            results = run_on(program, inputs, [faulty, *witnesses])
+            verdict = next(v for v in judge(program, inputs, results) if v.target == faulty)
+            made[key] = row_of(program, inputs, results, verdict)
+        return made[key]
 
     return make
 
 
-def row_of(
-    program: Program, inputs: Mapping[str, Any], results: Sequence[RunResult], verdict: Verdict
-) -> FindingRow:
+def row_of(program: Program, inputs: Mapping[str, Any], results: Sequence[RunResult], verdict: Verdict) -> FindingRow:
     """The row that a campaign would store."""
     runs = [
         {

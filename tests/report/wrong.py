@@ -34,7 +34,7 @@ class Off(Right):
         elif value.dtype.kind == "b":
             value[(-1,) * value.ndim] ^= True
         else:
-            value[(-1,) * value.ndim] += 1
+            value[(-1,) * value.ndim] += 100
         return value
 
 

@@ -1,0 +1,286 @@
+"""What is in a finding's folder, whatever the names in it; and that the folder is whole or not there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.errors import InternalError
+from irfuzz.ir.program import Program
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.markdown import program_text, report_text
+from irfuzz.report.repro import Party, Scene, place_of, repro_source
+from irfuzz.store.database import FindingRow
+from irfuzz.store.tensors import unpack
+from tests.report.conftest import FAULTS, RELU, WRONG, parse, row_of, run_script
+
+X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
+FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json"}
+ORIGINAL = {"original", "original/model.onnx", "original/inputs.npz"}
+Make = Callable[..., FindingRow]
+
+HOSTILE = [
+    "'",
+    '"""',
+    "'''",
+    "a\nimport os; os.abort()\n",
+    "`x`",
+    "```\n# heading",
+    "../../etc/x",
+    "/tmp/x",
+    "C:\\x",
+    "\\",
+    "{x}",
+    "é漢\u202e\u2028",
+    "x.npy",
+    "file",
+    "|a|<b>",
+    "__irfuzz__",
+    "f{__import__('os').abort()}",
+    "DIFFERS LOOKUP OUTPUT SHOWN",
+    "%s %(x)d",
+]
+
+
+def test_the_files(finding: Make, tmp_path: Path) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off")
+    write_bundle(tmp_path / "f" / "it", row)
+    folder = tmp_path / "f" / "it"
+    assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
+    assert (folder / "model.onnx").read_bytes() == row.model
+    assert unpack((folder / "inputs.npz").read_bytes())["x"].tolist() == X["x"].tolist()  # type: ignore[union-attr]
+    summary = json.loads((folder / "finding.json").read_text())
+    assert (summary["schema"], summary["symptom"], summary["iteration"]) == (1, "difference", 3)
+    assert summary["versions"]["reference"] == onnx.__version__
+    assert [p.name for p in (tmp_path / "f").iterdir()] == ["it"]
+
+
+def test_a_plain_case_needs_few_lines() -> None:
+    blamed = Party("onnxruntime:all", "onnxruntime", {"level": "all"}, "1.31.1")
+    scene = Scene("t", Symptom.DIFFERENCE, blamed, [Party("reference", "reference", {})], "y", ((), (0,)), 1e-3)
+    assert len(repro_source(scene).splitlines()) <= 95
+
+
+@pytest.mark.parametrize("symptom", list(Symptom))
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("place", [None, ((), ()), ((1, 0), (2, 3))])
+@pytest.mark.parametrize("bound", [None, 0.0, 0.5, float("inf"), float("nan")])
+def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, place: Any, bound: float | None) -> None:
+    parties = [
+        Party("onnxruntime:all", "onnxruntime", {"level": "all", "provider": "CUDAExecutionProvider"}),
+        Party("torch:eager", "torch", {}),
+        Party("reference", "reference", {}),
+        Party("a.py:B", "a.py:B", {"class": "a.py:B"}),
+    ]
+    text = repro_source(
+        Scene("t", symptom, parties[0], parties[1:], "y", place, bound, ["y"], odd, odd, seconds=3.0, memory=5)
+    )
+    tree = ast.parse(text)
+    assert [n for n in ("DIFFERS", "LOOKUP", "SHOWN", "ANSWER", "WHAT", "BRANCH", "LIMIT_CALL") if n in text] == []
+    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)} | set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {a.asname or a.name.partition(".")[0] for a in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            defined.add(node.name)
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    assert used - defined <= {"__file__"}
+    functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    assert functions - used == set()
+    imported = {a.asname or a.name for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}
+    assert imported - used == set()
+
+
+def test_unknown_components_are_refused() -> None:
+    with pytest.raises(InternalError, match="tvm"):
+        repro_source(Scene("t", Symptom.CRASH, Party("tvm", "tvm", {}), []))
+
+
+@pytest.mark.parametrize(
+    ("element", "output", "place"),
+    [
+        ("y[1, 2]", "y", ((), (1, 2))),
+        ("y[]", "y", ((), ())),
+        ("y[3][0]", "y", ((3,), (0,))),
+        ("y[3][4][]", "y", ((3, 4), ())),
+        ("a[0][1]", "a[0]", ((), (1,))),
+        ("", "y", None),
+        ("z[1]", "y", None),
+        ("y[os.abort()]", "y", None),
+        ("y", "y", None),
+    ],
+)
+def test_places(element: str, output: str, place: Any) -> None:
+    assert place_of(element, output) == place
+
+
+def hostile(names: list[str]) -> Program:
+    """Adds up inputs of those names; the sums, nodes and graph have such names too."""
+    sums = [f"{name} y" for name in names]
+    nodes = [onnx.helper.make_node("Relu", [names[0]], [sums[0]], names[0])]
+    nodes += [
+        onnx.helper.make_node("Add", [before, name], [after], name, doc_string=name)
+        for before, name, after in zip(sums, names[1:], sums[1:], strict=False)
+    ]
+    kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [2, 3])
+    values = [[onnx.helper.make_value_info(name, kind) for name in group] for group in (names, sums[-1:])]
+    graph = onnx.helper.make_graph(nodes, "\n".join(names), *values, doc_string=names[0])
+    opset = onnx.helper.make_opsetid("", 17)
+    return Program.from_proto(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8))
+
+
+@pytest.mark.parametrize("last", HOSTILE[:4])
+def test_no_name_breaks_or_runs_anything(run_on: Any, tmp_path: Path, root: Path, last: str) -> None:
+    names = [*(n for n in HOSTILE if n != last), last]
+    program, inputs = hostile(names), dict.fromkeys(names, X["x"])
+    witnesses = ["reference", "torch:eager"] if last == HOSTILE[0] else ["reference", "onnxruntime:all"]
+    results = run_on(program, inputs, [f"{WRONG}:Off", *witnesses])
+    verdict = Verdict(
+        "o", Symptom.DIFFERENCE, f"{WRONG}:Off", tuple(witnesses), False, f"{last} y", 1.0, 0.5,
+        {"element": f"{last} y[1, 2]", **{name: name for name in names}},
+    )  # fmt: skip
+    row = replace(row_of(program, inputs, results, verdict), title="".join(names), signature=last)
+    write_bundle(tmp_path / "it", row)
+    code, log = run_script(tmp_path / "it", root, PYTHONIOENCODING="ascii")
+    assert code == 1, log
+    assert sorted(p.name for p in tmp_path.rglob("*.onnx")) == ["model.onnx", "model.onnx"]
+    _check_report((tmp_path / "it" / "report.md").read_text())
+
+
+def _check_report(report: str) -> None:
+    """Nothing but our own headings stands outside of the fences."""
+    inside, outside = False, []
+    for line in report.split("\n"):
+        if line.startswith("```"):
+            inside = not inside
+        elif not inside:
+            outside.append(line)
+    assert not inside
+    assert [line for line in outside if line.startswith("#")][1:] == [
+        "## How to see it",
+        "## What every target did",
+        "## The program",
+        "## How it was made",
+    ]
+    assert "`\n#" not in "\n".join(outside)
+
+
+@pytest.mark.parametrize("symptom", list(Symptom))
+@pytest.mark.parametrize("name", [*HOSTILE, "\ud800", "\0", '"', "\\" * 301])
+def test_any_text_stays_text(symptom: Symptom, name: str) -> None:
+    """Whatever the names are, the script has the same code."""
+    texts = [
+        repro_source(
+            Scene(
+                text, symptom, Party("reference", "reference", {}, text), [Party("x.py:X", text, {"class": text})],
+                text, None, 1.0, [text],
+            )
+        )
+        for text in ("plain", name)
+    ]  # fmt: skip
+    trees = [ast.parse(text.encode()) for text in texts]
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                node.value = ""
+    assert ast.dump(trees[0]) == ast.dump(trees[1])
+
+
+def test_a_suspect_says_why(finding: Make, tmp_path: Path) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off", ["reference"])
+    assert row.suspect
+    write_bundle(tmp_path / "it", row)
+    report = (tmp_path / "it" / "report.md").read_text()
+    assert "**Suspect**: no two independent witnesses" in report
+    assert replays(tmp_path / "it", seconds=60)[0]
+
+
+def test_a_finding_without_figures_or_witnesses(finding: Make) -> None:
+    row = finding(parse(RELU), X, f"{FAULTS}:Segfault")
+    verdict = {**json.loads(row.verdict), "witnesses": [], "distance": 1.0, "bound": None}
+    report = report_text(replace(row, verdict=json.dumps(verdict)))
+    assert "largest difference 1\n" in report
+    assert "each other: none" in report
+
+
+def test_what_a_script_printed_in_vain_is_reported(finding: Make) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off")
+    runs = [*json.loads(row.runs), {"repro.py": "```\nnothing"}]
+    report = report_text(replace(row, runs=json.dumps(runs)))
+    assert "**It did not show the fault**; it printed:\n\n```\n'''\nnothing\n```" in report
+
+
+def test_long_programs_are_cut() -> None:
+    nodes = "\n".join(f"v{i} = Relu(v{i - 1})" for i in range(1, 500))
+    text = program_text(parse(f"g (float[2] v0) => (float[2] v499) {{ {nodes} }}").to_bytes())
+    assert len(text.splitlines()) < 210
+    assert "more lines (in model.onnx)" in text
+    proto = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }").to_proto()
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((40, 2), np.float32), "w"))
+    assert "# float[40, 2] w = ... (in model.onnx)" in program_text(proto.SerializeToString())
+
+
+def test_what_is_no_model_is_said() -> None:
+    assert program_text(b"\xff rubbish").startswith("# not a model")
+
+
+def test_an_older_folder_is_replaced(finding: Make, tmp_path: Path) -> None:
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it" / "left over").write_text("old")
+    write_bundle(tmp_path / "it", finding(parse(RELU), X, f"{WRONG}:Off"))
+    assert not (tmp_path / "it" / "left over").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["it"]
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("broken", ["write_bytes", "rename"])
+def test_where_writing_fails_nothing_changes(
+    finding: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existing: bool, broken: str
+) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off")
+    if existing:
+        (tmp_path / "it").mkdir()
+        (tmp_path / "it" / "old").write_text("old")
+    real, calls = getattr(Path, broken), []
+
+    def full(self: Path, *args: Any) -> Any:
+        calls.append(self)
+        if (broken == "write_bytes" and len(calls) == 4) or (broken == "rename" and self.name.startswith(".draft")):
+            raise OSError("No space left on device")
+        return real(self, *args)
+
+    monkeypatch.setattr(Path, broken, full)
+    with pytest.raises(OSError, match="No space"):
+        write_bundle(tmp_path / "it", row)
+    assert [str(p.relative_to(tmp_path)) for p in sorted(tmp_path.rglob("*"))] == (["it", "it/old"] if existing else [])
+
+
+def test_runs_that_lack_the_blamed_target_are_our_mistake(finding: Make, tmp_path: Path) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off")
+    with pytest.raises(InternalError, match="elsewhere"):
+        write_bundle(tmp_path / "it", replace(row, target="elsewhere"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_inputs_can_be_read_without_irfuzz(finding: Make, tmp_path: Path) -> None:
+    write_bundle(tmp_path / "it", finding(parse(RELU), X, f"{WRONG}:Off"))
+    data = (tmp_path / "it" / "inputs.npz").read_bytes()
+    with np.load(io.BytesIO(data)) as arrays:
+        assert arrays["x"].tolist() == X["x"].tolist()
+    assert "x.npy" in zipfile.ZipFile(io.BytesIO(data)).namelist()
