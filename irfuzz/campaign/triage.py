@@ -30,6 +30,9 @@ SHARE = 0.4
 GRACE = 60.0
 """Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
 
+TIMES = 32
+"""How often one program runs in one process before what it showed among others counts as not repeatable."""
+
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
 
@@ -104,13 +107,14 @@ class Triage:
 
     # ---- the two ways -----------------------------------------------------------------------
 
-    def _suspect(self, case: Case, verdict: Verdict) -> None:
-        key = f"suspect|{signature(verdict, case.program)}"
+    def _suspect(self, case: Case, verdict: Verdict, label: str = "suspect") -> None:
+        """Store what has no proof once for each place where it shows."""
+        key = f"{label}|{signature(verdict, case.program)}"
         if verdict.symptom not in TELLING:
             # Without a proof there is nothing to make small, so the place where it shows must do.
             output = case.program.value(verdict.output)
             producer = None if output is None else output.producer()
-            key = f"suspect|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
+            key = f"{label}|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
         if key in self._known or self._database.count_again(key):
             self._known.add(key)
             return
@@ -123,7 +127,7 @@ class Triage:
     def _finding(self, case: Case, verdict: Verdict) -> str:
         """Confirm, reduce, replay and store; returns what to count."""
         if not self._shows(case.program, case.inputs, verdict, case.invalid, fresh=True):
-            return "unrepeatable"
+            return self._depends_on_history(case, verdict)
         involved = self._involved(verdict)
 
         def still(program: Program, inputs: Mapping[str, Value]) -> bool:
@@ -146,6 +150,27 @@ class Triage:
             return "repeated"
         row = self._row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
         return self._store(row, case)
+
+    def _depends_on_history(self, case: Case, verdict: Verdict) -> str:
+        """What a fresh process does not show may come of running the same again and again, as a leak does.
+
+        It is kept as large as it is, for each try costs many runs, and once for a target, for its operators explain
+        nothing. What even that does not show was seen all the same, and is kept apart.
+        """
+        key = f"again|{verdict.symptom}|{verdict.target}"
+        if self._database.count_again(key):
+            return "repeated"
+        involved = self._involved(verdict)
+        for runs in range(2, TIMES + 1):
+            if self._stopping():
+                break
+            again = self._seen_in(case.program, case.inputs, verdict, case.invalid, involved)
+            if again is not None:
+                again = replace(again, evidence={**again.evidence, "runs": runs, "limit": self._config.memory})
+                row = self._row(case, again, case.program, case.inputs, case.results, key, Status.CONFIRMED)
+                return self._store(replace(row, title=f"{row.title}, after {runs} runs in one process"), case)
+        self._suspect(case, verdict, "unrepeatable")
+        return "unrepeatable"
 
     def _store(self, row: FindingRow, case: Case) -> str:
         draft = self._layout.drafts / f"job{case.job}"
@@ -187,11 +212,23 @@ class Triage:
         fresh: bool = False,
     ) -> bool:
         try:
-            run = self._runner.run_fresh if fresh else self._runner.run
-            results = run(program, inputs, targets)
-            return self._same(self._judge(program, inputs, results, invalid), verdict) is not None
+            return self._seen_in(program, inputs, verdict, invalid, targets, fresh=fresh) is not None
         except (InvalidProgram, Unsupported):
             return False
+
+    def _seen_in(
+        self,
+        program: Program,
+        inputs: Mapping[str, Value],
+        verdict: Verdict,
+        invalid: bool,
+        targets: Sequence[Target] | None = None,
+        *,
+        fresh: bool = False,
+    ) -> Verdict | None:
+        """The same verdict in one more run."""
+        run = self._runner.run_fresh if fresh else self._runner.run
+        return self._same(self._judge(program, inputs, run(program, inputs, targets), invalid), verdict)
 
     def _inner_values(self, program: Program, inputs: Mapping[str, Value], verdict: Verdict) -> Mapping[str, Value]:
         """Every inner tensor, as a witness computes it; the blamed target is not asked."""

@@ -71,6 +71,10 @@ def arguments(parser: Parser) -> None:
         "--memory", metavar="MIB", type=whole(1), default=4096,
         help="What one worker may take beyond its framework. Default: 4096.",
     )  # fmt: skip
+    add(
+        "--reduce", metavar="SECONDS", type=positive, default=20.0,
+        help="How long making one finding small may take. Default: 20.",
+    )  # fmt: skip
     add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
     add("-q", "--quiet", action="store_true", help="Print no progress.")
 
@@ -124,6 +128,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         every=args.every,
         timeout=args.timeout,
         memory=args.memory << 20,
+        reduce=args.reduce,
     )
 
 

@@ -37,6 +37,9 @@ HANG_SECONDS = 30.0
 MEMORY = 4 << 30
 """Bytes: what a run may take, its imports included, where the finding is that it takes too much."""
 
+IMPORTS = 1 << 30
+"""Bytes that a framework may take before it has run anything."""
+
 WITNESSES = 2
 """Most that a script runs: two independent ones decide, and a short script is read."""
 
@@ -141,6 +144,7 @@ def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
 
 def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses: list[Party]) -> Scene:
     graph = onnx.load_model_from_string(row.model).graph
+    runs, memory = _runs(row, verdict)
     kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
     return Scene(
         title=row.title,
@@ -153,9 +157,22 @@ def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses
         outputs=[v.name for v in graph.output],
         odd_inputs=_need_manifest(row.inputs),
         odd_types=any(kind >= onnx.TensorProto.BFLOAT16 for kind in kinds),
-        seconds=HANG_SECONDS,
-        memory=MEMORY,
+        seconds=HANG_SECONDS * (1 + runs / 16),
+        memory=memory,
+        runs=runs,
     )
+
+
+def _runs(row: FindingRow, verdict: Mapping[str, Any]) -> tuple[int, int]:
+    """How often a script runs the model, and what memory it may take.
+
+    A leak showed after ``runs`` of them under ``limit`` bytes beyond the imports; the script gets twice as many.
+    """
+    runs, limit = int(verdict["evidence"].get("runs", 1)), int(verdict["evidence"].get("limit", MEMORY))
+    if runs == 1 or row.symptom != Symptom.MEMORY:
+        return runs, MEMORY
+    memory = min(MEMORY, limit + IMPORTS)
+    return max(runs, math.ceil(2 * runs * memory / limit)), memory
 
 
 def _need_manifest(inputs: bytes) -> bool:

@@ -135,6 +135,18 @@ def run_plugin(inputs, **options):
     return getattr(module, name)().run((HERE / "model.onnx").read_bytes(), inputs)
 '''
 
+KEPT_PLUGIN = (
+    PLUGIN.replace("def run_plugin(inputs, **options):", "@functools.cache\ndef load_plugin(named):")
+    .replace('options["class"]', "named")
+    .replace('.run((HERE / "model.onnx").read_bytes(), inputs)', "")
+    + '''
+
+def run_plugin(inputs, **options):
+    """One object serves all runs, as in a process that lives on."""
+    return load_plugin(options["class"]).run((HERE / "model.onnx").read_bytes(), inputs)
+'''
+)
+
 RUNNERS: Mapping[str, str] = {
     "reference": REFERENCE,
     "onnxruntime": ONNXRUNTIME,
@@ -281,6 +293,11 @@ ANSWERS = """
 ANSWERS_USABLY = """
         outputs = run(load_inputs(), **options)
         text = "answers" if usable(outputs) else "gives no usable answer"
+"""
+
+BEFORE = """
+        for _ in range(RUNS - 1):
+            run(load_inputs(), **options)
 """
 
 USABLE = '''

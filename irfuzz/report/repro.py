@@ -50,6 +50,7 @@ class Scene:
         odd_types: an input or output has an element type that numpy lacks.
         seconds: after which a run counts as hanging.
         memory: bytes that a run may take, where the symptom is memory.
+        runs: how often the model runs in one process before it shows (a leak), for the symptoms that need a process.
     """
 
     title: str
@@ -64,6 +65,7 @@ class Scene:
     odd_types: bool = False
     seconds: float = 60.0
     memory: int = 0
+    runs: int = 1
 
 
 def repro_source(scene: Scene) -> str:
@@ -124,6 +126,8 @@ def _imports(scene: Scene) -> str:
         needed.add("json")
     if any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses)):
         needed.add("os")
+    if _kept(scene):
+        needed.add("functools")
     if _in_child(scene):
         needed |= {"os", "signal", "subprocess", "tempfile"}
     return "\n".join([*(f"import {name}" for name in sorted(needed)), "from pathlib import Path"])
@@ -132,6 +136,8 @@ def _imports(scene: Scene) -> str:
 def _runners(scene: Scene) -> list[str]:
     kinds = dict.fromkeys(_kind(p) for p in (scene.blamed, *scene.witnesses))
     odd = {"onnxruntime": pieces.ODD_ONNXRUNTIME} if scene.odd_types else {}
+    if _kept(scene):
+        odd["plugin"] = pieces.KEPT_PLUGIN
     parts = [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
     options = {key for p in (scene.blamed, *scene.witnesses) for key in p.options}
     if not any(key.startswith("session.") for key in options):
@@ -140,6 +146,11 @@ def _runners(scene: Scene) -> list[str]:
         # CPU is said all the same: a build for a GPU would choose that.
         parts = [part.replace(", provider=CPU", "").replace("[provider]", "[CPU]") for part in parts]
     return [part.replace("CPU", '"CPUExecutionProvider"') for part in parts]
+
+
+def _kept(scene: Scene) -> bool:
+    """True where an object of a user's class serves several runs."""
+    return scene.runs > 1 and any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses))
 
 
 def _kind(party: Party) -> str:
@@ -158,6 +169,8 @@ def _settings(scene: Scene) -> str:
         lines.append(f"SECONDS = {scene.seconds!r}")
         if scene.symptom is Symptom.PROTOCOL:
             lines.append(f"OUTPUTS = {list(scene.outputs)!r}")
+        if scene.runs > 1:
+            lines.append(f"RUNS = {scene.runs!r}")
         if scene.symptom is Symptom.MEMORY:
             lines.append(f"MEMORY = {scene.memory!r}")
         return "\n".join(lines)
@@ -188,6 +201,8 @@ def _judgement(scene: Scene) -> list[str]:
             shown = f'({shown}) and "answers" in others' if " or " in shown else f'{shown} and "answers" in others'
         extra = {Symptom.MEMORY: [pieces.LIMIT], Symptom.PROTOCOL: [pieces.USABLE]}.get(scene.symptom, [])
         answer = pieces.ANSWERS_USABLY if scene.symptom is Symptom.PROTOCOL else pieces.ANSWERS
+        if scene.runs > 1:
+            answer = pieces.BEFORE + answer
         return [*extra, pieces.CHILD.replace("SHOWN", shown).replace("ANSWER", answer.strip())]
     if scene.symptom is Symptom.REJECTION:
         return [pieces.MAIN_REJECTION]

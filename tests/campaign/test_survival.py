@@ -1,0 +1,67 @@
+"""A campaign goes on beside targets that fail in every way, and each of them becomes a finding that replays."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.campaign.running import ENV, command, planted
+
+pytestmark = [pytest.mark.planted, pytest.mark.backend, pytest.mark.slow]
+
+FAULTS = {
+    "Segfault": "crash",
+    "Raises": "rejection",
+    "Leaks": "memory",
+    "Exits": "crash",
+    "NoDictionary": "protocol",
+}
+
+
+def fuzz(seed: Path, out: Path, cwd: Path, faults: list[str], programs: int) -> dict[str, object]:
+    words = [seed, "--out", out, "--time", "100s", "--programs", programs, "--jobs", 1, "--reduce", 1, "--json"]
+    words += ["--timeout", 1, "--memory", 256, "--targets", "reference,onnxruntime:disabled"]
+    for name in faults:
+        words += ["--target", planted(name)]
+    result = subprocess.run(command("fuzz", *words), cwd=cwd, env=ENV, capture_output=True, text=True, check=False)
+    assert result.returncode == 1, result.stderr
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def replay(folder: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, folder / "repro.py"], cwd=cwd, env=ENV, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.timeout(300)
+def test_every_fault_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
+    found = fuzz(tiny, tmp_path / "out", tmp_path, list(FAULTS), 8)
+    assert found["programs"] >= 8, "it did not go on"
+    assert found["internal_errors"] == 0
+    by_target = {f["target"]: f for f in found["list"]}
+    assert {name: by_target.get(planted(name), {}).get("symptom") for name in FAULTS} == FAULTS
+    for name in FAULTS:
+        shown = replay(Path(by_target[planted(name)]["folder"]), tmp_path)
+        assert shown.returncode == 1, f"{name}: {shown.stdout}{shown.stderr}"
+    assert [f for f in found["list"] if "faults.py" not in f["target"]] == [], "blamed those who did nothing"
+
+
+@pytest.mark.timeout(300)
+def test_a_hang_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
+    found = fuzz(tiny, tmp_path / "out", tmp_path, ["Hang"], 1)
+    finding, *_ = found["list"]
+    assert (finding["symptom"], finding["target"]) == ("hang", planted("Hang"))
+    # The campaign has waited for the script's whole patience already; here a little of it will do.
+    script = Path(finding["folder"]) / "repro.py"
+    text, changed = re.subn(r"^SECONDS = .*$", "SECONDS = 4.0", script.read_text(), flags=re.MULTILINE)
+    assert changed == 1
+    script.write_text(text)
+    shown = replay(script.parent, tmp_path)
+    assert shown.returncode == 1, shown.stdout
