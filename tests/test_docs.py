@@ -94,6 +94,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (code,) = [c for c in blocks(ROOT / "docs" / "targets.md", "python") if "class Runtime" in c]
     (place / "mine.py").write_text(f"import my_runtime\n{code}")
     (place / "my_runtime.py").write_text(MY_RUNTIME)
+    # The first command is typed in a checkout, whose sources must not hide the irfuzz that is installed.
+    (place / "irfuzz").mkdir()
+    (place / "irfuzz" / "__init__.py").write_text("raise ImportError('the irfuzz of the current folder was imported')")
     return place
 
 

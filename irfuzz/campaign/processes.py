@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from irfuzz.campaign.config import Layout
 from irfuzz.errors import InternalError, UsageError
@@ -20,6 +21,12 @@ USAGE = 2
 
 RESTARTS = 5
 """How often in a row a job may die before it has judged a program; then the campaign gives up."""
+
+START = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
+    "from irfuzz.campaign.job import main; sys.exit(main(sys.argv[1:]))"
+)
+"""What a job runs: this very irfuzz. ``-m`` would prefer the user's folder, perhaps a checkout that was never built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ class Processes:
         words = [str(self._layout.out.resolve()), str(number), str(os.getpid()), *(["skip"] if skip else [])]
         with self._layout.log(number).open("ab") as log:
             self._running[number] = subprocess.Popen(
-                [sys.executable, "-m", "irfuzz.campaign.job", *words],
+                [sys.executable, "-P", "-c", START, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
