@@ -139,7 +139,7 @@ def _open_steps(
                 first.append(_Open(Step("match", name, position, patterns=patterns), conditions, binds | _seen(name)))
             continue
         if name in overlay.shapes:
-            if name not in bound and not any(o.step.kind == "shapes" and o.step.name == name for o in late):
+            if not any(o.step.kind == "shapes" and o.step.name == name for o in late):
                 needs = frozenset(n for a in overlay.shapes[name].arguments for n in a.names) - _seen(name)
                 late.append(_Open(Step("shapes", name, position), needs, _seen(name)))
             continue

@@ -198,3 +198,12 @@ def test_inputs_and_outputs_stay_small(specs: Specs) -> None:
             repeats = call.inputs[1]
             if op == "Tile" and repeats is not None and repeats.value is not None:
                 assert np.prod(repeats.value) * 24 <= 64
+
+
+@pytest.mark.parametrize("op", ["Concat", "Einsum"])
+def test_a_known_operand_of_many_leaves_room_for_more(specs: Specs, op: str) -> None:
+    given = {0: TensorFact(F, (12,)), 1: TensorFact(F, (1,), value=(3.5,))}
+    calls = [sample_call(spec_of(specs, op), given, Choices.from_seed(seed)) for seed in range(200)]
+    counts = {len(call.inputs) for call in calls if call is not None}
+    assert 2 in counts
+    assert max(counts) > 2
