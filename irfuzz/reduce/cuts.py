@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
+import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
+from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
-from irfuzz.reduce.outputs import drop_unused_inputs
-from irfuzz.reduce.session import Session, Value
+from irfuzz.ir.program import Program
+from irfuzz.reduce.session import NotPossible, Session
+
+PARTS = 8
+"""Of a program's length: in such steps the longest prefix is looked for that can be dropped."""
 
 
 def begin_later(session: Session) -> bool:
@@ -17,55 +22,70 @@ def begin_later(session: Session) -> bool:
     found = False
     while True:
         nodes = session.program.nodes()
-        values = session.inner_values()
-        lengths = dict.fromkeys(len(nodes) * part // 8 for part in (8, 7, 6, 5, 4, 3, 2, 1))
-        lengths = [min(length, len(nodes) - 1) for length in lengths if length]
-        if not any(_drop_prefix(session, nodes[:length], nodes[length:], values) for length in dict.fromkeys(lengths)):
+        lengths = {min(len(nodes) * part // PARTS, len(nodes) - 1) for part in range(PARTS, 0, -1)} - {0}
+        if not any(_drop_prefix(session, nodes, length) for length in sorted(lengths, reverse=True)):
             return found
         found = True
 
 
 def cut_single_values(session: Session) -> bool:
     """Replace single inner values by inputs, those with the longest history first."""
-    values = session.inner_values()
     found = False
-    for name in [n.outputs[0].name for n in reversed(session.program.nodes())]:
-        value = session.program.value(name or "")
-        if value is None or value.producer() is None or value.is_graph_output():
-            continue
-        if _cut_values(session, [value], values):
-            found = True
+    for name in reversed(session.sites()):
+        value = session.program.value(name)
+        if value is not None and value.producer() is not None and not value.is_graph_output():
+            found |= _cut(session, [name])
     return found
 
 
-def _drop_prefix(
-    session: Session, dropped: list[ir.Node], kept: list[ir.Node], values: Mapping[str, Value]
-) -> bool:
-    outputs = [o for node in dropped for o in node.outputs]
-    if not outputs or any(o.is_graph_output() for o in outputs):
+def _drop_prefix(session: Session, nodes: list[ir.Node], length: int) -> bool:
+    outputs = [o for node in nodes[:length] for o in node.outputs]
+    if any(o.is_graph_output() for o in outputs):
         return False
-    alive = set(kept)
-    return _cut_values(session, [o for o in outputs if any(user in alive for user in o.consumers())], values)
+    kept = set(_with_inner(nodes[length:]))
+    border = [o for o in outputs if any(user in kept for user in o.consumers())]
+    return bool(border) and _cut(session, [o.name or "" for o in border])
 
 
-def _cut_values(session: Session, border: list[ir.Value], values: Mapping[str, Value]) -> bool:
-    names = [v.name or "" for v in border]
-    if not names or any(name not in values or values[name] is None for name in names):
-        return False
-    candidate = session.program.clone()
-    inputs: dict[str, Value] = dict(session.inputs)
-    for name in names:
-        value = candidate.value(name)
-        assert value is not None
-        data = values[name]
-        fact = candidate.tensor(value)
-        if fact is None or not isinstance(data, np.ndarray):
-            return False
-        new = candidate.add_input(TensorFact(fact.dtype, tuple(int(d) for d in data.shape)), "cut")
-        candidate.replace_uses(value, new)
-        inputs[new.name or ""] = data
-    candidate.prune()
-    drop_unused_inputs(candidate)
-    return session.attempt(candidate, inputs)
+def _with_inner(nodes: list[ir.Node]) -> Iterator[ir.Node]:
+    """Nodes and those of their subgraphs, which may read values of the main graph too."""
+    for node in nodes:
+        yield node
+        for attr in node.attributes.values():
+            if attr.type is ir.AttributeType.GRAPH and not attr.is_ref():
+                yield from attr.as_graph().all_nodes()
+            elif attr.type is ir.AttributeType.GRAPHS and not attr.is_ref():
+                for graph in attr.as_graphs():
+                    yield from graph.all_nodes()
 
 
+def _cut(session: Session, names: list[str]) -> bool:
+    known = session.inner_values()
+
+    def change(program: Program) -> dict[str, Value]:
+        inputs: dict[str, Value] = {}
+        for name in names:
+            value = program.value(name)
+            fact = program.tensor(value)
+            data = _elements(known.get(name), fact)
+            if value is None or fact is None or data is None:
+                raise NotPossible
+            new = program.add_input(TensorFact(fact.dtype, tuple(map(int, data.shape))), "cut")
+            program.replace_uses(value, new)
+            inputs[new.name or ""] = data
+        return inputs
+
+    return session.edit(change)
+
+
+def _elements(told: Value, fact: TensorFact | None) -> np.ndarray | None:
+    """What the value was, or ones where nobody could tell and its shape is known."""
+    if isinstance(told, np.ndarray):
+        return told
+    shape = None if fact is None else fact.static_shape
+    if fact is None or shape is None or fact.dtype in (ir.DataType.STRING, ir.DataType.UNDEFINED):
+        return None
+    dtype = np.dtype(fact.dtype.numpy())
+    floating = dtype.kind == "f" or dtype == np.dtype(ml_dtypes.bfloat16)
+    # Integers may be sizes or positions, and there 0 is right more often than 1.
+    return np.ones(shape, dtype) if floating else np.zeros(shape, dtype)

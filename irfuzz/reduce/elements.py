@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from irfuzz.errors import InvalidProgram
-from irfuzz.reduce.session import Session, is_number
+from irfuzz.execute.types import Value
+from irfuzz.ir.program import Program
+from irfuzz.reduce.session import NotPossible, Session, is_number
 
 SIMPLER: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "zeros": np.zeros_like,
     "ones": np.ones_like,
     "ramp": lambda a: (np.arange(a.size).reshape(a.shape) % 7).astype(a.dtype),
     "integers": lambda a: np.nan_to_num(np.rint(a.astype(np.float64)), posinf=0, neginf=0).astype(a.dtype),
-    "two digits": lambda a: np.array([float(f"{x:.2g}") for x in a.astype(np.float64).ravel()]).reshape(a.shape).astype(a.dtype),
+    "two digits": lambda a: (
+        np.array([float(f"{x:.2g}") for x in a.astype(np.float64).ravel()]).reshape(a.shape).astype(a.dtype)
+    ),
 }
 """Replacements, plainest first; each keeps dtype and shape."""
 
@@ -24,53 +27,82 @@ MAX_ELEMENTS = 1 << 16
 
 def simplify_inputs(session: Session) -> bool:
     """Plainer graph inputs."""
-    found = False
-    for name in list(session.inputs):
-        for make in SIMPLER.values():
-            value = session.inputs.get(name)
-            if value is None or not is_number(value) or not isinstance(value, np.ndarray) or value.size > MAX_ELEMENTS:
-                break
-            plain = _made(make, value)
-            if plain is None:
-                continue
-            if np.array_equal(plain, value):
-                break
-            if session.attempt(session.program.clone(), {**session.inputs, name: plain}):
-                found = True
-                break
-    return found
+    return _simplify(session, lambda: {n: v for n, v in session.inputs.items() if is_number(v)}, _feed)
 
 
 def simplify_weights(session: Session) -> bool:
-    """Plainer initializers of floating-point numbers; integers are sizes and indices, and stay."""
+    """Plainer initializers; those of int64 are mostly sizes and positions, and stay."""
+    return _simplify(session, lambda: _weights(session.program), _fill)
+
+
+def _weights(program: Program) -> dict[str, np.ndarray]:
+    found = {name: program.const_array(value) for name, value in program.graph.initializers.items()}
+    return {name: array for name, array in found.items() if is_number(array) and array.dtype != np.int64}
+
+
+def _feed(_program: Program, arrays: Mapping[str, np.ndarray]) -> Mapping[str, Value]:
+    return arrays
+
+
+def _fill(program: Program, arrays: Mapping[str, np.ndarray]) -> None:
+    for name, array in arrays.items():
+        value = program.value(name)
+        if value is None:
+            raise NotPossible
+        program.set_constant(value, array)
+
+
+def _simplify(
+    session: Session,
+    current: Callable[[], dict[str, np.ndarray]],
+    change: Callable[[Program, Mapping[str, np.ndarray]], Mapping[str, Value] | None],
+) -> bool:
+    """All arrays at once where there are several, then each by itself."""
     found = False
-    for name in list(session.program.graph.initializers):
+    if len(current()) > 1:
+        found = any(_attempt(session, current(), make, change) for make in SIMPLER.values())
+    for name in current():
         for make in SIMPLER.values():
-            value = session.program.value(name)
-            array = None if value is None else session.program.const_array(value)
-            if array is None or array.dtype.kind != "f" or array.size > MAX_ELEMENTS:
+            array = current().get(name)
+            if array is None or _plain_as(make, array):
                 break
-            plain = _made(make, array)
-            if plain is None:
-                continue
-            if np.array_equal(plain, array):
-                break
-            candidate = session.program.clone()
-            target = candidate.value(name)
-            assert target is not None
-            try:
-                candidate.set_constant(target, plain)
-            except InvalidProgram:
-                continue
-            if session.attempt(candidate):
+            if _attempt(session, {name: array}, make, change):
                 found = True
                 break
     return found
 
 
+def _attempt(
+    session: Session,
+    arrays: Mapping[str, np.ndarray],
+    make: Callable[[np.ndarray], np.ndarray],
+    change: Callable[[Program, Mapping[str, np.ndarray]], Mapping[str, Value] | None],
+) -> bool:
+    made = {name: _made(make, array) for name, array in arrays.items() if not _plain_as(make, array)}
+    plain = {name: array for name, array in made.items() if array is not None}
+    return bool(plain) and session.edit(lambda program: change(program, plain))
+
+
+def _plain_as(make: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> bool:
+    """True where an array is as plain as what ``make`` gives, or plainer."""
+    order = list(SIMPLER.values())
+    return any(_same(_made(one, array), array) for one in order[: order.index(make) + 1])
+
+
+def _same(a: np.ndarray | None, b: np.ndarray) -> bool:
+    return a is not None and a.tobytes() == b.tobytes()
+
+
 def _made(make: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> np.ndarray | None:
+    """The plainer array; ``None`` where it is too large to try or the dtype cannot hold it."""
+    if not 0 < array.size <= MAX_ELEMENTS:
+        return None
     with np.errstate(all="ignore"):
         try:
-            return np.asarray(make(array), dtype=array.dtype)
-        except (ValueError, TypeError):
-            return None  # the dtype cannot hold it
+            plain = np.asarray(make(array), dtype=array.dtype)
+        except (ValueError, OverflowError):
+            return None
+    if array.dtype.kind in "iu":
+        # They may be positions: nothing beyond those that are known to be legal, but 0.
+        plain = np.where(plain == 0, 0, np.clip(plain, array.min(), array.max())).astype(array.dtype)
+    return plain

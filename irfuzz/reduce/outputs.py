@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import Session
+from irfuzz.reduce.session import NotPossible, Session
 
 
 def keep_one_output(session: Session) -> bool:
     """Keep a single graph output."""
-    if len(session.program.graph.outputs) < 2:
-        return False
-    return any(_with_outputs(session, [v.name or ""]) for v in list(session.program.graph.outputs))
+    names = [v.name or "" for v in session.program.graph.outputs]
+    return len(names) > 1 and any(_end_at(session, name) for name in names)
 
 
 def end_earlier(session: Session) -> bool:
@@ -24,44 +22,24 @@ def end_earlier(session: Session) -> bool:
         if o.name and not o.is_graph_output() and isinstance(session.program.fact(o), TensorFact)
     ]
     low, high, found = 0, len(names), False
-    # Deviations usually stay visible once they are there; where they do not, later passes still help.
+    # Deviations usually stay visible once they are there; where they do not, other passes still help.
     while low < high:
         middle = (low + high) // 2
-        if _with_outputs(session, [names[middle]]):
+        if _end_at(session, names[middle]):
             high, found = middle, True
         else:
             low = middle + 1
     return found
 
 
-def _with_outputs(session: Session, names: list[str]) -> bool:
-    candidate = session.program.clone()
-    if not set_outputs(candidate, names):
-        return False
-    return session.attempt(candidate)
-
-
-def set_outputs(program: Program, names: list[str]) -> bool:
-    """Make the named values the only graph outputs and drop what they do not need; False where one cannot be."""
-    for name in names:
+def _end_at(session: Session, name: str) -> bool:
+    def change(program: Program) -> None:
         value = program.value(name)
         if value is None or value.is_graph_input():
-            return False
+            raise NotPossible
         program.add_output(value)
-    for value in list(program.graph.outputs):
-        if value.name not in names:
-            program.graph.outputs.remove(value)
-    try:
-        program.prune()
-    except InvalidProgram:
-        return False
-    drop_unused_inputs(program)
-    return True
+        for other in list(program.graph.outputs):
+            if other is not value:
+                program.graph.outputs.remove(other)
 
-
-def drop_unused_inputs(program: Program) -> None:
-    """Remove graph inputs that nothing reads."""
-    for value in list(program.graph.inputs):
-        if not value.uses() and not value.is_graph_output():
-            program.graph.inputs.remove(value)
-            program.forget(value)
+    return session.edit(change)

@@ -6,14 +6,15 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.program import Program
+from irfuzz.execute.types import Value
+from irfuzz.ir.program import Program, known_operator
+from irfuzz.ir.types import declare, undeclare
 from irfuzz.ir.verify import verify
-from irfuzz.store.tensors import Value, pack
 
 Still: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
 """True where a case still shows the fault."""
@@ -21,17 +22,33 @@ Still: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
 ValuesOf: TypeAlias = Callable[[Program, Mapping[str, Value]], Mapping[str, Value]]
 """Inner values of a program by name, as some trusted target computes them; those that it cannot tell are missing."""
 
+Change: TypeAlias = Callable[[Program], "Mapping[str, Value] | None"]
+"""Edits a candidate; returns inputs that it needs beside, or instead of, those of the best case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """A case made small."""
+    """A case made small.
+
+    Attributes:
+        program: the smallest that was found.
+        inputs: its inputs by name.
+        tries: calls of the predicate.
+        complete: no pass makes it smaller; otherwise the budget ended first.
+    """
 
     program: Program
     inputs: dict[str, Value]
+    tries: int = 0
+    complete: bool = True
 
 
 class OutOfBudget(Exception):
     """Time or tries are used up; the session holds the best case."""
+
+
+class NotPossible(Exception):
+    """A change that cannot be made here; the candidate is dropped."""
 
 
 class Session:
@@ -57,30 +74,50 @@ class Session:
     ) -> None:
         self.program = program
         self.inputs = dict(inputs)
-        self.values_of = values_of
+        self.tries = 0
+        self._values_of = values_of
         self._still = still
         self._deadline = time.monotonic() + seconds
-        self._left = tries
-        self._tried: set[str] = set()
+        self._most = tries
+        self._tried: set[bytes] = set()
+        self._inner: tuple[Program, Mapping[str, Value]] | None = None
 
-    def attempt(self, program: Program, inputs: Mapping[str, Value] | None = None) -> bool:
+    def edit(self, change: Change) -> bool:
+        """Try the best case with a change, without what the change leaves unused.
+
+        Returns:
+            Whether it still fails, and so is the best case now.
+
+        Raises:
+            OutOfBudget: before the candidate is tried.
+        """
+        candidate = self.program.clone()
+        try:
+            inputs = change(candidate) or {}
+            candidate.prune()
+            drop_unused_inputs(candidate)
+        except (InvalidProgram, NotPossible):
+            return False
+        return self.attempt(candidate, {**self.inputs, **inputs})
+
+    def attempt(self, program: Program, inputs: Mapping[str, Value]) -> bool:
         """Keep a candidate where it is a valid program and still fails.
 
         Raises:
             OutOfBudget: before the candidate is tried.
         """
-        wanted = {v.name: v for v in program.graph.inputs}
-        source = self.inputs if inputs is None else inputs
-        given = {name: source[name] for name in source if name in wanted}
-        if not program.graph.outputs or verify(program):
+        names = [v.name or "" for v in program.graph.inputs]
+        needed = [name for name in names if name not in program.graph.initializers]
+        if not program.graph.outputs or any(name not in inputs for name in needed) or verify(program):
             return False
-        key = hashlib.sha256(program.to_bytes() + pack(given)).hexdigest()
+        given = {name: inputs[name] for name in names if name in inputs}
+        key = _digest(program, given)
         if key in self._tried:
             return False
-        if self._left <= 0 or time.monotonic() >= self._deadline:
+        if self.tries >= self._most or time.monotonic() >= self._deadline:
             raise OutOfBudget
         self._tried.add(key)
-        self._left -= 1
+        self.tries += 1
         try:
             if not self._still(program, given):
                 return False
@@ -91,11 +128,60 @@ class Session:
 
     def inner_values(self) -> Mapping[str, Value]:
         """Inner values of the best case so far; empty where nobody can tell them."""
-        if self.values_of is None:
+        if self._values_of is None:
             return {}
-        return self.values_of(self.program, self.inputs)
+        if self._inner is None or self._inner[0] is not self.program:
+            self._inner = self.program, self._values_of(self.program, self.inputs)
+        return self._inner[1]
+
+    def sites(self) -> list[str]:
+        """Names of the nodes of the best case, in topological order."""
+        return [self.program.site_of(node) for node in self.program.nodes()]
 
 
-def is_number(value: Value) -> bool:
-    """True for a tensor of numbers or booleans."""
-    return isinstance(value, np.ndarray) and value.dtype.kind not in "OUSV"
+def drop_unused_inputs(program: Program) -> None:
+    """Remove graph inputs that nothing reads."""
+    for value in list(program.graph.inputs):
+        if not value.uses() and not value.is_graph_output() and not value.is_initializer():
+            program.graph.inputs.remove(value)
+            program.forget(value)
+
+
+def infer_anew(program: Program) -> None:
+    """Infer everything from the inputs, whatever was declared or inferred behind them before.
+
+    Raises:
+        InvalidProgram: a node is ill-typed.
+    """
+    for node in program.nodes():
+        if known_operator(program, node):  # of others the declaration is all that is known
+            for output in node.outputs:
+                undeclare(output)
+    program.infer()
+    for value in program.graph.outputs:
+        declare(value, program.fact(value))
+
+
+def is_number(value: Value) -> TypeGuard[np.ndarray]:
+    """True for a tensor of real numbers or booleans that numpy itself has."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.dtype.isbuiltin != 2  # ml_dtypes
+
+
+def _digest(program: Program, inputs: Mapping[str, Value]) -> bytes:
+    found = hashlib.sha256(program.to_bytes())
+
+    def add(value: Value) -> None:
+        if isinstance(value, list):
+            found.update(f"[{len(value)}".encode())
+            for item in value:
+                add(item)
+        elif value is None:
+            found.update(b"nothing")
+        else:
+            found.update(f"{value.dtype} {value.shape}".encode())
+            found.update(repr(value.tolist()).encode() if value.dtype.hasobject else value.tobytes())
+
+    for name, value in inputs.items():
+        found.update(name.encode())
+        add(value)
+    return found.digest()

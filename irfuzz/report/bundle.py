@@ -181,7 +181,7 @@ def _need_manifest(inputs: bytes) -> bool:
     with np.load(io.BytesIO(inputs), allow_pickle=False) as members:
         names = {*members.files} - {MANIFEST}
     arrays = [v for v in values.values() if isinstance(v, np.ndarray)]
-    plain = len(arrays) == len(values) and all(a.dtype.isbuiltin == 1 and a.dtype.kind not in "OUSV" for a in arrays)
+    plain = len(arrays) == len(values) and all(a.dtype.isbuiltin != 2 and a.dtype.kind not in "OUSV" for a in arrays)
     return not plain or names != set(values)
 
 

@@ -84,7 +84,7 @@ def to_ort(array):
     import onnxruntime as ort
     from onnx.numpy_helper import from_array
 
-    if array.dtype.isbuiltin == 1:
+    if array.dtype.isbuiltin != 2:  # 2: of another package than numpy
         return ort.OrtValue.ortvalue_from_numpy(array)
     proto = from_array(array)
     buffer = np.zeros(array.shape, "u2" if array.dtype.itemsize == 2 else "u1")

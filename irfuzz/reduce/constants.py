@@ -1,0 +1,39 @@
+"""Computed constants: a session enters; values whose elements are known anyway become initializers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irfuzz.ir.program import Program
+from irfuzz.reduce.session import NotPossible, Session
+
+
+def fold_known(session: Session) -> bool:
+    """Replace Constant nodes and chains (Shape, Gather, Concat) by what they give: all at once, else one by one."""
+    names = [site for site in session.sites() if _elements(session.program, site) is not None]
+    if len(names) > 1 and _fold(session, names):
+        return True
+    return any([_fold(session, [name]) for name in names])  # noqa: C419 - each has its turn
+
+
+def _fold(session: Session, names: list[str]) -> bool:
+    def change(program: Program) -> None:
+        for name in names:
+            value, array = program.value(name), _elements(program, name)
+            if value is None or array is None:
+                raise NotPossible
+            if value.uses():
+                program.replace_uses(value, program.constant(array, "known"))
+
+    return session.edit(change)
+
+
+def _elements(program: Program, name: str) -> np.ndarray | None:
+    value = program.value(name)
+    if value is None or value.producer() is None or not value.uses():
+        return None
+    found = program.const_array(value)
+    fact = program.tensor(value)
+    if found is not None or fact is None or fact.value is None or not fact.known or fact.static_shape is None:
+        return found
+    return np.array(fact.value).astype(fact.dtype.numpy()).reshape(fact.static_shape)

@@ -1,0 +1,65 @@
+"""Plainer nodes: a session enters; inputs and attributes that operators can do without are dropped."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.ir.calls import schema_of
+from irfuzz.ir.program import Program
+from irfuzz.reduce.session import NotPossible, Session
+
+
+def drop_optional_inputs(session: Session) -> bool:
+    """Leave out inputs that the operator does not need, the last ones first."""
+    found = False
+    for site in session.sites():
+        node = session.program.node(site)
+        schema = None if node is None else schema_of(node.op_type, session.program.opset, node.domain)
+        if node is None or schema is None:
+            continue
+        for position in reversed(range(schema.min_input, len(node.inputs))):
+            found |= _drop_input(session, site, position)
+    return found
+
+
+def _drop_input(session: Session, site: str, position: int) -> bool:
+    def change(program: Program) -> None:
+        node = program.node(site)
+        if node is None or position >= len(node.inputs) or node.inputs[position] is None:
+            raise NotPossible
+        program.set_input(node, position, None)
+        while node.inputs and node.inputs[-1] is None:
+            node.resize_inputs(len(node.inputs) - 1)
+
+    return session.edit(change)
+
+
+def drop_attributes(session: Session) -> bool:
+    """Leave attributes at their defaults: all of a node at once, else one by one."""
+    found = False
+    for site in session.sites():
+        node = session.program.node(site)
+        if node is None:
+            continue
+        names = [name for name, attr in node.attributes.items() if attr.type not in _GRAPHS]
+        if len(names) > 1 and _drop_attributes(session, site, names):
+            found = True
+            continue
+        for name in names:
+            found |= _drop_attributes(session, site, [name])
+    return found
+
+
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+
+
+def _drop_attributes(session: Session, site: str, names: list[str]) -> bool:
+    def change(program: Program) -> None:
+        node = program.node(site)
+        if node is None or any(name not in node.attributes for name in names):
+            raise NotPossible
+        for name in names[1:]:
+            del node.attributes[name]
+        program.set_attr(node, names[0], None)
+
+    return session.edit(change)
