@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
@@ -128,6 +129,22 @@ class Triage:
         """Confirm, reduce, replay and store; returns what to count."""
         if not self._shows(case.program, case.inputs, verdict, case.invalid, fresh=True):
             return self._depends_on_history(case, verdict)
+        small, again, results = self._smallest(case, case.program, case.inputs, verdict)
+        found = earlier_cause(small.program, again, lambda p: self._run_and_judge(p, small.inputs, case.invalid))
+        if found is not None:
+            small, again, results = self._smallest(case, found[0], small.inputs, found[1])
+        key = signature(again, small.program)
+        self._known.add(signature(verdict, case.program) if verdict.symptom in TELLING else key)
+        self._known.add(key)
+        if self._database.count_again(key):
+            return "repeated"
+        row = self._row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
+        return self._store(row, case)
+
+    def _smallest(
+        self, case: Case, program: Program, inputs: Mapping[str, Value], verdict: Verdict
+    ) -> tuple[Reduced, Verdict, Sequence[RunResult]]:
+        """A program made small, what is said of it, and what fresh processes did; the given one where that fails."""
         involved = self._involved(verdict)
 
         def still(program: Program, inputs: Mapping[str, Value]) -> bool:
@@ -138,18 +155,16 @@ class Triage:
         def values_of(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
             return self._inner_values(program, inputs, verdict)
 
-        small: Reduced = reduce_case(case.program, case.inputs, still, values_of=values_of, seconds=self._config.reduce)
+        small = reduce_case(program, inputs, still, values_of=values_of, seconds=self._config.reduce)
         results = self._runner.run_fresh(small.program, small.inputs)
         again = self._same(self._judge(small.program, small.inputs, results, case.invalid), verdict)
-        if again is None:
-            small, again, results = Reduced(case.program, dict(case.inputs)), verdict, list(case.results)
-        key = signature(again, small.program)
-        self._known.add(signature(verdict, case.program) if verdict.symptom in TELLING else key)
-        self._known.add(key)
-        if self._database.count_again(key):
-            return "repeated"
-        row = self._row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
-        return self._store(row, case)
+        if again is not None:
+            return small, again, results
+        seen = case.results if program is case.program else self._runner.run_fresh(program, inputs)
+        return Reduced(program, dict(inputs)), verdict, list(seen)
+
+    def _run_and_judge(self, program: Program, inputs: Mapping[str, Value], invalid: bool) -> list[Verdict]:
+        return self._judge(program, inputs, self._runner.run(program, inputs), invalid)
 
     def _depends_on_history(self, case: Case, verdict: Verdict) -> str:
         """What a fresh process does not show may come of running the same again and again, as a leak does.

@@ -1,0 +1,65 @@
+"""A small program that shows a fault enters; its part up to an earlier value of a wrong kind leaves, where one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.oracle.types import Symptom, Verdict
+
+KINDS = frozenset({Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE})
+
+FOLLOWING = frozenset({Symptom.REJECTION, Symptom.DIFFERENCE, Symptom.NAN_INF})
+"""What a value of a wrong dtype or shape may lead to in the operators behind it."""
+
+MOST = 16
+"""Programs with more inner values were not made small, and say nothing about causes."""
+
+
+def earlier_cause(
+    program: Program, verdict: Verdict, judge: Callable[[Program], Sequence[Verdict]]
+) -> tuple[Program, Verdict] | None:
+    """The program that ends at the first value of a wrong dtype or shape, and what is said of it.
+
+    Otherwise every operator that stumbles over one such value would be a fault of its own.
+
+    Args:
+        program: shows ``verdict``; it stays as it is.
+        verdict: what it shows.
+        judge: runs a program on the same inputs and judges it.
+
+    Returns:
+        ``None`` where the fault is of that kind itself, or no inner value of the same target is.
+    """
+    if verdict.symptom not in FOLLOWING:
+        return None
+    names = [
+        o.name
+        for node in program.nodes()
+        for o in node.outputs
+        if o.name and not o.is_graph_output() and isinstance(program.fact(o), TensorFact)
+    ]
+    for name in names if len(names) <= MOST else ():
+        try:
+            candidate = _ending_at(program, name)
+            found = judge(candidate)
+        except (InvalidProgram, Unsupported):
+            continue
+        for one in found:
+            if one.symptom in KINDS and one.target == verdict.target and not one.suspect:
+                return candidate, one
+    return None
+
+
+def _ending_at(program: Program, name: str) -> Program:
+    candidate = program.clone()
+    value = candidate.value(name)
+    assert value is not None
+    candidate.add_output(value)
+    for other in list(candidate.graph.outputs):
+        if other is not value:
+            candidate.graph.outputs.remove(other)
+    candidate.prune()
+    return candidate
