@@ -95,3 +95,14 @@ def test_nan_that_may_arise_and_be_hidden_inside_decides_nothing(parse, run, bod
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
     (verdict,) = judge(program, inputs, results, rerun=lambda fed: results)
     assert ("may arise inside" in str(verdict.evidence.get("suspect"))) == hidden
+
+
+@pytest.mark.parametrize(("kind", "undefined"), [("int32", True), ("float", False)])
+@pytest.mark.parametrize("op", ["ReduceLogSum", "ReduceLogSumExp"])
+def test_logarithms_of_integers_are_nobodys_fault(parse, run, op, kind, undefined) -> None:
+    program = parse(f"g ({kind}[2] x) => ({kind}[1] y) {{ y = {op}(x) }}")
+    y = np.array([2], np.int32 if kind == "int32" else np.float32)
+    refused = run("reference", exit=Exit.REJECTED, stage=Stage.RUN, error="TypeError: Issues with types")
+    results = [run("onnxruntime:disabled", y), run("torch:eager", y), refused]
+    (verdict,) = judge(program, {"x": np.array([5, 6], y.dtype)}, results)
+    assert (verdict.target, verdict.suspect) == ("reference", undefined)
