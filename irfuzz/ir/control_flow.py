@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.facts import Dim, Fact, SequenceFact, TensorFact
+from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.types import FACT, UNTYPED, declared_fact, join
 
 if TYPE_CHECKING:
@@ -94,7 +95,11 @@ def _until_stable(
 
 
 def _forget(fact: Fact) -> Fact:
-    return TensorFact(fact.dtype, None) if isinstance(fact, TensorFact) else fact
+    if isinstance(fact, TensorFact):
+        return TensorFact(fact.dtype, None)
+    if isinstance(fact, SequenceFact | OptionalFact):
+        return replace(fact, elem=None if fact.elem is None else _forget(fact.elem))
+    return fact
 
 
 def _without_values(fact: Fact | None) -> Fact:

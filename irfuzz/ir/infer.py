@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,11 +12,11 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.facts import MAX_KNOWN_ELEMENTS, Fact, SequenceFact, TensorFact
+from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, SequenceFact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.shape_rules import SHAPE_RULES, broadcast, refine
-from irfuzz.ir.types import FACT, UNTYPED, conflict, declared_fact, join, merge
+from irfuzz.ir.types import FACT, UNTYPED, conflict, declared_fact, join, merge, only_names
 from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
 
 MAX_CALL_DEPTH = 32
@@ -71,11 +72,15 @@ def _anything_known(call: Call) -> bool:
 
 
 def _with_elements(fact: TensorFact, known: tuple[Any, ...] | None) -> TensorFact:
-    if known is None or all(e is None for e in known):
-        return fact
-    if fact.size() != len(known):
+    known = None if known is None else _comparable(known)
+    if known is None or all(e is None for e in known) or fact.size() != len(known):
         return fact
     return replace(fact, value=known)
+
+
+def _comparable(elements: tuple[Element, ...]) -> tuple[Element, ...]:
+    """Elements that are told apart by ``==``: a negative zero equals the other one, and so it stays unknown."""
+    return tuple(None if type(e) is float and e == 0 and math.copysign(1, e) < 0 else e for e in elements)
 
 
 def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
@@ -92,9 +97,10 @@ def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
 
 def fact_of_elements(fact: TensorFact, array: np.ndarray) -> TensorFact:
     """``fact`` with the elements and bounds of an array of its shape."""
-    fact = replace(fact, value=tuple(np.asarray(array).ravel().tolist()))
-    low, high = bounds_of(fact)
-    return replace(fact, low=low, high=high)
+    elements = tuple(np.asarray(array).ravel().tolist())
+    low, high = bounds_of(replace(fact, value=elements))
+    known = _comparable(elements)
+    return replace(fact, low=low, high=high, value=None if all(e is None for e in known) and known else known)
 
 
 _READABLE = frozenset(
@@ -110,11 +116,19 @@ class Inference:
     Args:
         opsets: version of every imported domain.
         functions: the model's local functions by identifier.
+        names: names of sizes that a declaration is believed in. Those of the graph's inputs are one size each at
+            run time; exporters give one name to different sizes elsewhere, and names in a function are its own.
     """
 
-    def __init__(self, opsets: Mapping[str, int], functions: Mapping[tuple[str, str, str], ir.Function]) -> None:
+    def __init__(
+        self,
+        opsets: Mapping[str, int],
+        functions: Mapping[tuple[str, str, str], ir.Function],
+        names: frozenset[str] = frozenset(),
+    ) -> None:
         self._opsets = dict(opsets)
         self._functions = functions
+        self._names = names
 
     def opset(self, domain: str) -> int:
         """Version of a domain; 1 for the default domain of a model that imports none."""
@@ -132,7 +146,7 @@ class Inference:
         for index, node in enumerate(graph):
             facts = self.node(node, f"{where}{label(node, index)}", depth)
             for output, fact in zip(node.outputs, facts, strict=True):
-                declared = declared_fact(output)
+                declared = only_names(declared_fact(output), self._names)
                 if declared is not UNTYPED:
                     reason = conflict(fact, declared)
                     if reason is not None:

@@ -16,7 +16,7 @@ from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.digest import digest
 from irfuzz.ir.infer import Inference, constant_fact, fact_of, infer_call, tensor_of
-from irfuzz.ir.types import FACT, conflict, declare, declared_fact, fact_of_shape, undeclare
+from irfuzz.ir.types import FACT, conflict, declare, declared_fact, fact_of_shape, names_in, undeclare
 
 
 class Program:
@@ -40,7 +40,8 @@ class Program:
         self.model = model
         self.residue = residue
         self.parents = parents
-        self.inference = Inference(_opsets(model), model.functions)
+        names = names_in(declared_fact(value) for value in model.graph.inputs)
+        self.inference = Inference(_opsets(model), model.functions, names)
         self.touched: set[ir.Node] = set()
         self._digest: str | None = None
         self._names: set[str] | None = None
@@ -407,16 +408,16 @@ class Program:
         for index, value in enumerate(self.graph.outputs):
             if value is old:
                 self.graph.outputs[index] = new
-        initializer = old.is_initializer()
-        if initializer:
-            # An initializer is found by its name, so it keeps it and the output gets a new one.
+        kept = old.is_initializer() or old.is_graph_input()
+        if kept:
+            # An input or initializer is found by its name, so it keeps it and the output gets a new one.
             self._names.discard(inner)  # type: ignore[union-attr]
         else:
             old.name, new.name = inner, public
             if self._names is not None and used:
                 self._names.discard(used)
         declare(new, fact)
-        if not initializer:
+        if not kept:
             undeclare(old)
         self._values = None
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import onnx_ir as ir
+
 from irfuzz.facts import TensorFact
 from irfuzz.ir.shape_rules import Inputs, tensor
 
@@ -13,6 +15,9 @@ Bounds: TypeAlias = tuple[float | None, float | None]
 RangeRule: TypeAlias = Callable[[Mapping[str, Any], Inputs, TensorFact], Bounds]
 
 UNBOUNDED: Bounds = (None, None)
+
+_ONE = 1 + 2.0**-20
+"""What stays within 1 in exact arithmetic: ONNXRuntime's Tanh gives 1.0000002, two units more in single precision."""
 
 
 def bounds_of(fact: TensorFact | None) -> Bounds:
@@ -64,17 +69,39 @@ def _abs(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
     return 0.0, None if low is None or high is None else max(abs(low), abs(high))
 
 
-def _clip(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
-    least = attrs["min"] if "min" in attrs else bounds_of(tensor(inputs, 1))[0]
-    most = attrs["max"] if "max" in attrs else bounds_of(tensor(inputs, 2))[1]
-    if least is not None and most is not None and least > most:
+def _extreme(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
+    data = tensor(inputs, 0)
+    # The extreme of no elements is an infinity, or the end of an integer type.
+    if data is None or data.shape is None or any(type(d) is not int or d == 0 for d in data.shape):
         return UNBOUNDED
-    low, high = bounds_of(tensor(inputs, 0))
-    if least is not None:
-        low = max(least, low) if low is not None else least
-    if most is not None:
-        high = min(most, high) if high is not None else most
-    return low, high
+    return bounds_of(data)
+
+
+def _clip(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
+    least = _limit(attrs, inputs, "min", 1, (-math.inf, -math.inf))
+    most = _limit(attrs, inputs, "max", 2, (math.inf, math.inf))
+    low, high = _open(bounds_of(tensor(inputs, 0)))
+    low, high = min(max(low, least[0]), most[0]), min(max(high, least[1]), most[1])
+    if least[1] > most[0]:
+        # Where the limits cross, runtimes give the lower one, as ONNX has it since opset 13, or the upper one.
+        low, high = min(low, least[0]), max(high, least[1])
+    return (None if low == -math.inf else low), (None if high == math.inf else high)
+
+
+def _limit(
+    attrs: Mapping[str, Any], inputs: Inputs, name: str, place: int, absent: tuple[float, float]
+) -> tuple[float, float]:
+    """Bounds of one limit of Clip: an attribute before opset 11, an input since."""
+    if name in attrs:
+        return attrs[name], attrs[name]
+    if place >= len(inputs) or inputs[place] is None:
+        return absent
+    return _open(bounds_of(tensor(inputs, place)))
+
+
+def _open(bounds: Bounds) -> tuple[float, float]:
+    """Nothing known as infinite bounds."""
+    return (-math.inf if bounds[0] is None else bounds[0]), (math.inf if bounds[1] is None else bounds[1])
 
 
 def _arg(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
@@ -95,10 +122,20 @@ def _cast(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
     if out.dtype.is_integer() and not math.isinf(low) and not math.isinf(high):
         # NaN becomes some integer, and nothing says which.
         return UNBOUNDED
-    # Rounding to a narrower float may move a bound by one unit of the narrower format.
-    if out.dtype.is_floating_point() and max(abs(low), abs(high)) <= 2.0**11 and low == int(low) and high == int(high):
+    # Rounding to a narrower float may move a bound by one unit of the narrower format, unless it holds the bound.
+    exact = _EXACT_INTEGERS.get(out.dtype, 0.0)
+    if max(abs(low), abs(high)) <= exact and low == int(low) and high == int(high):
         return low, high
     return UNBOUNDED
+
+
+_EXACT_INTEGERS: Mapping[ir.DataType, float] = {
+    ir.DataType.DOUBLE: 2.0**53,
+    ir.DataType.FLOAT: 2.0**24,
+    ir.DataType.FLOAT16: 2.0**11,
+    ir.DataType.BFLOAT16: 2.0**8,
+}
+"""Up to where each type holds every integer."""
 
 
 def _fits(low: float, high: float, out: TensorFact) -> bool:
@@ -112,14 +149,15 @@ RANGE_RULES: Mapping[str, RangeRule] = {
     **dict.fromkeys(
         (
             "Identity", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Gather", "GatherElements",
-            "GatherND", "Expand", "Tile", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Split",
+            "GatherND", "Expand", "Tile", "MaxPool", "Split",
             "DepthToSpace", "SpaceToDepth",
         ),
         _same,
     ),
+    **dict.fromkeys(("ReduceMax", "ReduceMin", "GlobalMaxPool"), _extreme),
     **dict.fromkeys(("Concat", "Max", "Min"), _union),
-    **dict.fromkeys(("Sigmoid", "HardSigmoid", "Softmax"), _constant(0.0, 1.0)),
-    **dict.fromkeys(("Tanh", "Softsign", "Erf", "Sin", "Cos"), _constant(-1.0, 1.0)),
+    **dict.fromkeys(("Sigmoid", "HardSigmoid", "Softmax"), _constant(0.0, _ONE)),
+    **dict.fromkeys(("Tanh", "Softsign", "Erf", "Sin", "Cos"), _constant(-_ONE, _ONE)),
     **dict.fromkeys(("Exp", "Sqrt", "Softplus", "Shape", "Size", "NonZero"), _constant(0.0, None)),
     **dict.fromkeys(("ArgMax", "ArgMin"), _arg),
     "Relu": _relu,

@@ -210,6 +210,8 @@ def _slice_size(size: Dim, begin: Element, end: Element, step: Element) -> Dim:
 
 def _backward(size: int, begin: int, end: int, step: int) -> int:
     # ONNX clamps to [0, size-1] and [-1, size-1] after adding the size to negative numbers once.
+    if size == 0:
+        return 0
     begin = max(0, min(begin + size if begin < 0 else begin, size - 1))
     end = max(-1, min(end + size if end < 0 else end, size - 1))
     return len(range(begin, end, step))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import onnx
 import onnx_ir as ir
@@ -175,6 +176,24 @@ def merge(inferred: Fact, declared: Fact) -> Fact:
     ):
         return declared
     return inferred
+
+
+def only_names(fact: Fact, names: frozenset[str]) -> Fact:
+    """``fact`` with every named size unknown whose name is not one of ``names``."""
+    if isinstance(fact, TensorFact):
+        if fact.shape is None or not any(isinstance(d, str) and d not in names for d in fact.shape):
+            return fact
+        return replace(fact, shape=tuple(None if isinstance(d, str) and d not in names else d for d in fact.shape))
+    if isinstance(fact, SequenceFact | OptionalFact) and fact.elem is not None:
+        return replace(fact, elem=only_names(fact.elem, names))
+    return fact
+
+
+def names_in(facts: Iterable[Fact]) -> frozenset[str]:
+    """The names of all named sizes of tensors."""
+    return frozenset(
+        d for f in facts if isinstance(f, TensorFact) and f.shape is not None for d in f.shape if isinstance(d, str)
+    )
 
 
 def render(shape: Iterable[Dim] | None) -> str:

@@ -79,7 +79,9 @@ def _cast(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements
     if out.dtype == data.dtype:
         return data.value
     if out.dtype in _INTEGERS and data.dtype in _INTEGERS:
-        return tuple(_wrap(e, out.dtype) if type(e) is int else e for e in data.value)
+        # A size may wrap in a narrow type, so that its name would not stand for it any more.
+        wide = out.dtype.bitwidth >= 32
+        return tuple(_wrap(e, out.dtype) if type(e) is int else (e if wide else None) for e in data.value)
     if not data.known:
         return None
     if out.dtype in _EXACT_FLOATS and data.dtype in _INTEGERS | _EXACT_FLOATS:
