@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from irfuzz.campaign import lineage
-from irfuzz.campaign.config import TARGETS, Config, Layout
+from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.faults import INTERNAL, Faults
 from irfuzz.campaign.folder import Folder
 from irfuzz.campaign.processes import Death, Processes
@@ -152,6 +152,7 @@ class Campaign:
         began = time.monotonic()
         before, faults_before = self._programs(), self._count(INTERNAL)
         self.database.set(TARGETS, "")
+        self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
         with self._listening():
             for number in range(self.config.jobs):
                 self._jobs.start(number)
@@ -164,6 +165,8 @@ class Campaign:
                     break
                 for death in self._jobs.revive():
                     self._keep(death)
+                if not len(self._jobs):
+                    break
                 time.sleep(POLL)
             self.interrupted = bool(self._asked)
             self.killed = self._jobs.end(PATIENCE_ASKED if self._asked else PATIENCE)

@@ -14,6 +14,9 @@ from irfuzz.errors import UsageError
 TARGETS = "targets"
 """Key of the setting in which jobs say which targets they could start."""
 
+STOP_AT = "stop at"
+"""Key of the setting that says after how many programs a job is done; empty for no limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Config:

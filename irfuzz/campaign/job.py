@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from irfuzz.campaign import lineage, schedule
-from irfuzz.campaign.config import TARGETS, Config, Layout
+from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.triage import Case, Triage
@@ -82,7 +82,7 @@ class Job:
         self._mutant: Program | None = None
 
     def run(self) -> None:
-        """Work until told to stop.
+        """Work until told to stop, or until this job alone has run as many programs as the campaign is to run.
 
         Raises:
             UsageError: a target cannot be used, or the folder can no longer be written.
@@ -95,7 +95,8 @@ class Job:
             triage = Triage(self.layout, self.database, runner, self.config, lambda: self.stop)
             self._absorb()
             failed = 0
-            while not self.stop:
+            enough = int(self.database.settings().get(STOP_AT) or 1 << 62)
+            while not self.stop and self.programs < enough:
                 failed = 0 if self._guarded(runner, triage) else failed + 1
                 self.iteration += 1
                 self.database.set_tally(self.number, self.iteration, self.programs, self.counts)

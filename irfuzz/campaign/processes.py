@@ -82,7 +82,7 @@ class Processes:
             )
 
     def revive(self) -> list[Death]:
-        """Start again what has died; returns what died since the last call.
+        """Start again what has died; returns what died since the last call. A job that is done stays ended.
 
         Raises:
             UsageError: a job ended for a reason that the user can do something about.
@@ -92,6 +92,9 @@ class Processes:
         for number, process in list(self._running.items()):
             code = process.poll()
             if code is None:
+                continue
+            if code == 0:
+                del self._running[number]
                 continue
             words = self._last_words(number)
             if code == USAGE:
@@ -107,6 +110,10 @@ class Processes:
                 )
             self.start(number, skip=True)
         return deaths
+
+    def __len__(self) -> int:
+        """How many run."""
+        return len(self._running)
 
     def _last_words(self, number: int) -> str:
         with self._layout.log(number).open("rb") as log:

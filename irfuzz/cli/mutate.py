@@ -6,7 +6,8 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,9 @@ def run(args: argparse.Namespace) -> int:
         mutators=mutators,
         max_nodes=args.max_nodes,
     )
+    first = next(mutants, None)
+    if first is None and args.count:
+        raise UsageError(f"-n {args.count}: not one mutant could be made; give other seeds or other mutators")
     out = writable_folder(args.out, "--out")
     kept = writable_folder(out / "seeds", "--out")
     for program in loaded.values():
@@ -62,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         save_file(program, kept / f"{program.digest}.onnx")
     written = 0
     try:
-        for mutant in _shown(mutants, args.count):
+        for mutant in _shown(chain([first] if first else [], mutants), args.count):
             _write(mutant, out, written, args.json)
             written += 1
     except KeyboardInterrupt:
@@ -93,7 +97,7 @@ def _write(mutant: TracedMutant, out: Path, index: int, as_json: bool) -> None:
         print(json.dumps({**about, "seed": mutant.trace["seed"]["name"], "edits": mutant.trace["edits"]}), flush=True)
 
 
-def _shown(mutants: Iterator[TracedMutant], count: int) -> Iterator[TracedMutant]:
+def _shown(mutants: Iterable[TracedMutant], count: int) -> Iterator[TracedMutant]:
     """The same, with a bar in a terminal."""
     if not sys.stderr.isatty():
         yield from mutants

@@ -157,7 +157,7 @@ def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses
         outputs=[v.name for v in graph.output],
         odd_inputs=_need_manifest(row.inputs),
         odd_types=any(kind >= onnx.TensorProto.BFLOAT16 for kind in kinds),
-        seconds=HANG_SECONDS * (1 + runs / 16),
+        seconds=HANG_SECONDS * (15 + runs) / 16,
         memory=memory,
         runs=runs,
     )
