@@ -17,6 +17,7 @@ from irfuzz.oracle.nudge import Nudges, measure
 from irfuzz.oracle.numbers import FACTOR, is_float, resolution
 from irfuzz.oracle.path import Path, path_to
 from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
+from irfuzz.oracle.sized import sized
 from irfuzz.oracle.witnesses import rank
 from irfuzz.spec import Specs, load_specs
 
@@ -57,8 +58,8 @@ class Case:
         expected_invalid: the program deliberately breaks a rule of ONNX.
     """
 
-    __slots__ = ("_leaves", "_nudges", "_paths", "_rerun", "doubtful", "expected_invalid", "inputs", "program", "ran",
-                 "results", "specs")  # fmt: skip
+    __slots__ = ("_leaves", "_nudges", "_paths", "_rerun", "_sized", "doubtful", "expected_invalid", "inputs",
+                 "program", "ran", "results", "specs")  # fmt: skip
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class Case:
         self.expected_invalid = expected_invalid
         self._rerun = rerun
         self._paths: dict[str, Path] = {}
+        self._sized: Program | None = None
         self._nudges: Nudges | None = None
         self._leaves: list[Leaf] | None = None
         self.doubtful = self._doubtful()
@@ -91,7 +93,10 @@ class Case:
         """What stands between the program's sources and a graph output."""
         name = output.name or ""
         if name not in self._paths:
-            self._paths[name] = path_to(self.program, output, self.inputs, self.specs or load_specs())
+            if self._sized is None:
+                self._sized = sized(self.program, self.inputs)
+            end = self._sized.value(name) or output
+            self._paths[name] = path_to(self._sized, end, self.inputs, self.specs or load_specs())
         return self._paths[name]
 
     def nudges(self) -> Nudges:

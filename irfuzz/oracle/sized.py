@@ -1,0 +1,40 @@
+"""A program and what was fed to it enter; the same program with the sizes of that run leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.execute.types import Value
+from irfuzz.facts import TensorFact
+from irfuzz.ir.types import declare
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+
+def sized(program: Program, inputs: Mapping[str, Value]) -> Program:
+    """``program`` with every open size of its inputs replaced by that of the array that was fed.
+
+    What ``ops/`` declares undefined depends on sizes; where they are open, nothing could be excluded. The program
+    itself is returned where its inputs are static already, or where its declarations exclude these sizes.
+    """
+    found: dict[str, TensorFact] = {}
+    for value in program.graph.inputs:
+        fact, fed = program.tensor(value), inputs.get(value.name or "")
+        if fact is not None and not fact.is_static and isinstance(fed, np.ndarray):
+            found[value.name or ""] = TensorFact(fact.dtype, fed.shape)
+    if not found:
+        return program
+    copy = program.clone()
+    for value in copy.graph.inputs:
+        if value.name in found:
+            declare(value, found[value.name])
+    try:
+        copy.infer()
+    except InvalidProgram:
+        return program
+    return copy
