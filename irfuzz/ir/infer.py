@@ -116,19 +116,19 @@ class Inference:
     Args:
         opsets: version of every imported domain.
         functions: the model's local functions by identifier.
-        names: names of sizes that a declaration is believed in. Those of the graph's inputs are one size each at
-            run time; exporters give one name to different sizes elsewhere, and names in a function are its own.
+        size_names: names of sizes that are believed where a value declares them (``meaningful_names``); none of a
+            function's, which are its own.
     """
 
     def __init__(
         self,
         opsets: Mapping[str, int],
         functions: Mapping[tuple[str, str, str], ir.Function],
-        names: frozenset[str] = frozenset(),
+        size_names: frozenset[str] = frozenset(),
     ) -> None:
         self._opsets = dict(opsets)
         self._functions = functions
-        self._names = names
+        self.size_names = size_names
 
     def opset(self, domain: str) -> int:
         """Version of a domain; 1 for the default domain of a model that imports none."""
@@ -146,7 +146,7 @@ class Inference:
         for index, node in enumerate(graph):
             facts = self.node(node, f"{where}{label(node, index)}", depth)
             for output, fact in zip(node.outputs, facts, strict=True):
-                declared = only_names(declared_fact(output), self._names)
+                declared = only_names(declared_fact(output), self.size_names)
                 if declared is not UNTYPED:
                     reason = conflict(fact, declared)
                     if reason is not None:

@@ -16,7 +16,7 @@ from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.digest import digest
 from irfuzz.ir.infer import Inference, constant_fact, fact_of, infer_call, tensor_of
-from irfuzz.ir.types import FACT, conflict, declare, declared_fact, fact_of_shape, names_in, undeclare
+from irfuzz.ir.types import FACT, conflict, declare, declared_fact, fact_of_shape, meaningful_names, undeclare
 
 
 class Program:
@@ -36,11 +36,17 @@ class Program:
 
     __slots__ = ("_digest", "_names", "_owners", "_values", "inference", "model", "parents", "residue", "touched")
 
-    def __init__(self, model: ir.Model, residue: serde.Residue, parents: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        model: ir.Model,
+        residue: serde.Residue,
+        parents: tuple[str, ...] = (),
+        size_names: frozenset[str] | None = None,
+    ) -> None:
         self.model = model
         self.residue = residue
         self.parents = parents
-        names = names_in(declared_fact(value) for value in model.graph.inputs)
+        names = meaningful_names(model.graph) if size_names is None else size_names
         self.inference = Inference(_opsets(model), model.functions, names)
         self.touched: set[ir.Node] = set()
         self._digest: str | None = None
@@ -83,7 +89,7 @@ class Program:
 
     def clone(self) -> Program:
         """A copy that shares tensors and facts (both immutable) and nothing else."""
-        copy = Program(clone_model(self.model), self.residue, self.parents)
+        copy = Program(clone_model(self.model), self.residue, self.parents, self.inference.size_names)
         copy._digest = self._digest
         copy._names = None if self._names is None else set(self._names)
         return copy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -184,16 +185,29 @@ def only_names(fact: Fact, names: frozenset[str]) -> Fact:
         if fact.shape is None or not any(isinstance(d, str) and d not in names for d in fact.shape):
             return fact
         return replace(fact, shape=tuple(None if isinstance(d, str) and d not in names else d for d in fact.shape))
-    if isinstance(fact, SequenceFact | OptionalFact) and fact.elem is not None:
+    if isinstance(fact, SequenceFact) and fact.elem is not None:
+        # The tensors of a sequence may each have a size of their own.
+        return replace(fact, elem=only_names(fact.elem, frozenset()))
+    if isinstance(fact, OptionalFact) and fact.elem is not None:
         return replace(fact, elem=only_names(fact.elem, names))
     return fact
 
 
-def names_in(facts: Iterable[Fact]) -> frozenset[str]:
-    """The names of all named sizes of tensors."""
-    return frozenset(
-        d for f in facts if isinstance(f, TensorFact) and f.shape is not None for d in f.shape if isinstance(d, str)
-    )
+def meaningful_names(graph: ir.Graph) -> frozenset[str]:
+    """The names of sizes that stand for one size in every run.
+
+    Those of the graph's inputs do, and so does a name that is declared in one place only. Of other names exporters
+    make no such promise: torch.onnx calls each first size behind a ReduceMean "ReduceMeanout_dim_0".
+    """
+    given = {name for value in graph.inputs for name in _names(value)}
+    inner = [value for node in graph.all_nodes() for value in node.outputs]
+    passed = [value for part in graph.subgraphs() for value in part.inputs]
+    count = Counter(name for value in (*inner, *passed) for name in _names(value))
+    return frozenset(given | {name for name, places in count.items() if places == 1})
+
+
+def _names(value: ir.Value) -> list[str]:
+    return [] if value.shape is None else [d for d in fact_of_shape(value.shape) or () if isinstance(d, str)]
 
 
 def render(shape: Iterable[Dim] | None) -> str:
