@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx_ir as ir
 
 from irfuzz.ir.program import Program
 from irfuzz.reduce.session import NotPossible, Session
@@ -19,21 +20,20 @@ def fold_known(session: Session) -> bool:
 def _fold(session: Session, names: list[str]) -> bool:
     def change(program: Program) -> None:
         for name in names:
-            value, array = program.value(name), _elements(program, name)
-            if value is None or array is None:
+            value, tensor = program.value(name), _elements(program, name)
+            if value is None or tensor is None:
                 raise NotPossible
             if value.uses():
-                program.replace_uses(value, program.constant(array, "known"))
+                program.replace_uses(value, program.constant(tensor, "known"))
 
     return session.edit(change)
 
 
-def _elements(program: Program, name: str) -> np.ndarray | None:
+def _elements(program: Program, name: str) -> ir.TensorProtocol | None:
     value = program.value(name)
     if value is None or value.producer() is None or not value.uses():
         return None
-    found = program.const_array(value)
-    fact = program.tensor(value)
+    found, fact = program.constant_of(value), program.tensor(value)
     if found is not None or fact is None or fact.value is None or not fact.known or fact.static_shape is None:
         return found
-    return np.array(fact.value).astype(fact.dtype.numpy()).reshape(fact.static_shape)
+    return ir.tensor(np.array(fact.value).astype(fact.dtype.numpy()).reshape(fact.static_shape), dtype=fact.dtype)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import onnx.defs
 import onnx_ir as ir
 
 from irfuzz.ir.calls import schema_of
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session
+from irfuzz.reduce.session import NotPossible, Session, infer_anew
+
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+_VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 
 
 def drop_optional_inputs(session: Session) -> bool:
@@ -17,8 +21,13 @@ def drop_optional_inputs(session: Session) -> bool:
         schema = None if node is None else schema_of(node.op_type, session.program.opset, node.domain)
         if node is None or schema is None:
             continue
+        # What a subgraph takes must stay; it cannot be seen from the schema.
+        inner = any(attr.type in _GRAPHS for attr in node.attributes.values())
         for position in reversed(range(schema.min_input, len(node.inputs))):
-            found |= _drop_input(session, site, position)
+            variadic = position >= len(schema.inputs) - 1 and schema.inputs[-1].option is _VARIADIC
+            node = session.program.node(site)
+            if node is not None and (not variadic or (position == len(node.inputs) - 1 and not inner)):
+                found |= _drop_input(session, site, position)
     return found
 
 
@@ -27,9 +36,10 @@ def _drop_input(session: Session, site: str, position: int) -> bool:
         node = program.node(site)
         if node is None or position >= len(node.inputs) or node.inputs[position] is None:
             raise NotPossible
-        program.set_input(node, position, None)
+        node.replace_input_with(position, None)
         while node.inputs and node.inputs[-1] is None:
             node.resize_inputs(len(node.inputs) - 1)
+        infer_anew(program)
 
     return session.edit(change)
 
@@ -48,9 +58,6 @@ def drop_attributes(session: Session) -> bool:
         for name in names:
             found |= _drop_attributes(session, site, [name])
     return found
-
-
-_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 
 
 def _drop_attributes(session: Session, site: str, names: list[str]) -> bool:

@@ -106,6 +106,8 @@ class Session:
         Raises:
             OutOfBudget: before the candidate is tried.
         """
+        if not len(program.graph) and len(self.program.graph):
+            return False  # without a node there is no operator to look at
         names = [v.name or "" for v in program.graph.inputs]
         needed = [name for name in names if name not in program.graph.initializers]
         if not program.graph.outputs or any(name not in inputs for name in needed) or verify(program):

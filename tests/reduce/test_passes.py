@@ -1,0 +1,311 @@
+"""Each pass on a program made for it: what it removes, and what it leaves where the fault needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.ir.program import Program
+from irfuzz.reduce.bypass import bypass_nodes
+from irfuzz.reduce.casts import drop_casts
+from irfuzz.reduce.constants import fold_known
+from irfuzz.reduce.cuts import begin_later, cut_single_values
+from irfuzz.reduce.elements import simplify_inputs, simplify_weights
+from irfuzz.reduce.names import drop_texts, shorten_names
+from irfuzz.reduce.optional import drop_attributes, drop_optional_inputs
+from irfuzz.reduce.outputs import end_earlier, keep_one_output
+from irfuzz.reduce.reduce import DATA, LOOKS, STRUCTURE
+from irfuzz.reduce.session import Session
+from irfuzz.reduce.sizes import bind_names, shrink_sizes
+from tests.reduce.conftest import after, checked, feeds, has, ops, parse, run
+
+X = {"x": np.array([[-1.5, 2.25, 3], [4, 5, 6]], np.float32)}
+CHAIN = "g (float[2,3] x) => (float[2,3] y) { a = Abs(x)  b = Neg(a)  c = Relu(b)  d = Exp(c)  y = Tanh(d) }"
+
+
+def nothing(one: Any, program: Program, inputs: Any, still: Any) -> None:
+    """The pass leaves the case as it was."""
+    session = Session(program.clone(), inputs, still, None, 60, 500)
+    assert not one(session)
+    assert session.program.to_bytes() == program.to_bytes()
+
+
+def test_keep_one_output() -> None:
+    program = parse(
+        "g (float[2,3] x) => (float[2,3] y, float[2,3] z, float[2,3] u) { y = Abs(x)  z = Neg(x)  u = Exp(z) }"
+    )
+    session = after(keep_one_output, program, X, has("Neg"))
+    assert [v.name for v in session.program.graph.outputs] == ["z"]
+    assert ops(session.program) == ["Neg"]
+    nothing(keep_one_output, session.program, X, has("Neg"))
+
+
+def test_end_earlier() -> None:
+    session = after(end_earlier, parse(CHAIN), X, feeds("Abs", "Neg"))
+    assert ops(session.program) == ["Abs", "Neg"]
+    assert session.tries <= 3
+
+
+def test_begin_later() -> None:
+    session = after(begin_later, parse(CHAIN), X, has("Tanh"))
+    assert ops(session.program) == ["Tanh"]
+    assert session.tries <= 3
+    (value,) = session.inputs.values()
+    np.testing.assert_allclose(value, np.ones((2, 3)))  # exp(relu(-|x|))
+
+
+def test_cuts_take_ones_where_nobody_knows_a_value() -> None:
+    session = after(begin_later, parse(CHAIN), X, has("Tanh"), None)
+    assert next(iter(session.inputs.values())).tolist() == np.ones((2, 3)).tolist()  # type: ignore[union-attr]
+
+
+def test_a_prefix_that_a_subgraph_reads_is_cut_too() -> None:
+    program = parse(
+        "g (float[2,3] x, bool c) => (float[2,3] y) { a = Abs(x)  b = Neg(a)  y = If (c) <"
+        "then_branch = t () => (float[2,3] p) { p = Exp(b) }, else_branch = e () => (float[2,3] q) { q = Neg(b) }> }"
+    )
+    session = after(begin_later, program, {**X, "c": np.array(True)}, has("If"))
+    assert ops(session.program) == ["If"]
+    assert sorted(v.shape for v in session.inputs.values()) == [(), (2, 3)]  # type: ignore[union-attr]
+
+
+def test_cut_single_values() -> None:
+    program = parse("g (float[2,3] x) => (float[2,3] y) { a = Abs(x)  b = Exp(x)  c = Neg(b)  y = Add(a, c) }")
+    session = after(cut_single_values, program, X, feeds("Abs", "Add"))
+    assert ops(session.program) == ["Abs", "Add"]
+
+
+def test_bypass_takes_whole_stretches() -> None:
+    session = after(bypass_nodes, parse(CHAIN), X, has("Tanh"))
+    assert ops(session.program) == ["Tanh"]
+
+
+def test_bypass_keeps_what_is_needed() -> None:
+    still = checked(lambda program, inputs: ops(program).count("Neg") == 1)
+    assert ops(after(bypass_nodes, parse(CHAIN), X, still).program) == ["Neg"]
+
+
+def test_casts_that_depend_on_each_other_go_together() -> None:
+    program = parse(
+        "g (float[2,3] x) => (float[2,3] y)"
+        " { a = Cast<to = 11>(x)  b = Selu(a)  c = Exp(b)  d = Cast<to = 1>(c)  y = Neg(d) }"
+    )
+    session = after(drop_casts, program, X, checked(lambda p, i: {"Selu", "Exp", "Neg"} <= set(ops(p))))
+    assert ops(session.program) == ["Selu", "Exp", "Neg"]
+    assert session.tries == 1
+    assert run(session.program, X)["y"].dtype == np.float32
+
+
+def test_a_cast_that_is_needed_stays() -> None:
+    program = parse("g (float[2,3] x) => (float[2,3] y) { a = Cast<to = 11>(x)  b = Selu(a)  y = Cast<to = 1>(b) }")
+    still = checked(lambda p, i: any(n.op_type == "Selu" and p.tensor(n.inputs[0]).dtype == 11 for n in p.nodes()))  # type: ignore[union-attr]
+    assert ops(after(drop_casts, program, X, still).program) == ["Cast", "Selu"]
+
+
+def test_casts_that_types_need_are_not_even_tried() -> None:
+    program = parse("g (float[2,3] x, double[3] w) => (double[2,3] y) { a = Cast<to = 11>(x)  y = Add(a, w) }")
+    nothing(drop_casts, program, {**X, "w": np.ones(3)}, checked(lambda p, i: pytest.fail("tried")))
+
+
+def test_fold_known() -> None:
+    program = parse(
+        "g (float[2,3] x) => (float[3,2] y) { s = Shape(x)  i = Constant<value = int64[2] {1, 0}>()  t = Gather(s, i)"
+        "  y = Reshape(x, t) }"
+    )
+    session = after(fold_known, program, X, has("Reshape"))
+    assert ops(session.program) == ["Reshape"]
+    assert [v.const_value.numpy().tolist() for v in session.program.graph.initializers.values()] == [[3, 2]]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("dtype", [onnx.TensorProto.BFLOAT16, onnx.TensorProto.STRING, onnx.TensorProto.INT4])
+def test_constants_of_every_type_become_initializers(dtype: int) -> None:
+    data = [b"a", b"b"] if dtype == onnx.TensorProto.STRING else [1, 2]
+    proto = parse("g (float[2] x) => (float[2] y) { y = Neg(x) }", 21).to_proto()
+    constant = onnx.helper.make_node("Constant", [], ["c"], value=onnx.helper.make_tensor("c", dtype, [2], data))
+    proto.graph.node.extend([constant, onnx.helper.make_node("Identity", ["c"], ["z"])])
+    proto.graph.output.append(onnx.helper.make_tensor_value_info("z", dtype, [2]))
+    session = after(fold_known, Program.from_proto(proto), {"x": np.ones(2, np.float32)}, has("Identity"))
+    assert "Constant" not in ops(session.program)
+    (tensor,) = session.program.to_proto().graph.initializer
+    assert (tensor.data_type, list(tensor.dims)) == (dtype, [2])
+
+
+def test_optional_inputs_and_attributes() -> None:
+    program = parse(
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,1,3,3] w = {1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1},"
+        " float[2] b = {1,2}>"
+        " { y = Conv<group = 2, pads = [1,1,1,1], kernel_shape = [3,3], dilations = [1,1]>(x, w, b) }"
+    )
+    inputs = {"x": np.ones((1, 2, 4, 4), np.float32)}
+    session = after(drop_optional_inputs, program, inputs, has("Conv"))
+    assert len(session.program.nodes()[0].inputs) == 2
+    session = after(drop_attributes, session.program, inputs, has("Conv"))
+    assert list(session.program.nodes()[0].attributes) == ["group"]  # the weights demand it
+
+
+def test_inputs_in_the_middle_and_variadic_ones() -> None:
+    program = parse(
+        "g (float[2,3] x, float low, float high) => (float[6,3] y)"
+        " { a = Clip(x, low, high)  y = Concat<axis = 0>(a, x, x) }"
+    )
+    inputs = {**X, "low": np.array(0, np.float32), "high": np.array(1, np.float32)}
+    still = checked(lambda p, i: "high" in i and "Concat" in ops(p))
+    session = after(drop_optional_inputs, program, inputs, still)
+    clip, concat = session.program.nodes()
+    assert [v and v.name for v in clip.inputs] == ["x", None, "high"]
+    assert len(concat.inputs) == 1
+
+
+def test_names_of_sizes_are_bound() -> None:
+    program = parse("g (float[N,3] x, float[N,M] z) => (float[N,M] y) { a = ReduceSum(x)  y = Add(a, z) }")
+    inputs = {**X, "z": np.ones((2, 4), np.float32)}
+    session = after(bind_names, program, inputs, has("Add"))
+    assert [session.program.tensor(v).shape for v in session.program.graph.inputs] == [(2, 3), (2, 4)]  # type: ignore[union-attr]
+    assert session.program.tensor(session.program.graph.outputs[0]).shape == (2, 4)  # type: ignore[union-attr]
+    nothing(bind_names, session.program, inputs, has("Add"))
+
+
+def test_sizes_shrink_wherever_they_occur() -> None:
+    w = ",".join(["1"] * (6 * 4 * 9))
+    program = parse(
+        f"g (float[2,4,8,8] x) => (float[2,6,8,8] y) <float[6,4,3,3] w = {{{w}}}, float[6] b = {{1,2,3,4,5,6}}>"
+        " { y = Conv<pads = [1,1,1,1]>(x, w, b) }"
+    )
+    inputs = {"x": np.arange(512, dtype=np.float32).reshape(2, 4, 8, 8)}
+    session = after(shrink_sizes, program, inputs, has("Conv"))
+    assert session.inputs["x"].shape == (1, 1, 1, 1)  # type: ignore[union-attr]
+    assert [v.shape.numpy() for v in session.program.graph.initializers.values()] == [(1, 1, 1, 1), (1,)]  # type: ignore[union-attr]
+    assert session.tries < 20
+
+
+def test_sizes_keep_the_part_that_shows_the_fault() -> None:
+    program = parse("g (float[4,6] x) => (float[4,6] y) { y = Neg(x) }")
+    inputs = {"x": np.zeros((4, 6), np.float32)}
+    inputs["x"][3, 4] = 5
+    still = checked(lambda p, i: bool((run(p, i)["y"] == -5).any()))
+    session = after(shrink_sizes, program, inputs, still)
+    assert session.inputs["x"].shape == (1, 2)  # type: ignore[union-attr]
+    assert session.program.tensor(session.program.graph.outputs[0]).shape == (1, 2)  # type: ignore[union-attr]
+
+
+def test_sizes_that_do_not_fit_are_not_tried() -> None:
+    program = parse("g (float[4,6] x) => (float[3,8] y) <int64[2] s = {3, 8}> { y = Reshape(x, s) }")
+    nothing(shrink_sizes, program, {"x": np.zeros((4, 6), np.float32)}, checked(lambda p, i: pytest.fail("tried")))
+
+
+def test_named_sizes_stay_named() -> None:
+    program = parse("g (float[N,6] x) => (float[N,6] y) { y = Neg(x) }")
+    inputs = {"x": np.zeros((4, 6), np.float32)}
+    session = after(shrink_sizes, program, inputs, checked(lambda p, i: p.tensor(p.graph.inputs[0]).shape[0] == "N"))  # type: ignore[union-attr,index]
+    assert session.inputs["x"].shape == (1, 1)  # type: ignore[union-attr]
+
+
+def test_plainer_inputs() -> None:
+    program = parse("g (float[2,3] x, int64[2] i) => (float[2,3] y) { y = Gather(x, i) }")
+    inputs = {**X, "i": np.array([1, 1])}
+    still = checked(lambda p, i: bool(run(p, i)["y"].max() > 3))
+    session = after(simplify_inputs, program, inputs, still)
+    assert session.inputs["x"].tolist() == [[0, 1, 2], [3, 4, 5]]  # type: ignore[union-attr]
+    assert session.inputs["i"].tolist() in ([1, 1], [0, 1])  # type: ignore[union-attr]
+
+
+def test_integers_stay_legal_positions() -> None:
+    program = parse("g (float[2,3] x, int64[4] i) => (float[4,3] y) { y = Gather(x, i) }")
+    inputs = {**X, "i": np.array([0, 0, 0, -1])}
+    seen: list[np.ndarray] = []
+    still = checked(lambda p, i: bool(seen.append(i["i"])) or run(p, i)["y"].max() >= 0)  # type: ignore[arg-type]
+    after(simplify_inputs, program, inputs, still)
+    assert min(i.min() for i in seen) >= -1
+    assert max(i.max() for i in seen) <= 0
+
+
+def test_plainer_weights() -> None:
+    program = parse(
+        "g (float[1,2] x) => (float[1,2] y) <float[2] a = {0.123456, 7.7}, float[2] b = {3.14159, 2.5}>"
+        " { s = Add(x, a)  y = Mul(s, b) }"
+    )
+    inputs = {"x": np.zeros((1, 2), np.float32)}
+    session = after(simplify_weights, program, inputs, checked(lambda p, i: run(p, i)["y"][0, 0] > 0))
+    found = {n: v.const_value.numpy().tolist() for n, v in session.program.graph.initializers.items()}  # type: ignore[union-attr]
+    assert found == {"a": [1, 1], "b": [1, 1]}
+    nothing(simplify_weights, session.program, inputs, checked(lambda p, i: run(p, i)["y"][0, 0] > 0))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64, np.float16, np.float64])
+@pytest.mark.parametrize("shape", [(), (0,), (3, 2)])
+def test_plain_data_keeps_dtype_and_shape(dtype: Any, shape: tuple[int, ...]) -> None:
+    name = onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))).lower()
+    dims = ",".join(map(str, shape))
+    program = parse(f"g ({name}[{dims}] x) => ({name}[{dims}] y) {{ y = Identity(x) }}".replace("[]", ""))
+    seen: list[Any] = []
+    still = checked(lambda p, i: bool(seen.append(i["x"])))
+    session = Session(program, {"x": np.ones(shape, dtype)}, still, None, 9, 99)
+    assert not simplify_inputs(session)
+    assert len(seen) == (1 if np.prod(shape) else 0)
+    assert all((a.dtype, a.shape) == (dtype, shape) for a in seen)
+
+
+def test_data_of_other_kinds_are_left_alone() -> None:
+    program = parse(
+        "g (bfloat16[2] x, string[1] s) => (bfloat16[2] y, string[1] t) { y = Identity(x)  t = Identity(s) }"
+    )
+    inputs = {"x": np.ones(2, ml_dtypes.bfloat16), "s": np.array(["long text"], object)}
+    nothing(simplify_inputs, program, inputs, checked(lambda p, i: pytest.fail("tried")))
+
+
+def test_drop_texts() -> None:
+    proto = parse(CHAIN).to_proto()
+    proto.producer_name, proto.doc_string, proto.graph.doc_string, proto.domain = "me", "long", "longer", "d"
+    proto.metadata_props.add(key="k", value="v")
+    for node in proto.graph.node:
+        node.name, node.doc_string = f"/very/long/{node.output[0]}", "stack trace"
+    session = after(drop_texts, Program.from_proto(proto), X, has("Tanh"))
+    small = session.program.to_proto()
+    assert (small.producer_name, small.doc_string, small.graph.doc_string, small.domain) == ("", "", "", "")
+    assert not small.metadata_props
+    assert {(n.name, n.doc_string) for n in small.graph.node} == {("", "")}
+    nothing(drop_texts, session.program, X, has("Tanh"))
+
+
+def test_shorten_names() -> None:
+    program = parse(
+        'g (float[2,3] "/a/b", float[2,3] q) => (float[2,3] "/out") <float[3] "w.1" = {1,2,3}>'
+        ' { "/mid" = Add("/a/b", "w.1")  "/out" = Mul("/mid", q) }'
+    )
+    inputs = {"/a/b": X["x"], "q": 2 * X["x"]}
+    want = run(program, inputs)["/out"]
+    session = after(shorten_names, program, inputs, has("Add"))
+    assert [v.name for v in session.program.graph.inputs] == ["x0", "x1"]
+    assert [v.name for v in session.program.graph.outputs] == ["y"]
+    assert list(session.program.graph.initializers) == ["w0"]
+    assert [n.outputs[0].name for n in session.program.nodes()] == ["v0", "y"]
+    np.testing.assert_array_equal(run(session.program, session.inputs)["y"], want)
+    nothing(shorten_names, session.program, session.inputs, has("Add"))
+
+
+def test_names_inside_of_subgraphs_hide_nothing() -> None:
+    program = parse(
+        "g (float[2,3] input, bool c) => (float[2,3] out) { mid = Abs(input)  out = If (c) <"
+        "then_branch = t () => (float[2,3] x0) { v0 = Neg(mid)  x0 = Add(v0, input) },"
+        " else_branch = e () => (float[2,3] mid2) { mid2 = Exp(mid) }> }"
+    )
+    inputs = {"input": X["x"], "c": np.array(True)}
+    session = after(shorten_names, program, inputs, has("If"))
+    assert [v.name for v in session.program.graph.inputs] == ["x0_", "x1"]
+    for c in (True, False):
+        want = run(program, {**inputs, "c": np.array(c)})["out"]
+        np.testing.assert_array_equal(run(session.program, {"x0_": X["x"], "x1": np.array(c)})["y"], want)
+
+
+def test_names_that_the_fault_needs_stay() -> None:
+    still = checked(lambda p, i: "x/y" in i)
+    program = parse('g (float[2] "x/y") => (float[2] out) { out = Neg("x/y") }')
+    nothing(shorten_names, program, {"x/y": np.ones(2, np.float32)}, still)
+
+
+def test_every_pass_is_tested_here() -> None:
+    assert {one.__name__ for one in (*STRUCTURE, *DATA, *LOOKS)} <= set(globals())
