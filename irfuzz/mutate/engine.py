@@ -201,7 +201,7 @@ class Engine:
         except InvalidProgram as error:
             counts.thrown[name, str(error)] += 1
             return _Failed.SPOILT
-        size = len(work.nodes())
+        size = len(work.graph)
         if size > self.max_nodes and size > len(before):
             counts.skipped[name, "more nodes than allowed"] += 1
             return _Failed.SPOILT

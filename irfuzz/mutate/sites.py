@@ -251,12 +251,14 @@ def tensor_fact(program: Program, value: ir.Value) -> TensorFact:
 
 def node_after(program: Program, value: ir.Value) -> ir.Node | None:
     """The first node that may read ``value``: what is inserted before it comes before every reader."""
-    nodes = program.nodes()
+    nodes = iter(program.graph)
     producer = value.producer()
     if producer is None:
-        return nodes[0] if nodes else None
-    index = nodes.index(producer)
-    return nodes[index + 1] if index + 1 < len(nodes) else None
+        return next(nodes, None)
+    for node in nodes:
+        if node is producer:
+            break
+    return next(nodes, None)
 
 
 def main_uses(program: Program, value: ir.Value) -> list[tuple[ir.Node, int]]:
