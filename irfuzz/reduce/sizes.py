@@ -23,7 +23,7 @@ class Axis:
     axis: int
 
 
-_NO_WEIGHTS = frozenset({ir.DataType.INT64, ir.DataType.STRING, ir.DataType.UNDEFINED})
+_NO_WEIGHTS = frozenset({ir.DataType.STRING, ir.DataType.UNDEFINED})
 
 
 def bind_names(session: Session) -> bool:
@@ -64,13 +64,16 @@ def shrink_sizes(session: Session) -> bool:
 
 
 def _axes(session: Session) -> Iterator[tuple[int, Axis]]:
-    """Every size above 1 of inputs and of weights; constants of int64 are mostly sizes and positions themselves."""
+    """Every size above 1 of inputs and of weights."""
     for name, value in session.inputs.items():
         if isinstance(value, np.ndarray):
             yield from ((n, Axis(name, axis)) for axis, n in enumerate(value.shape) if n > 1)
     for name, value in session.program.graph.initializers.items():
         tensor = value.const_value
-        if tensor is not None and not value.is_graph_input() and tensor.dtype not in _NO_WEIGHTS:
+        if tensor is None or value.is_graph_input() or tensor.dtype in _NO_WEIGHTS:
+            continue
+        # A list of int64 is a shape, axes or the like, and has as many elements as something has dimensions.
+        if tensor.dtype is not ir.DataType.INT64 or len(tensor.shape) > 1:
             yield from ((n, Axis(name, axis)) for axis, n in enumerate(tensor.shape.numpy()) if n > 1)
 
 

@@ -300,6 +300,8 @@ BEFORE = """
             run(load_inputs(), **options)
 """
 
+RUN = "run(load_inputs(), **options)"
+
 USABLE = '''
 def usable(outputs):
     """Whether there is an array, or a list of them, for every output."""

@@ -50,7 +50,7 @@ class Scene:
         odd_types: an input or output has an element type that numpy lacks.
         seconds: after which a run counts as hanging.
         memory: bytes that a run may take, where the symptom is memory.
-        runs: how often the model runs in one process before it shows (a leak), for the symptoms that need a process.
+        runs: how often the model runs in one process before it shows, as a leak does.
     """
 
     title: str
@@ -79,7 +79,7 @@ def repro_source(scene: Scene) -> str:
         pieces.ODD_INPUTS if scene.odd_inputs else pieces.PLAIN_INPUTS,
         *_runners(scene),
         _settings(scene),
-        *_judgement(scene),
+        *_repeated(scene, _judgement(scene)),
         pieces.VERDICT,
         _end(scene),
     ]
@@ -165,12 +165,12 @@ def _settings(scene: Scene) -> str:
     parties = (scene.blamed, *scene.witnesses)
     rows = "".join(f"    {p.name!r}: (run_{_kind(p)}, {_options(p)!r}),\n" for p in parties)
     lines = ["# The first is blamed, the others bear witness.", f"TARGETS = {{\n{rows}}}"]
+    if scene.runs > 1:
+        lines.append(f"RUNS = {scene.runs!r}")
     if _in_child(scene):
         lines.append(f"SECONDS = {scene.seconds!r}")
         if scene.symptom is Symptom.PROTOCOL:
             lines.append(f"OUTPUTS = {list(scene.outputs)!r}")
-        if scene.runs > 1:
-            lines.append(f"RUNS = {scene.runs!r}")
         if scene.symptom is Symptom.MEMORY:
             lines.append(f"MEMORY = {scene.memory!r}")
         return "\n".join(lines)
@@ -209,6 +209,13 @@ def _judgement(scene: Scene) -> list[str]:
     if scene.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
         return [pieces.KIND, pieces.MAIN_VALUES.replace("{WHAT}", "{OUTPUT!r} is")]
     return _numbers(scene)
+
+
+def _repeated(scene: Scene, parts: list[str]) -> list[str]:
+    """What a script without a child looks at is the last of several runs."""
+    if scene.runs == 1 or _in_child(scene):
+        return parts
+    return [part.replace(pieces.RUN, f"[{pieces.RUN} for _ in range(RUNS)][-1]") for part in parts]
 
 
 def _numbers(scene: Scene) -> list[str]:

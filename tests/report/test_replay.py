@@ -247,6 +247,32 @@ def test_a_folder_can_be_moved(finding: Make, tmp_path: Path, root: Path) -> Non
     assert run_script(tmp_path / "else where'\"", root)[0] == 1
 
 
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("faulty", "symptom", "evidence"),
+    [
+        (f"{FAULTS}:Leaks", Symptom.MEMORY, {"runs": 6, "limit": 256 << 20}),
+        (f"{FAULTS}:ThirdTime", Symptom.CRASH, {"runs": 3}),
+        (f"{WRONG}:ThirdOff", Symptom.DIFFERENCE, {"runs": 3, "element": "y[1, 2]"}),
+    ],
+)
+def test_what_shows_only_after_several_runs(
+    finding: Make, tmp_path: Path, root: Path, faulty: str, symptom: Symptom, evidence: dict[str, Any]
+) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off")
+    verdict = {**json.loads(row.verdict), "evidence": evidence, "target": faulty}
+    runs = row.runs.replace(f"{WRONG}:Off", faulty)
+    row = replace(row, symptom=symptom, target=faulty, runs=runs, verdict=json.dumps(verdict))
+    write_bundle(tmp_path / "it", row)
+    shown, log = replays(tmp_path / "it", seconds=60)
+    assert shown, log
+    script = tmp_path / "it" / "repro.py"
+    text = script.read_text()
+    assert text.count("\nRUNS = ") == 1
+    script.write_text(text.replace("\nRUNS = ", "\nRUNS = 2  # not "))
+    assert run_script(tmp_path / "it", root)[0] == 0
+
+
 def _swap(script: Path, old: str, new: str) -> None:
     """Let a script run another class, as if a new version of the old one were installed."""
     text = script.read_text()

@@ -38,6 +38,16 @@ class Off(Right):
         return value
 
 
+class ThirdOff(Off):
+    """Wrong at its third call."""
+
+    calls = 0
+
+    def change(self, value):
+        self.calls += 1
+        return super().change(value) if self.calls == 3 else value
+
+
 class Nan(Right):
     def change(self, value):
         value = np.array(value)
