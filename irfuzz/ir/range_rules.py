@@ -106,9 +106,10 @@ def _open(bounds: Bounds) -> tuple[float, float]:
 
 def _arg(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
     data = tensor(inputs, 0)
-    if data is None or data.shape is None or not data.shape:
+    axis = attrs.get("axis", 0)
+    if data is None or data.shape is None or not -len(data.shape) <= axis < len(data.shape):
         return 0.0, None
-    size = data.shape[attrs.get("axis", 0)]
+    size = data.shape[axis]
     return 0.0, float(size - 1) if type(size) is int and size > 0 else None
 
 

@@ -33,7 +33,7 @@ def _grid(fact: TensorFact | None) -> np.ndarray | None:
         return None
     shape = fact.static_shape
     size = fact.size()
-    if shape is None or size is None or size > MAX_KNOWN_ELEMENTS:
+    if shape is None or size is None or size > MAX_KNOWN_ELEMENTS or any(d < 0 for d in shape):
         return None
     grid = np.empty(shape, dtype=object)
     grid.ravel()[:] = fact.value if fact.value is not None else (None,) * size
@@ -98,9 +98,10 @@ def _cast(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements
 
 def _gather(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements | None:
     data, indices = _grid(tensor(inputs, 0)), tensor(inputs, 1)
-    if data is None or indices is None or not indices.known or data.ndim == 0:
-        return None
     axis = attrs.get("axis", 0)
+    # ONNX judges the axis only where it knows both shapes.
+    if data is None or indices is None or not indices.known or not -data.ndim <= axis < data.ndim:
+        return None
     shape = indices.static_shape or ()
     positions = np.array(indices.value, dtype=np.int64).reshape(shape)
     if positions.size and (positions.min() < -data.shape[axis] or positions.max() >= data.shape[axis]):
@@ -128,9 +129,11 @@ def _slice(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Element
 
 def _concat(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements | None:
     grids = [_grid(tensor(inputs, i)) for i in range(len(inputs))]
-    if any(g is None or g.ndim == 0 for g in grids):
+    axis = attrs.get("axis", 0)
+    # ONNX judges the axis only where it knows all shapes.
+    if any(g is None or not -g.ndim <= axis < g.ndim for g in grids):
         return None
-    return _flat(np.concatenate(grids, axis=attrs.get("axis", 0)))  # type: ignore[arg-type]
+    return _flat(np.concatenate(grids, axis=axis))  # type: ignore[arg-type]
 
 
 def _arithmetic(

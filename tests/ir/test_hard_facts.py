@@ -10,6 +10,7 @@ import onnx.parser
 import onnx.reference
 import pytest
 
+from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.truth import contradiction
@@ -171,3 +172,24 @@ def test_a_long_rotation_of_sequences_in_a_loop_forgets_their_shapes() -> None:
     )
     program = Program.from_proto(onnx.parser.parse_model(text))
     assert contradiction(fact(program, "y"), np.zeros((5, 3), np.float32)) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{s = Shape(x) z = Gather<axis = 5>(s, i) y = Identity(x)}",
+        "{s = Shape(x) zero = Constant <value_ints = [0]> () z = Gather<axis = 3>(s, zero) y = Identity(x)}",
+        "{s = Shape(x) z = Concat<axis = 1073741824000>(s, m) y = Identity(x)}",
+        "{z = ArgMax<axis = 7>(x) y = Identity(x)}",
+    ],
+)
+@pytest.mark.parametrize("shape", ["[2, 3]", "[?, 3]", "[]", ""])
+def test_an_axis_that_is_none_ends_in_a_message_or_in_nothing_known(body: str, shape: str) -> None:
+    text = HEAD + f"(float{shape} x, int64[1] i, int64[K] m) => (float{shape} y) {body}"
+    told, known = "", None
+    try:
+        known = fact(Program.from_proto(onnx.parser.parse_model(text)), "z").value
+    except InvalidProgram as error:
+        told = str(error).lower()
+    assert known is None
+    assert not told or any(word in told for word in ("axis", "rank", "concat"))
