@@ -39,7 +39,7 @@ from irfuzz.store.database import Database, ProgramRow
 REFRESH = 200
 """Iterations between two looks at what other jobs have added."""
 
-HOPELESS = 100
+HOPELESS = 30
 """After so many iterations in a row that failed by our own fault the job gives up."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})

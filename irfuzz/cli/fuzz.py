@@ -81,10 +81,11 @@ def arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.campaign import Campaign
-    from irfuzz.cli.show import summary_json, summary_text, watcher
+    from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
 
     config = _config(args, Campaign.stored_config(args.out))
     chosen = _resolve(config)
+    missing = _missing(config, chosen)
     loaded = seeds_of(args.seeds)
     quiet = args.quiet or args.json
     with Campaign(args.out, config) as campaign:
@@ -93,13 +94,16 @@ def run(args: argparse.Namespace) -> int:
         if not quiet:
             if campaign.continued:
                 _say(f"continuing the campaign in {args.out}, seed {config.seed}")
-            _say_targets(config, chosen)
+            for text in targets_lines({t.name: t.version for t in chosen}, missing):
+                _say(text)
+            if len({t.component for t in chosen}) < 3:
+                _say("fewer than three components: where two differ in numbers, nobody tells which is right")
         with watcher(campaign, args.time, quiet=quiet) as watch:
             progress = campaign.run(args.time, watch, stop_at=args.programs)
         rows = campaign.findings()
         code = 3 if progress.internal_errors else 1 if rows else 0
         if args.json:
-            print(json.dumps(summary_json(campaign, progress, rows, code), allow_nan=False))
+            print(json.dumps(summary_json(campaign, progress, rows, missing, code), allow_nan=False))
         else:
             print(summary_text(campaign, progress, rows))
         if progress.internal_errors:
@@ -156,26 +160,18 @@ def _resolve(config: Config) -> tuple[Target, ...]:
     return found
 
 
-def _say_targets(config: Config, chosen: Sequence[Target]) -> None:
-    """Which targets are used, and which are not, and why."""
-    from irfuzz.cli.show import targets_lines
+def _missing(config: Config, chosen: Sequence[Target]) -> dict[str, str]:
+    """Targets that are not used though nobody left them out, and why; CUDA ones are used only where named."""
     from irfuzz.execute.table import describe
 
-    used = {t.name: t.version for t in chosen}
-    missing = {}
-    if config.targets is None:
-        missing = {
-            a.target.name: a.why_not or "used only where named, for example --targets '*@cuda'"
-            for a in describe()
-            if a.target.name not in used
-        }
-    for line in targets_lines(used, missing):
-        _say(line)
-    if len({t.component for t in chosen}) < 3:
-        _say(
-            "fewer than three components: a difference in numbers between them stays suspect, because nobody tells who "
-            "is right"
-        )
+    if config.targets is not None:
+        return {}
+    used = {target.name for target in chosen}
+    return {
+        a.target.name: a.why_not or "only where named, such as --targets '*@cuda'"
+        for a in describe()
+        if a.target.name not in used
+    }
 
 
 def _say(text: str) -> None:

@@ -191,7 +191,9 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
     return lines
 
 
-def summary_json(campaign: Campaign, p: Progress, rows: Sequence[FindingRow], code: int) -> dict[str, Any]:
+def summary_json(
+    campaign: Campaign, p: Progress, rows: Sequence[FindingRow], missing: Mapping[str, str], code: int
+) -> dict[str, Any]:
     """The same for programs."""
     targets = campaign.targets() or {"used": {}, "absent": {}}
     layout = campaign.layout
@@ -204,7 +206,7 @@ def summary_json(campaign: Campaign, p: Progress, rows: Sequence[FindingRow], co
         "continued": campaign.continued,
         "interrupted": campaign.interrupted,
         "targets": dict(targets["used"]),
-        "absent_targets": dict(targets["absent"]),
+        "absent_targets": {**missing, **targets["absent"]},
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in campaign.deaths],
         "list": [
             {

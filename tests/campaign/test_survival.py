@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ FAULTS = {
 }
 
 
-def fuzz(seed: Path, out: Path, cwd: Path, faults: list[str], programs: int) -> dict[str, object]:
+def fuzz(seed: Path, out: Path, cwd: Path, faults: list[str], programs: int) -> dict[str, Any]:
     words = [seed, "--out", out, "--time", "100s", "--programs", programs, "--jobs", 1, "--reduce", 1, "--json"]
     words += ["--timeout", 1, "--memory", 256, "--targets", "reference,onnxruntime:disabled"]
     for name in faults:
@@ -45,6 +46,7 @@ def test_every_fault_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
     found = fuzz(tiny, tmp_path / "out", tmp_path, list(FAULTS), 8)
     assert found["programs"] >= 8, "it did not go on"
     assert found["internal_errors"] == 0
+    assert set(found["targets"]) == {"reference", "onnxruntime:disabled", *map(planted, FAULTS)}
     by_target = {f["target"]: f for f in found["list"]}
     assert {name: by_target.get(planted(name), {}).get("symptom") for name in FAULTS} == FAULTS
     for name in FAULTS:

@@ -89,9 +89,8 @@ assert main(["ops"]) == 0 and main(["targets"]) == 0
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
     result = subprocess.run([sys.executable, "-P", "-c", code], env=ENV, capture_output=True, text=True, check=True)
-    assert {"sqlalchemy", "rich", "torch", "tensorflow", "onnxruntime"} & set(
-        json.loads(result.stdout.splitlines()[-1])
-    ) == set()
+    loaded = set(json.loads(result.stdout.splitlines()[-1]))
+    assert {"sqlalchemy", "rich", "torch", "tensorflow", "onnxruntime"} & loaded == set()
 
 
 # ---- mutate and replay ----------------------------------------------------------------------
@@ -108,6 +107,8 @@ def test_mutate_gives_n_valid_models_and_replay_rebuilds_them(irfuzz: Irfuzz, tm
     for index in range(20):
         data = (out / f"{index:06d}.onnx").read_bytes()
         onnx.checker.check_model(onnx.load_model_from_string(data), full_check=True)
+        if index % 4:
+            continue
         again = irfuzz("replay", out / f"{index:06d}.trace.json", "-o", "again.onnx")
         assert again.code == 0, again.err
         assert (tmp_path / "again.onnx").read_bytes() == data
