@@ -142,7 +142,7 @@ def determinism(count: int, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--mutants", type=int, default=2000)
     parser.add_argument("--traces", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)

@@ -208,7 +208,7 @@ def measure(nodes: int, rounds: int, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--slice", type=float, default=2.0)
     parser.add_argument("--json", action="store_true")
