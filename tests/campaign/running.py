@@ -100,20 +100,25 @@ class Running:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._below: list[int] = []
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        below = self.below()
-        for pid in (self.process.pid, *below):
-            if alive(pid) and (pid in below or self.process.poll() is None):
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        running = self.process.poll() is None
+        if running:
+            self.below()
+            linux.kill(self.process.pid)
+        for pid in self._below if running or kind else ():  # else whoever is left is what a test is about
+            if alive(pid):
                 linux.kill(pid)
         self.process.communicate()
 
     def below(self) -> list[int]:
         """Process ids of all jobs, workers and whatever else the campaign started."""
-        return linux.descendants(self.process.pid)
+        self._below = linux.descendants(self.process.pid)
+        return self._below
 
     def jobs(self) -> list[int]:
         """Process ids of the jobs."""
