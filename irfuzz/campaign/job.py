@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import signal
@@ -76,6 +77,9 @@ class Job:
             donors=self.corpus,
         )
         self.ranges = seed_ranges()
+        # All that is loaded by now stays; the collector need not look at it again, nor after every hundredth clone.
+        gc.freeze()
+        gc.set_threshold(100_000, 50, 50)
         self.stop = False
         self._faults = Faults(self.layout.internal)
         self._parent: Program | None = None

@@ -14,6 +14,9 @@ from irfuzz.errors import InvalidProgram, UsageError
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
+KEPT = ".onnx.seed"
+"""Ending of the seeds that are kept beside traces: no search for models takes them for mutants."""
+
 PATIENCE = 5.0
 """Seconds of reading after which it is said how far it has come, and again after as many."""
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import known_mutators, seeds_of, writable_folder
+from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, writable_folder
 from irfuzz.cli.parser import Parser, names, whole
 from irfuzz.errors import UsageError
 
@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
     out = writable_folder(args.out, "--out")
     kept = writable_folder(out / "seeds", "--out")
     for program in loaded.values():
-        # A replay must find its seeds wherever the folder is taken to.
-        save_file(program, kept / f"{program.digest}.onnx")
+        # A replay must find its seeds wherever the folder is taken to, and nobody is to take them for mutants.
+        save_file(program, kept / f"{program.digest}{KEPT}")
     written = 0
     try:
         for mutant in _shown(chain([first] if first else [], mutants), args.count):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.inputs import KEPT
 from irfuzz.cli.parser import Parser, one_line
 from irfuzz.errors import InvalidProgram, UsageError
 
@@ -59,14 +60,16 @@ def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str,
     beside = path.parent / "seeds"
     if places is None and not beside.exists():
         raise UsageError(f"{path}: there is no folder {beside} with its seeds; name them with --seeds")
-    models, problems = find_models(places or [beside])
-    if problems:
-        raise UsageError(f"--seeds {problems[0]}" if places else problems[0])
     wanted = {trace.seed.digest, *(donor.digest for donor in trace.donors)}
+    if places is None:
+        models = [kept for digest in sorted(wanted) if (kept := beside / f"{digest}{KEPT}").exists()]
+    else:
+        models, problems = find_models(places)
+        if problems:
+            raise UsageError(f"--seeds {problems[0]}")
     found: dict[str, Program] = {}
     with Checker() as checker:
-        # Kept seeds are named by digest, so usually only those that are needed are read.
-        for model in sorted(models, key=lambda p: p.stem not in wanted):
+        for model in models:
             if len(found) == len(wanted):
                 break
             try:

@@ -61,8 +61,18 @@ class PluginAdapter:
     def targets(self) -> tuple[Target, ...]:
         """The one."""
         return (
-            Target(name=self.name, component=self.name, interpreter=sys.executable, options={"class": self.source}),
+            Target(
+                name=self.name,
+                component=self.name,
+                interpreter=sys.executable,
+                options={"class": self._located()},
+            ),
         )
+
+    def _located(self) -> str:
+        """The source, with a file's whole path, so that a finding can be replayed from any folder."""
+        place, _, name = self.source.rpartition(":")
+        return f"{Path(self.folder, place).absolute()}:{name}" if place.endswith(".py") else self.source
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
         """Nothing can be said before its worker has started."""

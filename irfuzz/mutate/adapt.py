@@ -31,6 +31,8 @@ def why_not(specs: Specs, opset: int, source: TensorFact, target: TensorFact) ->
     """Why ``adapt`` cannot turn ``source`` into ``target``, or ``None`` where it can."""
     if source.shape is None or target.shape is None:
         return "unknown rank"
+    if None in source.shape or None in target.shape:
+        return "a size is unknown"  # two unknown sizes are written alike and need not be alike
     if source.dtype != target.dtype and (source.dtype not in CASTABLE or target.dtype not in CASTABLE):
         return f"no cast from {source.dtype.name} to {target.dtype.name}"
     if source.shape == target.shape:

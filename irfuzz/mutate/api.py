@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
+from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Counts, Engine
 from irfuzz.mutate.novelty import Seen
@@ -24,7 +25,6 @@ from irfuzz.spec import load_specs
 Model: TypeAlias = "Program | onnx.ModelProto | ir.Model | bytes | str | Path"
 """What ``mutate`` takes; text is a path."""
 
-_ONE = (Program, onnx.ModelProto, ir.Model, bytes, str, Path)
 
 POOL = 64
 """How many mutants are kept as parents, besides the seeds."""
@@ -92,12 +92,11 @@ def load(model: Model) -> Program:
         return Program.from_model(model)
     if isinstance(model, bytes):
         return Program.from_bytes(model)
-    path = Path(model)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the model: {error.strerror}") from None
-    return Program.from_bytes(data)
+    if not isinstance(model, str | Path):
+        raise UsageError(
+            f"expected a model (ModelProto, onnx_ir.Model, bytes, Program or a path), got {type(model).__name__}"
+        )
+    return load_seed(Path(model))
 
 
 def mutate(
@@ -131,7 +130,7 @@ def mutate(
         UsageError: a wrong argument.
         InvalidProgram: a model breaks a rule of ONNX.
     """
-    models: list[Model] = [model] if isinstance(model, _ONE) else list(model)
+    models: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     named = [(Path(m).name if isinstance(m, str | Path) else "", load(m)) for m in models]
     return mutate_many(named, seed=seed, n=n, mutators=mutators, max_nodes=max_nodes, edits=edits, weights=weights)
 
@@ -151,8 +150,12 @@ def mutate_many(
     Raises:
         UsageError: a wrong argument, at once and not at the first mutant.
     """
-    if n < 0:
-        raise UsageError(f"n: expected 0 or more mutants, got {n}")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise UsageError(f"n: expected 0 or more mutants, got {n!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise UsageError(f"seed: expected an integer, got {seed!r}")
+    if isinstance(mutators, str):
+        raise UsageError(f"mutators: expected a list of names, got the text {mutators!r}")
     if edits is not None and edits < 1:
         raise UsageError(f"edits: expected at least 1, got {edits}")
     if not named:

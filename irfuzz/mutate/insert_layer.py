@@ -60,6 +60,8 @@ class InsertLayer:
             if not options:
                 continue
             spec, position = context.prefer(choices, options, lambda o: ("edge", previous, o[0].op))
+            if names and spec.op in _BOUND_BY_SIZES:
+                continue
             taken = replace(fact, dtype=dtype, low=None, high=None, value=None)
             given = with_sizes(taken, sizes)
             assert given is not None
@@ -91,6 +93,10 @@ class InsertLayer:
         inputs = materialise(program, inserter, spec.op, call, {position: given}, choices)
         node = inserter.node(spec.op, inputs, call.attrs, call.outputs)
         splice_in(program, self.context.specs, inserter, value, node.outputs[0], choices, one)
+
+
+_BOUND_BY_SIZES = frozenset({"ScatterElements", "ScatterND", "GatherElements", "GatherND"})
+"""Operators whose indices stay below the sizes of the data: a named size may be smaller than its stand-in."""
 
 
 @lru_cache(maxsize=512)

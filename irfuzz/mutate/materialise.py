@@ -65,7 +65,12 @@ def _alike(program: Program, before: ir.Node | None, fact: TensorFact) -> list[i
 
 def _has(program: Program, value: ir.Value, fact: TensorFact) -> bool:
     own = program.fact(value)
-    return isinstance(own, TensorFact) and own.dtype == fact.dtype and own.shape == fact.shape
+    return (
+        isinstance(own, TensorFact)
+        and own.dtype == fact.dtype
+        and own.shape == fact.shape
+        and None not in (fact.shape or ())
+    )
 
 
 def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarray:

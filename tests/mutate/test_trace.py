@@ -113,7 +113,20 @@ def test_wrong_arguments() -> None:
         mutate(SEED, edits=0)
     with pytest.raises(UsageError, match="no model"):
         mutate([])
-    with pytest.raises(UsageError, match="cannot read the model"):
+    with pytest.raises(InvalidProgram, match=r"/no/such/model\.onnx"):
         mutate("/no/such/model.onnx")
+    with pytest.raises(UsageError, match=r"expected a model .* got float"):
+        mutate(1.5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="n: expected"):
+        mutate(SEED, n=1.5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a list of names"):
+        mutate(SEED, mutators="splice")
     assert list(mutate(SEED, n=0)) == []
     assert json.dumps(next(mutate(SEED, edits=2)).trace)
+
+
+def test_a_model_with_external_data_is_taken_from_its_file(tmp_path: Path) -> None:
+    model = onnx.load(seeds_dir() / "lenet5.onnx")
+    path = tmp_path / "big.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="big.bin", size_threshold=0)
+    assert len(list(mutate(path, n=2))) == 2
