@@ -123,7 +123,10 @@ def test_a_missing_witness_is_no_agreement(finding: Make, tmp_path: Path, root: 
 
 
 def test_a_plugin_that_is_not_there_is_neither(finding: Make, tmp_path: Path) -> None:
-    write_bundle(tmp_path / "it", finding(parse(RELU), X, f"{WRONG}:Off"))
+    plugin = tmp_path / "gone.py"
+    plugin.write_text(Path(WRONG).read_text())
+    write_bundle(tmp_path / "it", finding(parse(RELU), X, f"{plugin}:Off"))
+    plugin.unlink()
     code, log = run_script(tmp_path / "it", tmp_path)
     assert code == 2
     assert "is not found from" in log

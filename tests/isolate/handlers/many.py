@@ -258,7 +258,7 @@ def do_stop_later(request, values):
     import threading
 
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGSTOP)).start()
-    return {}, []
+    return {"pid": os.getpid()}, []
 
 
 def do_terminate(request, values):
