@@ -14,7 +14,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @cache
 def seed_ranges() -> Mapping[str, Ranges]:
-    """Lowest and highest element by input name, by file name of a shipped seed.
+    """Lowest and highest element by input name, by file name of a shipped seed; inputs of strings have none.
 
     Raises:
         SpecError: the index cannot be read; the message names the entry.
@@ -23,7 +23,9 @@ def seed_ranges() -> Mapping[str, Ranges]:
     try:
         index = tomllib.loads(path.read_text(encoding="utf-8"))
         return {
-            seed["file"]: {i["name"]: (float(i["low"]), float(i["high"])) for i in seed["inputs"]}
+            seed["file"]: {
+                i["name"]: (float(i["low"]), float(i["high"])) for i in seed["inputs"] if i["dtype"] != "string"
+            }
             for seed in index["seeds"]
         }
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +14,32 @@ import onnx
 import onnx.version_converter
 from onnx.reference import ReferenceEvaluator
 
-from . import index, lenet5, lstm, qcnn, resnet, transformer
+from . import index
 from .seed import Seed
 
-BUILDERS: dict[str, Callable[[], Seed]] = {
-    "lenet5": lenet5.build,
-    "resnet": resnet.build,
-    "lstm": lstm.build,
-    "transformer": transformer.build,
-    "qcnn": qcnn.build,
+BUILDERS: dict[str, str] = {
+    "lenet5": "lenet5:build",
+    "resnet": "resnet:build",
+    "lstm": "lstm:build",
+    "transformer": "transformer:build",
+    "qcnn": "qcnn:build",
 }
-"""Every seed that the scripts build, in the order of the index."""
+"""Every seed that the scripts build, in the order of the index: a module of this package and its function.
+
+Modules are imported only for the seeds that are wanted, as their frameworks are large.
+"""
 
 MAX_BYTES = 300_000
 """No seed is larger: small models mutate and run fast."""
 
-_PACKAGES = ("numpy", "onnx", "scikit-learn", "torch")
+
+def make(name: str) -> Seed:
+    """Build one seed in memory."""
+    module, function = BUILDERS[name].split(":")
+    seed = getattr(importlib.import_module(f".{module}", __package__), function)()
+    if seed.name != name:
+        raise ValueError(f"{BUILDERS[name]} builds {seed.name!r}, expected {name!r}")
+    return seed
 
 
 def reference(model: onnx.ModelProto) -> ReferenceEvaluator:
@@ -42,14 +53,24 @@ def reference(model: onnx.ModelProto) -> ReferenceEvaluator:
     return ReferenceEvaluator(model)
 
 
-def accuracy(seed: Seed) -> float:
-    """The share of samples that the onnx reference evaluator, running the seed's model, classifies as labelled."""
+def quality(seed: Seed) -> dict[str, float]:
+    """How right the onnx reference evaluator, running the seed's model, is on its labelled samples.
+
+    Returns:
+        ``accuracy`` (share of samples whose largest score is at the label) for classes, ``r2`` (coefficient of
+        determination) for real targets, nothing without labels.
+    """
+    if seed.labels is None:
+        return {}
     session = reference(seed.model)
-    right = 0
-    for i, label in enumerate(seed.labels):
-        (scores,) = session.run(None, {name: array[i : i + 1] for name, array in seed.samples.items()})
-        right += int(np.argmax(scores) == label)
-    return round(right / len(seed.labels), 4)
+    count = len(seed.labels)
+    answers = [session.run(None, {k: a[i : i + 1] for k, a in seed.samples.items()})[0] for i in range(count)]
+    if seed.labels.dtype.kind == "f":
+        targets = seed.labels.astype(np.float64)
+        wrong = sum((float(np.ravel(a)[0]) - t) ** 2 for a, t in zip(answers, targets, strict=True))
+        return {"r2": round(1 - wrong / float(((targets - targets.mean()) ** 2).sum()), 4)}
+    right = sum(int(np.argmax(a) == label) for a, label in zip(answers, seed.labels, strict=True))
+    return {"accuracy": round(right / count, 4)}
 
 
 def build(names: Sequence[str], folder: Path) -> None:
@@ -59,22 +80,24 @@ def build(names: Sequence[str], folder: Path) -> None:
         ValueError: a model is larger than ``MAX_BYTES``.
     """
     path = folder / "index.toml"
-    entries = index.read(path)
-    versions = {package: importlib.metadata.version(package) for package in _PACKAGES}
     for name in names:
-        seed = BUILDERS[name]()
+        seed = make(name)
         onnx.checker.check_model(seed.model, full_check=True)
         content = seed.model.SerializeToString(deterministic=True)
         if len(content) > MAX_BYTES:
             raise ValueError(f"{name}: {len(content)} bytes, more than {MAX_BYTES}")
         model, data = folder / f"{name}.onnx", folder / f"{name}.inputs.npz"
         model.write_bytes(content)
-        np.savez_compressed(data, allow_pickle=False, labels=seed.labels, **seed.samples)
-        entries[name] = index.entry(seed, model, data, accuracy(seed), versions)
-        right = entries[name]["data"]["accuracy"]
-        print(f"{name}: {len(seed.model.graph.node)} nodes, {len(content)} bytes, {right:.2%} right")
-    ordered = [entries[name] for name in BUILDERS if name in entries]
-    index.write(path, ordered)
+        labels = {} if seed.labels is None else {"labels": seed.labels}
+        np.savez_compressed(data, allow_pickle=False, **labels, **seed.samples)
+        versions = {package: importlib.metadata.version(package) for package in seed.packages}
+        script = f"seeds/scripts/{BUILDERS[name].split(':')[0]}.py"
+        described = index.entry(seed, model, data, script=script, quality=quality(seed), versions=versions)
+        # Read and written at once: scripts may be run side by side.
+        entries = {**index.read(path), name: described}
+        index.write(path, [entries[each] for each in BUILDERS if each in entries])
+        right = "".join(f", {k} {described['data'][k]}" for k in ("accuracy", "r2") if k in described["data"])
+        print(f"{name}: {len(seed.model.graph.node)} nodes, {len(content)} bytes{right}", flush=True)
 
 
 def differing(names: Sequence[str], folder: Path) -> list[str]:

@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from .seed import Seed
+from .seed import Input, Seed
 
 SCHEMA = 1
 """Version of the layout of ``index.toml``."""
-
-LICENCE = "Apache-2.0"
-DATA_LICENCE = "CC-BY-4.0"
-DATA_ORIGIN = "Alpaydin, Kaynak: Optical Recognition of Handwritten Digits, UCI 1998, as shipped by scikit-learn"
 
 _HEADER = "# Written by `python -m seeds.scripts.build`; docs/seeds.md explains the fields.\n"
 
@@ -29,55 +25,84 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def entry(seed: Seed, model: Path, data: Path, accuracy: float, versions: Mapping[str, str]) -> dict[str, Any]:
+def entry(
+    seed: Seed, model: Path, data: Path, *, script: str, quality: Mapping[str, float], versions: Mapping[str, str]
+) -> dict[str, Any]:
     """Describe a seed whose files have been written.
 
     Args:
         seed: what was built.
         model: its ONNX file.
-        data: its npz file with one array an input and ``labels``.
-        accuracy: the share of right answers on that data, measured on the ONNX model.
+        data: its npz file with one array an input and, where it learned something, ``labels``.
+        script: what built it, relative to the checkout.
+        quality: how right the ONNX model is on that data, by the measure's name; empty without labels.
         versions: packages that it was built with.
+
+    Raises:
+        ValueError: the seed describes other inputs or outputs than its model has.
     """
     graph = seed.model.graph
     if [i.name for i in seed.inputs] != [v.name for v in graph.input]:
         raise ValueError(f"{seed.name}: described inputs {[i.name for i in seed.inputs]} are not those of the model")
+    meanings = (seed.output,) if isinstance(seed.output, str) else seed.output
+    if len(meanings) != len(graph.output):
+        raise ValueError(f"{seed.name}: {len(meanings)} outputs are described, the model has {len(graph.output)}")
+    labelled: dict[str, Any] = {}
+    if seed.labels is not None:
+        labelled = {"labels": "labels", **quality}
     return {
         "name": seed.name,
         "file": model.name,
         "title": seed.title,
         "origin": seed.origin,
         "reference": seed.reference,
-        "script": f"seeds/scripts/{seed.name}.py",
-        "licence": LICENCE,
+        "script": script,
+        "licence": seed.licence,
         "sha256": sha256(model),
         "opset": seed.model.opset_import[0].version,
         "ir_version": seed.model.ir_version,
         "nodes": len(graph.node),
-        "operators": sorted({node.op_type for node in graph.node}),
+        "operators": operators(graph),
         "built_with": dict(versions),
         "inputs": [
-            {**_value(v), "low": i.low, "high": i.high, "meaning": i.meaning}
-            for i, v in zip(seed.inputs, graph.input, strict=True)
+            {**_value(v), **_range(i), "meaning": i.meaning} for i, v in zip(seed.inputs, graph.input, strict=True)
         ],
-        "outputs": [{**_value(v), "meaning": seed.output} for v in graph.output],
+        "outputs": [{**_value(v), "meaning": m} for v, m in zip(graph.output, meanings, strict=True)],
         "data": {
             "file": data.name,
             "sha256": sha256(data),
-            "samples": len(seed.labels),
-            "labels": "labels",
-            "accuracy": accuracy,
-            "licence": DATA_LICENCE,
-            "origin": DATA_ORIGIN,
+            "samples": len(next(iter(seed.samples.values()))),
+            **labelled,
+            "licence": seed.data.licence,
+            "origin": seed.data.origin,
         },
     }
 
 
+def operators(graph: onnx.GraphProto) -> list[str]:
+    """Names of all operators of a graph and of the graphs inside it, sorted."""
+    names = {node.op_type for node in graph.node}
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                names.update(operators(inner))
+    return sorted(names)
+
+
+def _range(described: Input) -> dict[str, float]:
+    if described.low is None or described.high is None:
+        return {}
+    return {"low": described.low, "high": described.high}
+
+
 def _value(value: onnx.ValueInfoProto) -> dict[str, Any]:
     tensor = value.type.tensor_type
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    if tensor.elem_type == onnx.TensorProto.STRING:
+        dtype = "string"
+    else:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
     shape = [d.dim_param if d.HasField("dim_param") else d.dim_value for d in tensor.shape.dim]
-    return {"name": value.name, "dtype": np.dtype(dtype).name, "shape": shape}
+    return {"name": value.name, "dtype": dtype, "shape": shape}
 
 
 def read(path: Path) -> dict[str, dict[str, Any]]:
