@@ -3,9 +3,11 @@
 ``speed`` measures one mutation of 30-node programs (mutants of the seeds with 28 to 32 nodes): clone, choice, edit,
 inference and verification, without serialization. ``validity`` makes mutants of the shipped seeds and of ONNX's
 ``light_*`` models and counts those that pass ``check_model(full_check=True)``, replay byte for byte, are the same in
-another process, and run on ONNXRuntime without optimisation with every fact as predicted.
+another process, and run on ONNXRuntime without optimisation with every fact as predicted; and it tells of each mutator
+how often it was applied, how often it was skipped, and why.
 
-Run ``python benchmarks/mutation.py speed [-n 2000] [--json FILE]`` or ``... validity [-n 2000] [--json FILE]``.
+Run ``python benchmarks/mutation.py speed [-n 2000] [--json FILE]`` or
+``... validity [-n 2000] [--shipped] [--mutators NAMES] [--json FILE]``.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.api import mutate_many
-from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.engine import Counts, Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.trace import parse_trace, rebuild
 from irfuzz.mutate.types import Relation
@@ -104,31 +106,38 @@ def speed(n: int) -> dict[str, Any]:
     }
 
 
-def bytes_digest(n: int, seed: int, light: bool) -> str:
+def bytes_digest(n: int, seed: int, light: bool, mutators: list[str] | None) -> str:
     """SHA-256 over the bytes of all mutants in order."""
     total = hashlib.sha256()
-    for mutant in mutate_many(named(light), seed=seed, n=n):
+    for mutant in mutate_many(named(light), seed=seed, n=n, mutators=mutators):
         total.update(mutant.to_bytes())
     return total.hexdigest()
 
 
-def validity(n: int, seed: int, light: bool) -> dict[str, Any]:
+def validity(n: int, seed: int, light: bool, mutators: list[str] | None = None) -> dict[str, Any]:
     """Counts over ``n`` mutants."""
     models = named(light)
     by_digest = {program.digest: program for _, program in models}
     found: Counter[str] = Counter()
-    applied: Counter[str] = Counter()
-    thrown: Counter[str] = Counter()
+    counts = Counts()
     problems: list[str] = []
     total = hashlib.sha256()
     with Runner(resolve(["onnxruntime:disabled"]), Limits(seconds=60)) as runner:
-        for index, mutant in enumerate(mutate_many(models, seed=seed, n=n)):
+        for index, mutant in enumerate(mutate_many(models, seed=seed, n=n, mutators=mutators)):
             data = mutant.to_bytes()
             total.update(data)
-            applied.update(mutant.counts.applied)
-            thrown.update({f"{name}: {why}": count for (name, why), count in mutant.counts.thrown.items()})
+            counts.add(mutant.counts)
             found["mutants"] += 1
+            invalid = any(edit.relation is Relation.INVALID for edit in mutant.edits)
+            found["declared invalid"] += invalid
             what = f"mutant {index} of {mutant.seed.name} ({', '.join(e.mutator for e in mutant.edits)})"
+            try:
+                again = rebuild(parse_trace(json.loads(json.dumps(mutant.trace))), by_digest.get)
+                found["replayed"] += again == data
+            except IrfuzzError as error:
+                problems.append(f"{what}: replay: {error}")
+            if invalid:
+                continue
             try:
                 onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
                 found["checked"] += 1
@@ -136,30 +145,44 @@ def validity(n: int, seed: int, light: bool) -> dict[str, Any]:
                 problems.append(f"{what}: check_model: {str(error)[:200]}")
             except onnx.shape_inference.InferenceError as error:
                 problems.append(f"{what}: check_model: {str(error)[:200]}")
-            try:
-                again = rebuild(parse_trace(json.loads(json.dumps(mutant.trace))), by_digest.get)
-                found["replayed"] += again == data
-            except IrfuzzError as error:
-                problems.append(f"{what}: replay: {error}")
-            if any(edit.relation is Relation.INVALID for edit in mutant.edits):
-                found["declared invalid"] += 1
-                continue
             _run(runner, mutant.program, what, found, problems)
+    chosen = [*([] if light else ["--shipped"]), *([] if mutators is None else ["--mutators", ",".join(mutators)])]
     again = subprocess.run(
-        [sys.executable, __file__, "digest", "-n", str(n), "--seed", str(seed), *([] if light else ["--shipped"])],
+        [sys.executable, __file__, "digest", "-n", str(n), "--seed", str(seed), *chosen],
         capture_output=True,
         text=True,
         check=True,
     )
     return {
         **found,
-        "applied": applied.total(),
-        "thrown": thrown.total(),
+        "applied": counts.applied.total(),
+        "thrown": counts.thrown.total(),
         "same_in_another_process": again.stdout.strip() == total.hexdigest(),
-        "applied_by_mutator": dict(applied.most_common()),
-        "thrown_because": dict(thrown.most_common(20)),
+        "by_mutator": by_mutator(counts),
+        "thrown_because": {f"{name}: {why}": count for (name, why), count in counts.thrown.most_common(20)},
         "problems": problems,
     }
+
+
+def by_mutator(counts: Counts) -> dict[str, dict[str, Any]]:
+    """For each mutator what became of its attempts, and the commonest reasons for a skip."""
+    skipped: dict[str, Counter[str]] = {name: Counter() for name in counts.applied}
+    for (name, why), count in counts.skipped.items():
+        skipped.setdefault(name, Counter())[why] += count
+    thrown = Counter[str]()
+    for (name, _), count in counts.thrown.items():
+        thrown[name] += count
+    table: dict[str, dict[str, Any]] = {}
+    for name in sorted(skipped, key=lambda name: (-counts.applied[name], name)):
+        tried = counts.applied[name] + skipped[name].total() + thrown[name]
+        table[name] = {
+            "applied": counts.applied[name],
+            "skipped": skipped[name].total(),
+            "thrown": thrown[name],
+            "skipped_share": round(skipped[name].total() / tried, 3),
+            "skipped_because": dict(skipped[name].most_common(4)),
+        }
+    return table
 
 
 def _run(runner: Runner, program: Program, what: str, found: Counter[str], problems: list[str]) -> None:
@@ -200,12 +223,14 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shipped", action="store_true", help="without the light models")
+    parser.add_argument("--mutators", help="only these, separated by commas")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    mutators = given.mutators.split(",") if given.mutators else None
     if given.what == "digest":
-        print(bytes_digest(given.n, given.seed, not given.shipped))
+        print(bytes_digest(given.n, given.seed, not given.shipped, mutators))
         return
-    answer = speed(given.n) if given.what == "speed" else validity(given.n, given.seed, not given.shipped)
+    answer = speed(given.n) if given.what == "speed" else validity(given.n, given.seed, not given.shipped, mutators)
     print(json.dumps(answer, indent=1))
     if given.json:
         given.json.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import onnx_ir as ir
@@ -13,7 +14,16 @@ from irfuzz.facts import Dim, Fact, TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
+from irfuzz.mutate.relayer import (
+    attributes,
+    call_again,
+    facts_of,
+    inputs_alike,
+    largest,
+    predict,
+    restorable,
+    shape_text,
+)
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
 
@@ -63,18 +73,8 @@ class ChangeRank:
             result = predict(specs, program.opset, op, new, attrs, len(node.outputs), limit)
             if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
                 continue
-            inserter = Inserter(program, node)
-            inputs = list(node.inputs)
-            made: dict[str, ir.Value] = {}
-            for index, shape in way.shapes.items():
-                value = inputs[index]
-                assert value is not None
-                assert value.name is not None
-                if value.name not in made:
-                    made[value.name] = _reshaped(inserter, value, shape, choices)
-                inputs[index] = made[value.name]
-            new_node = inserter.node(op, inputs, attrs, len(node.outputs))
-            put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
+            change = {i: partial(_reshaped, shape=shape, choices=choices) for i, shape in way.shapes.items()}
+            call_again(program, specs, node, change, attrs, choices)
             first = result[0]
             return f"{op} at {site} computes {way.text}, giving {shape_text(first)}"
         return Skipped("no other rank")
@@ -87,11 +87,7 @@ def _ways(node: ir.Node, facts: list[Fact | None]) -> Iterator[_Way]:
     spatial = _SPATIAL.get(node.op_type)
     if spatial is not None:
         yield from _more_spatial(node, facts, spatial)
-    alike = [
-        i
-        for i, f in enumerate(facts)
-        if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)
-    ]
+    alike = inputs_alike(node, facts)
     for shape, text in _other_shapes(first.shape):
         yield _Way({0: shape}, {}, text)
         if len(alike) > 1:

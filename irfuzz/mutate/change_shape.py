@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 import onnx_ir as ir
 
@@ -14,9 +15,21 @@ from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import size_class
-from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable, shape_text
+from irfuzz.mutate.relayer import (
+    attributes,
+    call_again,
+    facts_of,
+    inputs_alike,
+    largest,
+    predict,
+    restorable,
+    shape_text,
+)
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Relation, Skipped
+
+if TYPE_CHECKING:
+    from irfuzz.spec import Specs
 
 _TRIES = 6
 
@@ -44,11 +57,7 @@ class ChangeShape:
         first = facts[0] if facts else None
         if not isinstance(first, TensorFact) or first.shape is None or is_exact(node, 0, first.dtype):
             return Skipped("no input whose size may change")
-        alike = [
-            i
-            for i, f in enumerate(facts)
-            if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)
-        ]
+        alike = inputs_alike(node, facts)
         axes = [axis for axis, size in enumerate(first.shape) if type(size) is int]
         if not axes:
             return Skipped("no axis of known size")
@@ -71,23 +80,20 @@ class ChangeShape:
             result = predict(specs, program.opset, op, new, node.attributes, len(node.outputs), limit)
             if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
                 continue
-            inserter = Inserter(program, node)
-            inputs = list(node.inputs)
-            made: dict[str, ir.Value] = {}
-            for index in where:
-                value, wanted = inputs[index], new[index]
-                assert value is not None
-                assert value.name is not None
-                assert isinstance(wanted, TensorFact)
-                if value.name not in made:
-                    made[value.name] = adapt(specs, inserter, value, wanted, choices)
-                inputs[index] = made[value.name]
-            new_node = inserter.node(op, inputs, attributes(node), len(node.outputs))
-            put_in_place(program, specs, inserter, node.outputs, new_node.outputs, choices)
+            change = {
+                i: partial(_adapted, specs=specs, wanted=f, choices=choices)
+                for i, f in enumerate(new)
+                if i in where and isinstance(f, TensorFact)
+            }
+            call_again(program, specs, node, change, attributes(node), choices)
             return (
                 f"{op} at {site} computes on {shape_text(replace(first, shape=shape))} instead of {shape_text(first)}"
             )
         return Skipped("no other size")
+
+
+def _adapted(inserter: Inserter, value: ir.Value, *, specs: Specs, wanted: TensorFact, choices: Choices) -> ir.Value:
+    return adapt(specs, inserter, value, wanted, choices)
 
 
 def _sizes(size: int) -> list[int]:

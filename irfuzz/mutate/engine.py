@@ -119,6 +119,9 @@ class Engine:
         table = build_mutators(Context(specs, seen, donors, max_opset))
         self._table = table
         self.mutators: dict[str, Mutator] = {name: table[name] for name in select(mutators, table)}
+        for name in weights or ():
+            if name not in table:
+                raise UsageError(f"weights: unknown mutator {name!r}; known: {', '.join(sorted(table))}")
         given = {**WEIGHTS, **(weights or {})}
         self._names = tuple(self.mutators)
         self._weights = tuple(float(given.get(name, 1.0)) for name in self._names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import call_runs
 from irfuzz.mutate.refusals import refusal
+from irfuzz.mutate.sites import is_exact
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import check_call
 
@@ -181,6 +182,49 @@ def attributes(node: ir.Node) -> dict[str, Any]:
 def facts_of(program: Program, values: Sequence[ir.Value | None]) -> list[Fact | None]:
     """The fact of each value, ``None`` for an omitted one."""
     return [None if value is None else program.fact(value) for value in values]
+
+
+def inputs_alike(node: ir.Node, facts: Sequence[Fact | None]) -> list[int]:
+    """Places of the inputs that have the first one's shape and whose elements are free."""
+    first = facts[0] if facts else None
+    if not isinstance(first, TensorFact):
+        return []
+    return [
+        i
+        for i, f in enumerate(facts)
+        if isinstance(f, TensorFact) and f.shape == first.shape and not is_exact(node, i, f.dtype)
+    ]
+
+
+def call_again(
+    program: Program,
+    specs: Specs,
+    node: ir.Node,
+    change: Mapping[int, Callable[[Inserter, ir.Value], ir.Value]],
+    attrs: Mapping[str, Any],
+    choices: Choices,
+) -> None:
+    """Put a call in a layer's place that reads changed inputs; ``restorable`` must have found no reason against it.
+
+    Args:
+        program: it is edited.
+        specs: operator specs.
+        node: the layer.
+        change: for places of inputs what turns the old value into the new one; a value that is read twice changes once.
+        attrs: attributes of the new call.
+        choices: draw the way of restoring the results.
+    """
+    inserter = Inserter(program, node)
+    inputs = list(node.inputs)
+    made: dict[ir.Value, ir.Value] = {}
+    for index, make in change.items():
+        value = inputs[index]
+        assert value is not None
+        if value not in made:
+            made[value] = make(inserter, value)
+        inputs[index] = made[value]
+    new = inserter.node(node.op_type, inputs, attrs, len(node.outputs))
+    put_in_place(program, specs, inserter, node.outputs, new.outputs, choices)
 
 
 def put_in_place(

@@ -134,6 +134,7 @@ def test_a_declared_invalid_result_stands(
         ({"mutators": []}, "no mutator"),
         ({"max_nodes": 0}, "max_nodes: expected at least 1, got 0"),
         ({"mutators": ["insert-layer"], "weights": {"insert-layer": 0.0}}, "weights"),
+        ({"weights": {"insert-leyer": 1.0}}, "weights: unknown mutator 'insert-leyer'; known: .*insert-layer"),
     ],
 )
 def test_wrong_arguments(specs: Specs, arguments: dict[str, object], message: str) -> None:
