@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WORKERS = Path(__file__).parent / "workers"
 """The handler files; each runs in an interpreter that has no irfuzz."""
 
+OLDEST_OPSET, OLDEST_IR = 13, 7
+"""What is not asked about: every version of a component that is still in use takes these."""
+
 SINGLE_THREAD: Mapping[str, str] = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """More threads make small models ten times slower on a busy machine, and float sums unrepeatable."""
 
@@ -31,8 +34,9 @@ Request = tuple[dict[str, Any], list[Any]]
 class Adapter(Protocol):
     """How one component is run, with which handler file (see ``irfuzz.isolate.WorkerSpec``).
 
-    To the request that ``describe`` makes the handler answers ``{"version": str}``, and where its targets differ in
-    device ``{"providers": {name: why not}}``.
+    To the request that ``describe`` makes the handler answers ``{"version": str}``; ``opset`` and ``ir``, the newest
+    versions of ONNX's default domain and of the format that it takes, where it can tell; and where its targets differ
+    in device ``{"providers": {name: why not}}``.
 
     To the request that ``prepare`` makes, which lists ``variants``, it answers ``{"runs": [status, ...]}`` with one
     status for each: ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected, unsupported, memory, protocol),
@@ -61,6 +65,11 @@ class Adapter(Protocol):
     @property
     def env(self) -> Mapping[str, str]:
         """Environment variables of the worker."""
+        ...
+
+    @property
+    def distributions(self) -> tuple[str, ...]:
+        """Names of the Python distributions that bring the component; empty where none is known."""
         ...
 
     @property
@@ -146,8 +155,10 @@ class ModelAdapter:
         return ""
 
     def describe(self) -> Request:
-        """Ask for version and devices, with a trivial model to try the devices on."""
-        return {"do": "describe"}, [_identity()]
+        """Ask for version and devices, and with trivial models for the newest opset and IR version that it takes."""
+        opsets, irs = range(onnx.defs.onnx_opset_version(), OLDEST_OPSET, -1), range(onnx.IR_VERSION, OLDEST_IR, -1)
+        models = [_identity(), *(_identity(opset=n) for n in opsets), *(_identity(ir=n) for n in irs)]
+        return {"do": "describe", "opsets": [*opsets], "irs": [*irs]}, models
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
         """Why the provider that ``target`` names did not start."""
@@ -170,12 +181,12 @@ class ModelAdapter:
         return {"do": "run", "inputs": about, "variants": [dict(t.options) for t in targets]}, [model, *values]
 
 
-def _identity() -> bytes:
-    """A model of one Identity at opset 13, IR 7, which every version still in use can read."""
+def _identity(opset: int = OLDEST_OPSET, ir: int = OLDEST_IR) -> bytes:
+    """A model of one Identity; by default at versions that every component still in use can read."""
     value, out = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in ("x", "y"))
     graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "probe", [value], [out])
     return onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7
+        graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=ir
     ).SerializeToString()
 
 

@@ -58,6 +58,11 @@ class PluginAdapter:
         return {**SINGLE_THREAD, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
     @property
+    def distributions(self) -> tuple[str, ...]:
+        """Which distribution a module is of is not asked."""
+        return ()
+
+    @property
     def targets(self) -> tuple[Target, ...]:
         """The one."""
         return (

@@ -199,7 +199,12 @@ class Runner:
         why_not = lane.adapter.absent(target, about)
         if why_not:
             raise UsageError(why_not)
-        return replace(target, version=str(about.get("version") or target.version))
+        return replace(
+            target,
+            version=str(about.get("version") or target.version),
+            opset=int(about.get("opset") or target.opset),
+            ir=int(about.get("ir") or target.ir),
+        )
 
 
 @dataclass(frozen=True, slots=True)

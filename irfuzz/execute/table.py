@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 import importlib.metadata
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from irfuzz.environment import check_environment, installed_version
 from irfuzz.errors import UsageError
+from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
+from irfuzz.execute.environments import Environment
 from irfuzz.execute.plugin import NAME, PluginAdapter
 from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Target
@@ -45,6 +48,9 @@ ONNXRUNTIME = ModelAdapter(
 BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter())
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
+ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}
+"""Short names of components, for the command line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Availability:
@@ -78,19 +84,19 @@ def table() -> dict[str, Adapter]:
 
 
 def describe() -> tuple[Availability, ...]:
-    """All known targets and, for those that cannot be used here, the reason."""
-    found = []
-    for adapter, target in _targets(table()):
-        found.append(Availability(target, adapter.missing(target)))
-    return tuple(found)
+    """All known targets, those of other versions last, and for those that cannot be used here the reason."""
+    own = [Availability(target, adapter.missing(target)) for adapter, target in _targets(table())]
+    return (*own, *(a for e in environments.installed() for a in _of(e)))
 
 
 def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
     """The targets meant by ``names``, in their order, each once.
 
     Args:
-        names: target names, patterns (``onnxruntime:*``, ``*@cuda``), a component for all of its variants, or plug-ins
-            (``package.module:Class``, ``file.py:Class``). ``None``: everything that is installed, on the CPU.
+        names: target names, patterns (``onnxruntime:*``, ``*@cuda``), a component for all of its variants, each with
+            ``@`` and a version or an environment's name behind the component (``ort@1.29.0:all``), or plug-ins
+            (``package.module:Class``, ``file.py:Class``). Without a version that of irfuzz's own environment is meant.
+            ``None``: everything that is installed there, on the CPU.
 
     Raises:
         UsageError: a name is unknown, or what it names is not installed; or the environment is broken.
@@ -102,10 +108,27 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
         return tuple(t for a, t in all_targets.values() if t.device == "cpu" and not a.missing(t))
     chosen: dict[str, Target] = {}
     for name in names:
-        chosen.update({target.name: target for target in _matching(name, all_targets)})
+        component, version, variant = _parts(name)
+        if version is None:
+            found = _matching(_whole(component, variant), all_targets)
+        else:
+            found = _versioned(name, component, version, variant, all_targets)
+        chosen.update({target.name: target for target in found})
     if not chosen:
         raise UsageError("no targets given")
     return tuple(chosen.values())
+
+
+def versions_of(target: Target) -> tuple[Availability, ...]:
+    """The same variant of a component in every environment that has it, irfuzz's own first; the target included."""
+    if not any(adapter.component == target.component for adapter in BUILT_IN):
+        return ()
+    component, _, variant = _parts(target.name)
+    return tuple(
+        a
+        for a in describe()
+        if a.target.component == component and _parts(a.target.name)[2] == variant and a.target.device == target.device
+    )
 
 
 def adapter_of(target: Target) -> Adapter:
@@ -115,12 +138,30 @@ def adapter_of(target: Target) -> Adapter:
         UsageError: the name is not known.
     """
     source = target.options.get("class")
-    known = table().get(target.name)
+    component, version, variant = _parts(target.name)
+    known = table().get(target.name if version is None else _whole(component, variant))
     if known is not None:
         return known
     if isinstance(source, str):
         return PluginAdapter(target.name, source)
     raise UsageError(f"unknown target {target.name!r}")
+
+
+def _parts(name: str) -> tuple[str, str | None, str | None]:
+    """``ort@1.29.0:all@cuda`` as ``("onnxruntime", "1.29.0", "all@cuda")``; ``None`` for what is not there.
+
+    Only components of ours have versions: a plug-in's file may have an ``@`` in its path.
+    """
+    head, colon, variant = name.partition(":")
+    component, at, version = head.partition("@")
+    component = ALIASES.get(component, component)
+    if component not in {adapter.component for adapter in BUILT_IN}:
+        component, at, version = head, "", ""
+    return component, version if at else None, variant if colon else None
+
+
+def _whole(component: str, variant: str | None) -> str:
+    return component if variant is None else f"{component}:{variant}"
 
 
 def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Target]:
@@ -148,15 +189,87 @@ def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Targe
     raise UsageError(f"unknown target {name!r}; known: {', '.join(known)}, or package.module:Class of your own")
 
 
+def _versioned(
+    name: str, component: str, version: str, variant: str | None, own: dict[str, tuple[Adapter, Target]]
+) -> list[Target]:
+    """Targets of environments whose version or name is ``version`` or matches it; of irfuzz's own where that has it."""
+    all_of_it = [e for e in environments.installed() if e.component == component]
+    found = [e for e in all_of_it if fnmatch.fnmatchcase(e.label, version)]
+    found = found or [e for e in all_of_it if fnmatch.fnmatchcase(e.name, version)]
+    mine = next((t.version for _, t in own.values() if t.component == component), "")
+    if version == mine and not any(e.name == version for e in found):
+        return _matching(_whole(component, variant), own)
+    if not found:
+        found = [e for e in all_of_it if e.wanted == version]
+        if len(found) > 1:
+            names = ", ".join(f"{component}@{e.name}" for e in found)
+            raise UsageError(f"target {name!r}: more than one environment has {version}; choose one of {names}")
+    if not found:
+        distribution = next(a.distributions[0] for a in BUILT_IN if a.component == component)
+        there = ", ".join(dict.fromkeys([*([mine] if mine else []), *(e.label for e in all_of_it)])) or "none"
+        raise UsageError(
+            f"target {name!r}: there is no {distribution} {version} (there is: {there}); "
+            f"run `irfuzz env add {distribution}=={version}` first"
+        )
+    chosen: list[Target] = []
+    for environment in found:
+        there = [a for a in _of(environment) if _means(variant, _parts(a.target.name)[2] or "")]
+        if not there:
+            known = ", ".join(a.target.name for a in _of(environment))
+            raise UsageError(f"unknown target {name!r}; known: {known}")
+        usable = [a.target for a in there if not a.why_not]
+        if not usable:
+            raise UsageError(f"target {name!r} cannot be used: {there[0].why_not}")
+        chosen += usable
+    return chosen
+
+
+def _means(wanted: str | None, variant: str) -> bool:
+    """Whether a variant is among those wanted; all on the CPU where none is named."""
+    if wanted is None:
+        return "@" not in variant
+    return fnmatch.fnmatchcase(variant, wanted) and ("@" in wanted or "@" not in variant)
+
+
+def _of(environment: Environment) -> list[Availability]:
+    """The targets of an environment; those of devices that its distribution has nothing for are left out."""
+    adapter = next((a for a in BUILT_IN if a.component == environment.component), None)
+    if adapter is None:
+        return []
+    there = os.access(environment.interpreter, os.X_OK)
+    why = (
+        ""
+        if there
+        else (
+            f"its interpreter {environment.interpreter} is gone; run `irfuzz env remove {environment.name}` "
+            f"and `irfuzz env add {environment.requirement}`"
+        )
+    )
+    found = []
+    for target in adapter.targets:
+        if target.device != "cpu" and environment.distribution != adapter.distributions[-1]:
+            continue
+        variant = target.name.partition(":")[2]
+        name = f"{environment.component}@{environment.label}" + (f":{variant}" if variant else "")
+        versioned = replace(
+            target,
+            name=name,
+            version=environment.version,
+            interpreter=environment.interpreter,
+            environment=environment.name,
+            requirement=environment.requirement,
+            opset=environment.opset,
+            ir=environment.ir,
+        )
+        found.append(Availability(versioned, why))
+    return found
+
+
 def _targets(known: dict[str, Adapter]) -> list[tuple[Adapter, Target]]:
     """Each name's target, with its version."""
     found = []
     for name, adapter in known.items():
         target = next(t for t in adapter.targets if t.name == name)
-        version = next(
-            (v for d in getattr(adapter, "distributions", ()) if (v := installed_version(d)) is not None), ""
-        )
-        found.append(
-            (adapter, Target(target.name, target.component, version, target.interpreter, target.device, target.options))
-        )
+        version = next((v for d in adapter.distributions if (v := installed_version(d)) is not None), "")
+        found.append((adapter, replace(target, version=version)))
     return found

@@ -45,12 +45,16 @@ class Target:
     """One way to run a program.
 
     Attributes:
-        name: unique, ``component[:variant]``, as the user writes it in ``--targets``.
+        name: unique, ``component[@version][:variant]``, as the user writes it in ``--targets``.
         component: which software computes the result; witnesses are independent when components differ.
         version: version of the component in its interpreter, filled in when the worker starts.
         interpreter: Python executable of the environment that holds the component.
         device: ``cpu`` or ``cuda:N``.
         options: settings that travel with each request.
+        environment: name of the environment that holds this version (``execute.environments``); empty for irfuzz's own.
+        requirement: what ``irfuzz env add`` needs to get this version; empty for irfuzz's own environment.
+        opset: newest version of ONNX's default domain that it takes, filled in when the worker starts; 0 where unknown.
+        ir: newest ONNX IR version that it takes, likewise.
     """
 
     name: str
@@ -59,6 +63,10 @@ class Target:
     interpreter: str = ""
     device: str = "cpu"
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    environment: str = ""
+    requirement: str = ""
+    opset: int = 0
+    ir: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     ``runs`` has one status for each, and the arrays are their outputs, one after the other.
     """
     if request["do"] == "describe":
-        return _describe(arrays), []
+        return {**_describe(arrays), **_limits(request, arrays[1:])}, []
     model = bytes(arrays[0])
     feeds = list(zip(request["inputs"], arrays[1:]))  # noqa: B905 - Python 3.9
     runs: list[dict[str, Any]] = []
@@ -94,6 +94,22 @@ def _describe(arrays: list[Any]) -> dict[str, Any]:
         "providers": providers,
         "levels": [k for k, v in LEVELS.items() if hasattr(onnxruntime.GraphOptimizationLevel, v)],
     }
+
+
+def _limits(request: dict[str, Any], models: list[Any]) -> dict[str, int]:
+    """The newest opset and IR version of which a model loads; the models follow the request's lists, newest first."""
+    found: dict[str, int] = {}
+    for key, numbers in (("opset", request["opsets"]), ("ir", request["irs"])):
+        for number, model in zip(numbers, models):  # noqa: B905 - Python 3.9
+            try:
+                onnxruntime.InferenceSession(bytes(model), _options({}), providers=["CPUExecutionProvider"])
+            except Exception as error:  # noqa: BLE001 - whatever it raises about the version is a no
+                if not isinstance(error, state.NotImplemented):  # a version without kernels is known all the same
+                    continue
+            found[key] = number
+            break
+        models = models[len(numbers) :]
+    return found
 
 
 def _options(options: dict[str, Any]) -> Any:

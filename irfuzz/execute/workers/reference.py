@@ -22,7 +22,7 @@ GAP = re.compile(
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays)."""
     if request["do"] == "describe":
-        return {"version": onnx.__version__}, []
+        return {"version": onnx.__version__, "opset": onnx.defs.onnx_opset_version(), "ir": int(onnx.IR_VERSION)}, []
     started = time.perf_counter()
     stage = _at("compile")
     try:

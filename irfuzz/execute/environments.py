@@ -1,0 +1,135 @@
+"""The user's folder of component versions enters, what is completely built there leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import UsageError
+
+HOME = "IRFUZZ_HOME"
+"""Environment variable: where irfuzz keeps what outlives a campaign."""
+
+SCHEMA = 1
+"""Version of ``environment.json``."""
+
+NAME = re.compile(r"[A-Za-z0-9](?:[\w.+-]*[\w+])?")
+"""What an environment may be called: it stands in target names, beside ``@``, ``:``, ``,`` and ``*``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A virtual environment with one version of one component.
+
+    Attributes:
+        name: unique; ``onnxruntime-1.29.0`` unless the user chose another.
+        distribution: what pip calls the component.
+        wanted: the version that was asked for.
+        version: the version that pip says is there.
+        component: as targets call it; empty where no target runs this distribution.
+        interpreter: its Python executable.
+        python: version of that.
+        numpy: version of numpy in it.
+        opset: newest version of ONNX's default domain that the component takes; 0 where unknown.
+        ir: newest ONNX IR version that it takes; 0 where unknown.
+        requirements: what pip was given.
+        packages: everything that pip installed, with versions.
+    """
+
+    name: str
+    distribution: str
+    wanted: str
+    version: str
+    component: str
+    interpreter: str
+    python: str
+    numpy: str
+    opset: int = 0
+    ir: int = 0
+    requirements: tuple[str, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def requirement(self) -> str:
+        """What to give pip, or ``irfuzz env add``, for the same version."""
+        return f"{self.distribution}=={self.wanted}"
+
+    @property
+    def label(self) -> str:
+        """What stands after the ``@`` of its targets: the version, or its name where that is not the usual one."""
+        return self.wanted if self.name == usual_name(self.distribution, self.wanted) else self.name
+
+
+def usual_name(distribution: str, version: str) -> str:
+    """The name of an environment for which the user chose none."""
+    return f"{distribution}-{version}"
+
+
+def folder() -> Path:
+    """Where environments are: ``$IRFUZZ_HOME``, else ``irfuzz`` in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    home = os.environ.get(HOME)
+    if home:
+        return Path(home).expanduser().absolute() / "environments"
+    data = os.environ.get("XDG_DATA_HOME", "")
+    base = Path(data) if Path(data).is_absolute() else Path("~/.local/share").expanduser()
+    return base / "irfuzz" / "environments"
+
+
+def record(name: str) -> Path:
+    """The file that makes an environment count; written last."""
+    return folder() / name / "environment.json"
+
+
+def installed() -> tuple[Environment, ...]:
+    """Every environment that is complete, by distribution and version.
+
+    Raises:
+        UsageError: a record cannot be read.
+    """
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder()) if entry.is_dir())
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise UsageError(f"{folder()}: cannot be read: {error.strerror}; set {HOME} to another folder") from None
+    found = [read(path) for name in names if (path := record(name)).is_file()]
+    return tuple(sorted(found, key=lambda e: (e.distribution, version_key(e.wanted), e.name)))
+
+
+def read(path: Path) -> Environment:
+    """What a record says.
+
+    Raises:
+        UsageError: it is no record, or one of another version of irfuzz.
+    """
+    advice = "remove that environment with `irfuzz env remove` and add it again"
+    try:
+        data: Any = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); {advice}") from None
+    known = {f.name for f in fields(Environment)}
+    if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA or set(data) != known:
+        raise UsageError(f"{path}: expected a record of schema {SCHEMA}; {advice}")
+    data["requirements"] = tuple(data["requirements"])
+    return Environment(**data)
+
+
+def write(environment: Environment) -> None:
+    """Let an environment count from now on."""
+    path = record(environment.name)
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps({"schema": SCHEMA, **asdict(environment)}, indent=1))
+    draft.replace(path)
+
+
+def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
+    """Sorts versions by their numbers; a pre-release (``1.0rc1``, ``1.0.dev2``) comes before its release."""
+    parts: list[tuple[int, int | str]] = []
+    for number, word in re.findall(r"(\d+)|([a-z]+)", version.lower().partition("+")[0]):
+        parts.append((1, int(number)) if number else (2 if word == "post" else -1, word))
+    return (*parts, (0, 0))

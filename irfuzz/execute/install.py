@@ -1,0 +1,292 @@
+"""A requirement (``onnxruntime==1.29.0``) enters, a complete environment that holds it leaves, or nothing at all."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import UsageError
+from irfuzz.execute import environments
+from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter
+from irfuzz.execute.environments import NAME, Environment
+from irfuzz.execute.table import BUILT_IN
+from irfuzz.isolate import Limits, Worker, WorkerSpec
+from irfuzz.isolate.guard import guarded
+
+REQUIREMENT = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*==\s*([\w.+!]*\w)")
+
+MODULES: Mapping[str, str] = {
+    "onnx-graphsurgeon": "onnx_graphsurgeon",
+    "onnxruntime-gpu": "onnxruntime",
+    "tensorflow-cpu": "tensorflow",
+}
+"""What a distribution is imported as, where that is not its own name."""
+
+IMPORT_SECONDS = 300.0
+"""How long a component may take to import for the first time, when Python compiles its files."""
+
+_UNREACHABLE = re.compile(
+    r"NewConnectionError|Failed to establish a new connection|name resolution|Name or service not known"
+    r"|ConnectTimeout|ReadTimeout|ProxyError|Connection refused|Network is unreachable|Max retries exceeded|SSLError"
+)
+_NUMPY = re.compile(r"compiled using NumPy 1\.x|_ARRAY_API not found|numpy\.core\.multiarray failed to import")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user wants an environment of.
+
+    Attributes:
+        distribution: as pip calls it, in lower case with hyphens.
+        version: exactly this one.
+        given: what pip gets: the requirement, or a wheel's path.
+    """
+
+    distribution: str
+    version: str
+    given: str
+
+
+def read_wish(text: str) -> Wish:
+    """``onnxruntime==1.29.0``, or the path of a wheel.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if text.endswith(".whl"):
+        path = Path(text).expanduser().absolute()
+        parts = path.stem.split("-")
+        if not path.is_file() or len(parts) < 5:
+            raise UsageError(f"{text}: expected the file of a wheel, such as onnxruntime-1.29.0-cp311-...whl")
+        return Wish(_normal(parts[0]), parts[1], str(path))
+    found = REQUIREMENT.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{text!r}: expected one exact version, such as onnxruntime==1.29.0, or the file of a wheel")
+    distribution = _normal(found[1])
+    return Wish(distribution, found[2], f"{distribution}=={found[2]}")
+
+
+def adapter_for(distribution: str) -> Adapter | None:
+    """The adapter whose targets run a distribution, where there is one."""
+    return next((a for a in BUILT_IN if distribution in a.distributions), None)
+
+
+def add(
+    wish: Wish,
+    *,
+    others: Sequence[str] = (),
+    python: str = sys.executable,
+    name: str = "",
+    wheels: Path | None = None,
+    say: Say = lambda text: None,
+) -> tuple[Environment, bool]:
+    """Build an environment, unless it is there already.
+
+    It counts once pip is done and a worker in it has imported the component; whatever ends the building before that
+    leaves nothing that counts. A second builder of the same environment waits for the first.
+
+    Args:
+        wish: the component.
+        others: further requirements, in pip's words.
+        python: interpreter from which the environment is made.
+        name: of the environment; the usual one where empty.
+        wheels: take packages from this folder alone, without any index.
+        say: is told what goes on.
+
+    Returns:
+        The environment, and whether it was built now.
+
+    Raises:
+        UsageError: a wish that cannot be read or fulfilled; the message says what pip said.
+    """
+    name = name or environments.usual_name(wish.distribution, wish.version)
+    if NAME.fullmatch(name) is None:
+        raise UsageError(f"{name!r}: an environment's name has letters, digits and . _ + - only")
+    requirements = (wish.given, *others, *(() if any(_normal(o).startswith("numpy") for o in others) else ("numpy",)))
+    with _locked(name, say):
+        if environments.record(name).is_file():
+            found = environments.read(environments.record(name))
+            same = (found.distribution, found.wanted) == (wish.distribution, wish.version)
+            if not same or (others and found.requirements != requirements):
+                raise UsageError(
+                    f"environment {name} is there already, made of {' '.join(found.requirements)}; "
+                    f"give the new one a --name, or run `irfuzz env remove {name}` first"
+                )
+            return found, False
+        place = environments.folder() / name
+        shutil.rmtree(place, ignore_errors=True)  # half of one, of somebody who was killed
+        try:
+            _build(place, python, requirements, wheels, say)
+            found = _examined(name, wish, place / "bin" / "python", requirements)
+            environments.write(found)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+    return found, True
+
+
+def remove(name: str) -> None:
+    """Delete an environment, also half of one.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    place = environments.folder() / name
+    if NAME.fullmatch(name) is None or not place.is_dir():
+        known = ", ".join(e.name for e in environments.installed()) or "none"
+        raise UsageError(f"no environment {name!r}; there are: {known}")
+    with _locked(name, lambda text: None):
+        environments.record(name).unlink(missing_ok=True)  # from now on it does not count
+        shutil.rmtree(place)
+
+
+# ---- building -------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _locked(name: str, say: Say) -> Generator[None]:
+    """Hold the lock of an environment, which ends with the process that holds it."""
+    folder = environments.folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / f"{name}.lock").open("a")
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot be written: {error.strerror}; set {environments.HOME} to a folder that can"
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another process is working on {name}; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(place: Path, python: str, requirements: Sequence[str], wheels: Path | None, say: Say) -> None:
+    said = _run([python, "-I", "-m", "venv", str(place)], f"interpreter {python}")
+    if said is not None:
+        raise UsageError(f"{python} cannot make a virtual environment: {_last(said)}")
+    say(f"pip install {' '.join(requirements)}")
+    source = [] if wheels is None else ["--no-index", "--find-links", str(wheels.expanduser().absolute())]
+    pip = [str(place / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    said = _run([*pip, "install", "--progress-bar", "off", *source, "--", *requirements], "pip")
+    if said is not None:
+        raise UsageError(_explain(said, requirements, wheels))
+
+
+def _run(command: Sequence[str], what: str) -> str | None:
+    """``None`` where a command went well, else everything that it said; it ends when this process does."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_USER")}
+    if shutil.which(command[0]) is None:
+        raise UsageError(f"{what}: {command[0]} is no program that can be run")
+    process = subprocess.Popen(
+        guarded(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env
+    )
+    try:
+        said, _ = process.communicate()
+    except BaseException:
+        process.terminate()  # the guard ends what it has started, too
+        process.communicate()
+        raise
+    return None if process.returncode == 0 else said.decode(errors="replace")
+
+
+def _explain(said: str, requirements: Sequence[str], wheels: Path | None) -> str:
+    """What pip said, in one line, and what to do about it."""
+    errors = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
+    told = next((e for e in errors if "Could not find a version" in e), errors[-1] if errors else _last(said))
+    line = f"pip cannot install {' '.join(requirements)}: {told[:300]}"
+    if wheels is not None:
+        return f"{line}; {wheels} lacks a wheel for this Python: fill it with `pip download` where there is a network"
+    if _UNREACHABLE.search(said):
+        return (
+            f"{line}; no package index can be reached: run `pip download -d DIR {' '.join(requirements)}` where there "
+            "is one, and add --wheels DIR here"
+        )
+    if "Could not find a version" in told:
+        return f"{line}; see `pip index versions`, or name another interpreter with --python"
+    return line
+
+
+def _last(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing"
+
+
+# ---- before it counts -----------------------------------------------------------------------
+
+
+def _examined(name: str, wish: Wish, interpreter: Path, requirements: tuple[str, ...]) -> Environment:
+    """Have a worker import the component, and the handler of its targets say what it is."""
+    module = MODULES.get(wish.distribution, wish.distribution.replace("-", "_"))
+    about = _ask(wish, interpreter, WORKERS / "probe.py", {"do": "import", "module": module}, [])
+    packages = {_normal(n): v for n, v in about["packages"].items()}
+    adapter = adapter_for(wish.distribution)
+    told: Mapping[str, Any] = {}
+    if adapter is not None:
+        message, blobs = adapter.describe()
+        told = _ask(wish, interpreter, adapter.handler, message, blobs, adapter.preload, adapter.env)
+    return Environment(
+        name=name,
+        distribution=wish.distribution,
+        wanted=wish.version,
+        version=packages.get(wish.distribution, wish.version),
+        component=adapter.component if adapter is not None else "",
+        interpreter=str(interpreter),
+        python=about["python"],
+        numpy=packages.get("numpy", ""),
+        opset=int(told.get("opset", 0)),
+        ir=int(told.get("ir", 0)),
+        requirements=requirements,
+        packages=dict(sorted(packages.items())),
+    )
+
+
+def _ask(
+    wish: Wish,
+    interpreter: Path,
+    handler: Path,
+    message: Mapping[str, Any],
+    blobs: Sequence[Any],
+    preload: tuple[str, ...] = (),
+    env: Mapping[str, str] = SINGLE_THREAD,
+) -> Mapping[str, Any]:
+    who = f"{wish.distribution} {wish.version} is installed but cannot be used"
+    spec = WorkerSpec(wish.distribution, handler, preload, str(interpreter), env)
+    try:
+        with Worker(spec, Limits(start_seconds=IMPORT_SECONDS)) as worker:
+            reply = worker.call(message, blobs, seconds=IMPORT_SECONDS)
+    except UsageError as error:
+        raise UsageError(f"{who}: {_advice(str(error))}") from None
+    if reply.exit != "ok":
+        told = f"{reply.error['type']}: {reply.error['message']}" if reply.error else reply.detail or reply.exit
+        raise UsageError(f"{who}: {_advice(told, reply.log)}")
+    return reply.response
+
+
+def _advice(told: str, log: str = "") -> str:
+    """The first line of what an import said, and what is known about it."""
+    line = (told.strip().splitlines() or [""])[0][:300]
+    if _NUMPY.search(told) or _NUMPY.search(log):
+        return f"{line}; it was built for an older numpy: add --with 'numpy<2'"
+    missing = re.search(r"No module named '(\w+)", told)
+    if missing is not None:
+        return f"{line}; add --with {missing[1]}, or another package that brings it"
+    return line
+
+
+def _normal(distribution: str) -> str:
+    """A distribution's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
