@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import onnx
+import onnx.numpy_helper
 import onnx_ir as ir
 
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, TensorFact
@@ -121,7 +123,7 @@ def _slice(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Element
     steps = parts[3].value if len(parts) > 3 and parts[3] is not None else (1,) * len(starts)  # type: ignore[arg-type]
     index: list[slice] = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):  # type: ignore[arg-type]
-        if not step or step < 0:  # type: ignore[operator]
+        if not step:
             return None
         index[axis] = slice(start, end, step)  # type: ignore[call-overload,index]
     return _flat(data[tuple(index)])
@@ -285,6 +287,17 @@ def _transpose(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Ele
     return None if grid is None else _flat(np.transpose(grid, attrs.get("perm")))
 
 
+def _constant_of_shape(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements | None:
+    size = out.size()
+    if size is None or size > MAX_KNOWN_ELEMENTS or out.dtype not in _INTEGERS | _EXACT_FLOATS | {ir.DataType.BOOL}:
+        return None
+    given = attrs.get("value")
+    if given is None:
+        return (0.0,) * size
+    element = onnx.numpy_helper.to_array(onnx.AttributeProto.FromString(given).t)
+    return tuple(element.ravel().tolist() * size)
+
+
 def _tile(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements | None:
     grid, repeats = _grid(tensor(inputs, 0)), tensor(inputs, 1)
     if grid is None or repeats is None or not repeats.known or (out.size() or 0) > MAX_KNOWN_ELEMENTS:
@@ -306,6 +319,7 @@ VALUE_RULES: Mapping[str, ValueRule] = {
     "Concat": _concat,
     "Transpose": _transpose,
     "Expand": _expand,
+    "ConstantOfShape": _constant_of_shape,
     "Tile": _tile,
     "Add": _arithmetic(operator.add, 0, commutes=True),
     "Sub": _arithmetic(operator.sub, 0, commutes=False, self_cancels=0),

@@ -193,3 +193,25 @@ def test_an_axis_that_is_none_ends_in_a_message_or_in_nothing_known(body: str, s
         told = str(error).lower()
     assert known is None
     assert not told or any(word in told for word in ("axis", "rank", "concat"))
+
+
+def test_pads_as_torch_writes_them_are_known() -> None:
+    """Padding amounts, filled up with zeros, reversed by a negative step and read column by column."""
+    body = """{
+        n = Constant <value_ints = [2]> ()
+        given = Constant <value_ints = [1, 2]> ()
+        rest = ConstantOfShape <value = int64[1] {0}> (n)
+        all = Concat <axis = 0> (given, rest)
+        pairs_of = Constant <value_ints = [-1, 2]> ()
+        pairs = Reshape(all, pairs_of)
+        axis = Constant <value_ints = [0]> ()
+        last = Constant <value_ints = [-1]> ()
+        least = Constant <value_ints = [-9223372036854775807]> ()
+        reversed = Slice(pairs, last, least, axis, last)
+        columns = Transpose <perm = [1, 0]> (reversed)
+        pads = Reshape(columns, last)
+        y = Pad(x, pads)
+    }"""
+    program, outputs = run(HEAD + f"(float[2, 3] x) => (float[A, B] y, int64[4] pads) {body}", x=np.ones((2, 3), "f"))
+    assert fact(program, "pads").value == (0, 1, 0, 2) == tuple(outputs["pads"].tolist())
+    assert fact(program, "y").shape == (2, 6) == outputs["y"].shape
