@@ -69,9 +69,14 @@ class TensorFact:
 
 @dataclass(frozen=True, slots=True)
 class SequenceFact:
-    """A sequence whose elements all satisfy ``elem`` (``None``: nothing known)."""
+    """A sequence whose elements all satisfy ``elem`` (``None``: nothing known).
+
+    Attributes:
+        length: number of elements, where it is known.
+    """
 
     elem: Fact | None
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +94,10 @@ class OpaqueFact:
 
 
 Fact: TypeAlias = TensorFact | SequenceFact | OptionalFact | OpaqueFact
+
+
+def tensors_in(fact: Fact | None) -> TensorFact | None:
+    """What holds for every dense tensor in a value: the fact itself, or that of a sequence's or optional's content."""
+    while isinstance(fact, SequenceFact | OptionalFact):
+        fact = fact.elem
+    return fact if isinstance(fact, TensorFact) else None

@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import SpecError
-from irfuzz.facts import TensorFact
+from irfuzz.facts import Fact, SequenceFact, TensorFact, tensors_in
 from irfuzz.spec.check import DTYPE_NAMES, check_call, choose
 from irfuzz.spec.draw import (
     Failed,
@@ -28,7 +28,8 @@ from irfuzz.spec.draw import (
 )
 from irfuzz.spec.expression import Expression
 from irfuzz.spec.functions import Undefined
-from irfuzz.spec.inputs import allowed_types, exact_input, given_input, value_range
+from irfuzz.spec.inputs import allowed_types, exact_input, fitting_types, given_input, value_range
+from irfuzz.spec.nested import always_nested, outer_of
 from irfuzz.spec.plan import Step, make_plan
 from irfuzz.spec.types import AttrSpec, Call, Domain, Formal, InputPlan, OpSpec
 
@@ -39,12 +40,13 @@ class Attempt:
     """One pass over the plan; every method may raise ``Failed``."""
 
     def __init__(
-        self, spec: OpSpec, given: Mapping[int, TensorFact], choices: Choices, seen: Seen | None, limit: int
+        self, spec: OpSpec, given: Mapping[int, Fact], choices: Choices, seen: Seen | None, limit: int
     ) -> None:
         assert spec.overlay is not None
         self.spec = spec
         self.overlay = spec.overlay
-        self.given = given
+        self.outer = {position: fact for position, fact in given.items() if not isinstance(fact, TensorFact)}
+        self.given = {position: tensor for position, fact in given.items() if (tensor := tensors_in(fact))}
         self.choices = choices
         self.seen = seen
         self.limit = limit
@@ -104,6 +106,11 @@ class Attempt:
             out.pop()
         for i, formal in enumerate(spec.inputs):
             self.env[f"has:{formal.name}"] = i < len(out) and out[i]
+            if i < len(out) and out[i] and always_nested(formal):
+                outer = self.outer.get(i)
+                self.env[f"items:{formal.name}"] = outer.length if isinstance(outer, SequenceFact) else None
+                if outer is None and "seq" in formal.kinds:
+                    self.env[f"items:{formal.name}"] = choices.integer(1, 4)
         return tuple(out)
 
     def types(self) -> None:
@@ -125,7 +132,7 @@ class Attempt:
             if self.env.get(var) is not None:
                 self.dtypes[position] = _DTYPES[self.env[var]]
                 continue
-            allowed = allowed_types(spec, formal)
+            allowed = fitting_types(self.overlay, formal, allowed_types(spec, formal), self.env)
             if not allowed:
                 raise Impossible
             dtype = self.pick([*allowed], "dtype", var)
@@ -165,8 +172,10 @@ class Attempt:
         for position, fact in self.given.items():
             formal = self.spec.formal(position)
             assert formal is not None
-            shape = fact.shape or ()
-            self.shapes[position] = shape  # type: ignore[assignment] - static, as sample_call made sure
+            if fact.shape is None:
+                continue
+            shape = fact.shape
+            self.shapes[position] = shape  # type: ignore[assignment] - static, or of a sequence
             patterns = self.overlay.patterns.get(formal.name, ())
             pattern = patterns[chosen[position]][1] if chosen[position] >= 0 else None
             if pattern is not None and not pattern.into and pattern.match(shape, self.env, self.later):
@@ -376,7 +385,7 @@ class Attempt:
     def call(self) -> Call:
         """Facts of all inputs, checked as a whole."""
         inputs = tuple(self.input(i) if here else None for i, here in enumerate(self.present))
-        if check_call(self.spec, [None if p is None else p.fact for p in inputs], self.attrs):
+        if check_call(self.spec, [None if p is None else p.whole for p in inputs], self.attrs):
             raise Failed("the call as a whole is not valid")
         count = evaluated(self.overlay.outputs, self.env) if self.overlay.outputs is not None else 1
         if count is None:
@@ -390,9 +399,13 @@ class Attempt:
         domain = self.overlay.values.get(formal.name)
         dtype = self.dtypes[position]
         ends = value_range(domain, dtype, self.env)
+        if position in self.outer:
+            return InputPlan(self.given[position], given=True, outer=self.outer[position])
         if position in self.given:
             return given_input(formal.name, self.given[position], domain, ends)
         parameter = formal.name in self.spec.parameters
         if position in self.exact:
             return exact_input(dtype, self.exact[position], is_parameter=parameter)
-        return InputPlan(TensorFact(dtype, self.shapes[position], *ends), *ends, None, parameter)
+        fact = TensorFact(dtype, self.shapes[position], *ends)
+        outer = outer_of(formal, fact, self.env.get(f"items:{formal.name}"))
+        return InputPlan(fact, *ends, None, parameter, outer=outer)

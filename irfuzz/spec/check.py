@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.facts import TensorFact
+from irfuzz.facts import SequenceFact, TensorFact, tensors_in
 from irfuzz.spec.dims import Item, Pattern
 from irfuzz.spec.expression import Expression, truth
 from irfuzz.spec.functions import Undefined
+from irfuzz.spec.nested import wrong_kind
 from irfuzz.spec.types import Domain, Formal, OpSpec, Overlay, Patterns, Violation
 
 _INTEGERS = (int, np.integer)
@@ -96,8 +97,9 @@ def check_call(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) ->
 
     Args:
         spec: the operator version.
-        inputs: one fact an input by position; ``None`` is an omitted optional input. Facts that are not of dense
-            tensors are checked for presence only. Unknown and named sizes and values never make a violation.
+        inputs: one fact an input by position; ``None`` is an omitted optional input. Of sequences and optionals the
+            type and the tensors in them are checked, of what has no such fact its presence only. Unknown and named
+            sizes and values never make a violation.
         attrs: plain Python values (numbers, text, lists); tensors, graphs and types are not looked into.
     """
     return bindings(spec, inputs, attrs)[1]
@@ -229,10 +231,14 @@ def _inputs(spec: OpSpec, c: Checker, inputs: Sequence[Any], env: dict[str, Any]
             if formal.option == "single":
                 out.append(Violation("arity", name, "required, but omitted"))
             continue
-        if not isinstance(fact, TensorFact):
+        elem = fact if isinstance(fact, TensorFact) else tensors_in(fact)
+        if isinstance(fact, SequenceFact) and f"items:{name}" in lookups:
+            env[f"items:{name}"] = fact.length
+        if elem is None:
             continue
+        fact, wrong = elem, wrong_kind(formal, fact)
         dtype = fact.dtype
-        wrong = _bind_type(spec, formal, dtype, env)
+        wrong = wrong or _bind_type(spec, formal, dtype, env)
         if wrong:
             out.append(Violation("dtype", name, wrong))
         if lookups:
@@ -298,8 +304,12 @@ def _match(
         if last < 0:
             return
         formal, patterns, _ = formals[min(last, i)]
-        if not patterns or fact is None or not isinstance(fact, TensorFact):
+        if not patterns or fact is None:
             continue
+        if not isinstance(fact, TensorFact):
+            fact = tensors_in(fact)
+            if fact is None:
+                continue
         if fact.shape is None:
             for _, p in patterns:
                 open_casts.update(item.name for item in p.items if item.kind == "cast")

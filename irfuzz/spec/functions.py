@@ -374,5 +374,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 """What expressions may call; an argument that is not known makes the result not known."""
 
-LOOKUPS = frozenset({"shape", "rank", "has", "dtype"})
-"""Calls that ask about an input by its name: shape (of a variadic input: all its shapes), rank, presence, dtype."""
+LOOKUPS = frozenset({"shape", "rank", "has", "dtype", "items"})
+"""Calls that ask about an input by its name: shape (of a variadic input: all its shapes), rank, presence, dtype.
+
+Of a sequence or optional these are its tensors', and ``items`` is the number of elements of a sequence."""

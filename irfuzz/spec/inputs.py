@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, TensorFact
 from irfuzz.spec.draw import Failed, limits
-from irfuzz.spec.types import Domain, Formal, InputPlan, OpSpec
+from irfuzz.spec.types import Domain, Formal, InputPlan, OpSpec, Overlay
 
 Ends = tuple[float | None, float | None]
 
@@ -20,6 +20,15 @@ def allowed_types(spec: OpSpec, formal: Formal) -> tuple[ir.DataType, ...]:
     if formal.type_str in spec.type_vars:
         return spec.portable.get(formal.type_str, ())
     return tuple(sorted(formal.dtypes))
+
+
+def fitting_types(
+    overlay: Overlay, formal: Formal, allowed: tuple[ir.DataType, ...], env: Mapping[str, Any]
+) -> tuple[ir.DataType, ...]:
+    """Those of several element types for an input that break no rule which asks for the types of inputs only."""
+    key = f"dtype:{formal.name}"
+    rules = [r for _, r in overlay.rules if key in r.names and all(n in env or n == key for n in r.names)]
+    return tuple(t for t in allowed if all(r.holds({**env, key: t.name.lower()}) is not False for r in rules))
 
 
 def value_range(domain: Domain | None, dtype: ir.DataType, env: Mapping[str, Any]) -> Ends:

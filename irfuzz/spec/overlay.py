@@ -17,7 +17,7 @@ from irfuzz.spec.types import Domain, Generate, Numerics, Overlay, Patterns, Und
 
 _TOP = frozenset({
     "op", "domain", "doc", "since", "parameters", "dims", "attrs", "values", "sizes", "shapes", "require", "prefer",
-    "inputs", "outputs", "numerics", "undefined", "portable", "version",
+    "inputs", "outputs", "numerics", "undefined", "portable", "sampled", "version",
 })  # fmt: skip
 _DOMAIN = frozenset({
     "one_of", "pick", "range", "each", "len", "value", "generate", "dtype_of", "absent", "when", "omit", "exact",
@@ -71,7 +71,7 @@ class OverlayFile:
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(base)
     for key, value in over.items():
-        if value is False and key != "exact":
+        if value is False and key not in ("exact", "sampled"):
             out.pop(key, None)
         elif isinstance(value, dict) and isinstance(out.get(key), dict):
             # a domain is replaced as a whole: merging {range} with {one_of} would say something nobody wrote
@@ -133,6 +133,7 @@ def build_overlay(
         counts=(int(inputs.get("least", 1)), int(inputs.get("most", 4))),
         present={k: float(v) for k, v in _table(inputs, "present", where).items()},
         source=file.name,
+        sampled=bool(tables.get("sampled", True)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -69,13 +70,18 @@ class Specs:
         return spec
 
     def overlaid(self, opset: int) -> tuple[OpSpec, ...]:
-        """Operators of the default domain with an overlay at ``opset``, sorted by name: those that can be sampled."""
-        out: list[OpSpec] = []
+        """Operators on dense tensors with an overlay at ``opset``, by name: those of which calls are drawn."""
+        return tuple(spec for spec in self._sampled(opset) if spec.is_dense)
+
+    def nested(self, opset: int) -> tuple[OpSpec, ...]:
+        """The same for those that take or give nothing but sequences or optionals somewhere."""
+        return tuple(spec for spec in self._sampled(opset) if not spec.is_dense)
+
+    def _sampled(self, opset: int) -> Iterator[OpSpec]:
         for domain, op in sorted(self._files):
             spec = self.get(op, opset, domain)
-            if spec is not None and spec.has_overlay and not spec.deprecated:
-                out.append(spec)
-        return tuple(out)
+            if spec is not None and spec.is_sampled:
+                yield spec
 
     def all(self) -> Iterator[OpSpec]:
         """Every version of every operator, by domain, name and version."""
@@ -117,9 +123,15 @@ def _check_names(file: OverlayFile, schemas: list[Any]) -> None:
 
 def _formal(f: Any) -> Formal:
     types = frozenset(cast("set[str]", f.types))
-    dtypes = frozenset(ir.DataType[t[7:-1].upper()] for t in types if t.startswith("tensor("))
+    found = [m for t in types if (m := _TENSORS.fullmatch(t))]
+    dtypes = frozenset(ir.DataType[m["dtype"].upper()] for m in found)
+    kinds = frozenset(m["outer"].partition("(")[0] or "tensor" for m in found)
     option = {"Single": "single", "Optional": "optional", "Variadic": "variadic"}[f.option.name]
-    return Formal(f.name, option, types, f.type_str, dtypes, f.is_homogeneous, f.min_arity)
+    return Formal(f.name, option, types, f.type_str, dtypes, f.is_homogeneous, f.min_arity, kinds)
+
+
+_TENSORS = re.compile(r"(?P<outer>(?:(?:optional|seq)\()*)tensor\((?P<dtype>\w+)\)+")
+"""A dense tensor, a sequence of them, or an optional of either."""
 
 
 def _default(attribute: Any) -> Any:

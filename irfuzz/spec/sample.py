@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.facts import TensorFact
+from irfuzz.facts import Fact, TensorFact, tensors_in
 from irfuzz.spec.attempt import Attempt
 from irfuzz.spec.draw import Failed, Impossible, Seen
 from irfuzz.spec.inputs import allowed_types
+from irfuzz.spec.nested import type_text
 from irfuzz.spec.types import Call, OpSpec
 
 ATTEMPTS = 12
@@ -18,7 +19,7 @@ ATTEMPTS = 12
 
 def sample_call(
     spec: OpSpec,
-    given: Mapping[int, TensorFact],
+    given: Mapping[int, Fact],
     choices: Choices,
     *,
     seen: Seen | None = None,
@@ -31,7 +32,8 @@ def sample_call(
 
     Args:
         spec: an operator version with an overlay (without one the answer is ``None``).
-        given: by position, static facts of inputs that exist already.
+        given: by position, static facts of inputs that exist already (of sequences and optionals, where the tensors
+            in them may have any size).
         choices: every draw is recorded there.
         seen: what was covered before; unseen attribute values and element types are preferred.
         max_elements: bound on the elements of each new input, and of the output where the overlay can tell its size
@@ -40,9 +42,9 @@ def sample_call(
     Returns:
         ``None`` where the given facts cannot be inputs (type, rank, values not known) or no attempt succeeded.
     """
-    if spec.overlay is None or spec.deprecated:
+    if not spec.is_sampled:
         return None
-    sizes = [f.size() for f in given.values()]
+    sizes = [f.size() for f in given.values() if isinstance(f, TensorFact)]
     if any(s is None for s in sizes):
         return None
     limit = max(max_elements, 2 * max((s for s in sizes if s is not None), default=0))
@@ -58,14 +60,16 @@ def sample_call(
     return None
 
 
-def _check_given(spec: OpSpec, given: Mapping[int, TensorFact]) -> None:
+def _check_given(spec: OpSpec, given: Mapping[int, Fact]) -> None:
     """Refuse what no attempt can use: wrong types or ranks, values that must be known and are not."""
     overlay = spec.overlay
     assert overlay is not None
     types: dict[str, ir.DataType] = {}
-    for position, fact in given.items():
-        formal = spec.formal(position)
-        if formal is None or fact.dtype not in allowed_types(spec, formal):
+    for position, outer in given.items():
+        formal, fact = spec.formal(position), tensors_in(outer)
+        if formal is None or fact is None or fact.dtype not in allowed_types(spec, formal):
+            raise Impossible
+        if type_text(outer) not in formal.types:
             raise Impossible
         if formal.type_str in spec.type_vars and types.setdefault(formal.type_str, fact.dtype) != fact.dtype:
             raise Impossible
@@ -73,5 +77,5 @@ def _check_given(spec: OpSpec, given: Mapping[int, TensorFact]) -> None:
         if domain is not None and domain.exact and not fact.known:
             raise Impossible
         patterns = overlay.patterns.get(formal.name, ())
-        if patterns and not any(p.fits(len(fact.shape or ())) for _, p in patterns):
+        if patterns and (fact.shape is None or not any(p.fits(len(fact.shape)) for _, p in patterns)):
             raise Impossible

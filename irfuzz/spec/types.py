@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.facts import TensorFact
+from irfuzz.facts import Fact, TensorFact
 from irfuzz.spec.dims import Pattern
 from irfuzz.spec.expression import Expression
 
@@ -22,7 +22,8 @@ class Formal:
         option: ``single``, ``optional`` or ``variadic``.
         types: ONNX type strings, as ``"tensor(float)"`` or ``"seq(tensor(int64))"``.
         type_str: the type variable (``"T"``), or the only type.
-        dtypes: element types of the tensor types among ``types``.
+        dtypes: element types of the tensors in ``types``, be they in sequences or optionals.
+        kinds: which of ``"tensor"``, ``"seq"`` (of tensors) and ``"optional"`` (of either) are among ``types``.
         homogeneous: all items of a variadic formal have one type.
         least: for variadic ones, the smallest number of items.
     """
@@ -34,6 +35,7 @@ class Formal:
     dtypes: frozenset[ir.DataType]
     homogeneous: bool = True
     least: int = 0
+    kinds: frozenset[str] = frozenset({"tensor"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +157,13 @@ class InputPlan:
     """One input of a sampled call.
 
     Attributes:
-        fact: static dtype and shape, with the range and small values that are prescribed.
+        fact: static dtype and shape, with the range and small values that are prescribed; of a sequence or optional
+            what holds for the tensors in it.
         low, high: every element must lie in this range, where not ``None``.
         value: the exact value where it is prescribed (axes, shapes, indices).
         is_parameter: a weight: to be an initializer rather than a computed value.
         given: the caller's own input at this position.
+        outer: the sequence or optional, where the input is one.
     """
 
     fact: TensorFact
@@ -168,6 +172,12 @@ class InputPlan:
     value: np.ndarray | None = None
     is_parameter: bool = False
     given: bool = False
+    outer: Fact | None = None
+
+    @property
+    def whole(self) -> Fact:
+        """The fact of the input itself."""
+        return self.fact if self.outer is None else self.outer
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +215,7 @@ class Overlay:
         counts: fewest and most items of a variadic input in a sampled call.
         present: probability that an optional input is given.
         source: name of the file.
+        sampled: calls can be drawn; false where they need what no draw gives (graphs, types, encoded images).
     """
 
     doc: str
@@ -220,6 +231,7 @@ class Overlay:
     counts: tuple[int, int]
     present: Mapping[str, float]
     source: str
+    sampled: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,8 +265,18 @@ class OpSpec:
 
     @property
     def has_overlay(self) -> bool:
-        """True where calls can be sampled."""
+        """True where ``ops/`` says something of it."""
         return self.overlay is not None
+
+    @property
+    def is_sampled(self) -> bool:
+        """True where calls can be drawn."""
+        return self.overlay is not None and self.overlay.sampled and not self.deprecated
+
+    @property
+    def is_dense(self) -> bool:
+        """True where it takes and gives dense tensors; it may do the same to sequences and optionals."""
+        return all("tensor" in f.kinds for f in (*self.inputs, *self.outputs))
 
     def formal(self, position: int) -> Formal | None:
         """The formal input at a position, the last one again where it is variadic; ``None`` beyond the end."""
