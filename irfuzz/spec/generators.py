@@ -11,6 +11,7 @@ import numpy as np
 
 from irfuzz.choices import Choices
 from irfuzz.errors import SpecError
+from irfuzz.spec import elements
 from irfuzz.spec.expression import parse
 from irfuzz.spec.types import Generate
 
@@ -242,7 +243,7 @@ def indices_nd(
     return table.reshape(*batch, last)
 
 
-def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int) -> Any:
+def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int, negative: bool = True) -> Any:
     """Indices of ScatterElements, shape ``size``: no two write to one element, some count from the end."""
     axis %= len(shape)
     if size[axis] > shape[axis]:
@@ -250,6 +251,8 @@ def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int) -> A
     rng = np.random.default_rng(choices.seed())
     order = np.argsort(rng.random((*size[:axis], *size[axis + 1 :], shape[axis])), axis=-1)[..., : size[axis]]
     table = np.moveaxis(order, -1, axis).astype(np.int64)
+    if not negative:
+        return table
     return np.where(rng.random(table.shape) < 0.3, table - shape[axis], table)
 
 
@@ -322,5 +325,6 @@ GENERATORS: dict[str, Generator] = {
     "concat_shapes": concat_shapes,
     "equation": equation,
     "einsum_shapes": einsum_shapes,
+    **elements.GENERATORS,
 }
 """What ``generate`` in ``ops/`` may call; the first argument, the choices, is implied. ``None`` means impossible."""

@@ -73,6 +73,8 @@ def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> 
 
 def _attribute(spec: OpSpec, name: str, value: Any) -> onnx.AttributeProto:
     kind = getattr(onnx.AttributeProto, spec.attrs[name].type)
+    if isinstance(value, np.ndarray):
+        value = onnx.numpy_helper.from_array(value)
     return helper.make_attribute(name, value, attr_type=kind)
 
 

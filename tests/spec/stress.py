@@ -37,12 +37,22 @@ class Figures:
 
 def random_fact(choices: Choices, spec: OpSpec) -> TensorFact:
     """A fact as it stands in real programs: mostly an element type that the operator takes, rank 0 to 5."""
-    rank = choices.weighted(range(6), (1, 2, 4, 5, 6, 1))
-    shape = tuple(choices.weighted((1, 2, 3, 4, 5, 6, 8, 12), (3, 3, 2, 3, 1, 2, 2, 1)) for _ in range(rank))
     formal = spec.inputs[0]
+    patterns = spec.overlay.patterns.get(formal.name, ()) if spec.overlay else ()
+    ranks = [r for r in range(6) if not patterns or any(p.fits(r) for _, p in patterns)] or [0]
+    rank = choices.weighted(ranks, [(1, 2, 4, 5, 6, 1)[r] for r in ranks])
+    shape = tuple(choices.weighted((1, 2, 3, 4, 5, 6, 8, 12), (3, 3, 2, 3, 1, 2, 2, 1)) for _ in range(rank))
     allowed = [d for d in spec.portable.get(formal.type_str, formal.dtypes) if d in USUAL] or sorted(formal.dtypes)
     dtype = choices.pick([d for d in USUAL if d in allowed] or allowed)
     return TensorFact(dtype, shape)
+
+
+def takes_any(spec: OpSpec) -> bool:
+    """The first input is there and its elements are not prescribed."""
+    if not spec.inputs or spec.overlay is None:
+        return False
+    domain = spec.overlay.values.get(spec.inputs[0].name)
+    return domain is None or not domain.exact
 
 
 def stress(worker: OrtWorker, spec: OpSpec, opset: int, count: int, salt: str = "") -> Figures:
@@ -51,7 +61,7 @@ def stress(worker: OrtWorker, spec: OpSpec, opset: int, count: int, salt: str = 
     key = zlib.crc32(f"{spec.op} {spec.since} {salt}".encode())
     for seed in range(count):
         choices = Choices.from_seed(f"{key} {seed}")
-        given = {0: random_fact(choices, spec)} if spec.inputs and seed % 8 else {}
+        given = {0: random_fact(choices, spec)} if seed % 8 and takes_any(spec) else {}
         started = time.perf_counter()
         call = sample_call(spec, given, choices)
         f.seconds += time.perf_counter() - started
@@ -71,10 +81,10 @@ def stress(worker: OrtWorker, spec: OpSpec, opset: int, count: int, salt: str = 
 
 
 def targets(specs: Specs, opset: int) -> list[tuple[OpSpec, int]]:
-    """Operators at ``opset``, and those that came later at the opset they came with."""
+    """Operators at ``opset``, those that came later at the opset they came with, and those that are gone by then."""
     out = [(s, opset) for s in specs.overlaid(opset)]
     known = {s.op for s, _ in out}
-    for newer in range(opset + 1, 27):
+    for newer in [*range(opset + 1, 27), *range(opset - 1, 6, -1)]:
         for s in specs.overlaid(newer):
             if s.op not in known:
                 known.add(s.op)

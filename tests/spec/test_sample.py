@@ -14,7 +14,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.spec import Call, OpSpec, Specs, check_call, sample_call
 from tests.spec import measure_portable
 from tests.spec.onenode import OrtWorker
-from tests.spec.stress import random_fact, stress, targets
+from tests.spec.stress import random_fact, stress, takes_any, targets
 
 F, I64 = ir.DataType.FLOAT, ir.DataType.INT64
 
@@ -44,17 +44,19 @@ def test_sampled_calls_break_no_rule_and_replay(specs: Specs) -> None:
     for spec, _ in targets(specs, 17):
         for seed in range(4):
             choices = Choices.from_seed(f"{spec.op} {seed}")
-            fact = random_fact(choices, spec)
+            given = {0: random_fact(choices, spec)} if takes_any(spec) else {}
             start = choices.mark()
-            call = sample_call(spec, {0: fact}, choices)
-            assert plain(sample_call(spec, {0: fact}, Choices.from_record(choices.record[start:]))) == plain(call)
+            call = sample_call(spec, given, choices)
+            assert plain(sample_call(spec, given, Choices.from_record(choices.record[start:]))) == plain(call)
             if call is None:
                 continue
             made += 1
             assert check_call(spec, [None if p is None else p.fact for p in call.inputs], call.attrs) == []
-            assert call.inputs[0] is not None
-            assert call.inputs[0].fact is fact
-            assert call.inputs[0].given
+            for position, fact in given.items():
+                plan = call.inputs[position]
+                assert plan is not None
+                assert plan.fact is fact
+                assert plan.given
             assert all(p is None or p.fact.is_static for p in call.inputs)
             assert all(p is None or p.given or (p.fact.size() or 0) <= 2 * 4096 for p in call.inputs)
     assert made > 400
