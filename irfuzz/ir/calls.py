@@ -15,7 +15,8 @@ from onnx import defs, shape_inference
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.encode import attribute_bytes
-from irfuzz.ir.types import UNTYPED, fact_of_proto, proto_of_fact
+from irfuzz.ir.types import fact_of_proto, proto_of_fact
+from irfuzz.ir.value import UNTYPED
 
 AttrValue: TypeAlias = "int | float | str | tuple[Any, ...] | bytes"
 

@@ -10,7 +10,8 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
-from irfuzz.ir.types import FACT, UNTYPED, declared_fact, join
+from irfuzz.ir.types import declared_fact, join
+from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 
 if TYPE_CHECKING:
     from irfuzz.ir.infer import Inference
@@ -47,9 +48,9 @@ def _enter(inference: Inference, graph: ir.Graph, facts: Sequence[Fact | None], 
     if len(graph.inputs) != len(facts):
         raise InvalidProgram(f"{where}: body takes {len(graph.inputs)} inputs, but {len(facts)} are passed")
     for value, fact in zip(graph.inputs, facts, strict=True):
-        value.meta[FACT] = declared_fact(value) if fact is None or fact is UNTYPED else fact
+        set_fact(value, declared_fact(value) if fact is None or fact is UNTYPED else fact)
     inference.graph(graph, f"{where}: ", depth + 1)
-    return [v.meta.get(FACT, UNTYPED) for v in graph.outputs]
+    return [fact_of(v) for v in graph.outputs]
 
 
 def _infer_bodies_blind(inference: Inference, node: ir.Node, where: str, depth: int) -> None:
@@ -97,7 +98,9 @@ def _until_stable(
 def _forget(fact: Fact) -> Fact:
     if isinstance(fact, TensorFact):
         return TensorFact(fact.dtype, None)
-    if isinstance(fact, SequenceFact | OptionalFact):
+    if isinstance(fact, SequenceFact):
+        return SequenceFact(None if fact.elem is None else _forget(fact.elem))
+    if isinstance(fact, OptionalFact):
         return replace(fact, elem=None if fact.elem is None else _forget(fact.elem))
     return fact
 
@@ -115,15 +118,38 @@ def _loop(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth
     if len(body.outputs) < 1 + len(carried):
         raise InvalidProgram(f"{where}: body gives {len(body.outputs)} outputs, fewer than 1 + {len(carried)} carried")
 
+    trips, start = _element(inputs, 0), _element(inputs, 1)
+    always = len(inputs) < 2 or inputs[1] is None or start is True
+    condition = TensorFact(ir.DataType.BOOL, (), value=(True,)) if always else _CONDITION
+    keeps = [False]
+
     def turn(state: list[Fact]) -> list[Fact]:
-        trip, condition = TensorFact(ir.DataType.INT64, (), 0.0), TensorFact(ir.DataType.BOOL, ())
-        outputs = _enter(inference, body, [trip, condition, *state], f"{where} body", depth)
+        outputs = _enter(inference, body, [_TURN, condition, *state], f"{where} body", depth)
+        kept = outputs[0]
+        keeps[0] = isinstance(kept, TensorFact) and kept.value == (True,)
         return [_without_values(f) for f in outputs[1:]]
 
     stable, outputs = _until_stable(carried, turn, where)
-    # The condition may stop the loop early, so even a known trip count bounds the scanned size only from above.
-    scanned: list[Fact] = [_stack(f, None) for f in outputs[len(stable) :]]
+    if condition is not _CONDITION and not keeps[0] and trips != 1:
+        # It held at first and need not in later turns; the facts inside must hold for all of them.
+        condition = _CONDITION
+        stable, outputs = _until_stable(carried, turn, where)
+    # A condition that is not known may stop the loop early, so that the trip count says nothing of the scanned size.
+    size = 0 if start is False else max(0, trips) if type(trips) is int and condition is not _CONDITION else None
+    if size == 0:
+        stable = carried
+    scanned: list[Fact] = [_stack(f, size) for f in outputs[len(stable) :]]
     return [*stable, *scanned]
+
+
+_TURN = TensorFact(ir.DataType.INT64, (), 0.0)
+_CONDITION = TensorFact(ir.DataType.BOOL, ())
+
+
+def _element(inputs: Inputs, index: int) -> object:
+    """The only element of an input, where it is known."""
+    fact = inputs[index] if index < len(inputs) else None
+    return fact.value[0] if isinstance(fact, TensorFact) and fact.value is not None and len(fact.value) == 1 else None
 
 
 def _stack(fact: Fact, size: Dim) -> Fact:
@@ -176,7 +202,10 @@ def _insert(fact: Fact, axis: int, size: Dim) -> Fact:
 def _sequence_map(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
     body = _body(node, "body", where)
     facts = [_without_values(f.elem) if isinstance(f, SequenceFact) else _without_values(f) for f in inputs]
-    return [SequenceFact(f) for f in _enter(inference, body, facts, f"{where} body", depth)]
+    length = inputs[0].length if inputs and isinstance(inputs[0], SequenceFact) else None
+    # The body runs anew for each element, so nothing of what it computes once is known of all.
+    found = _enter(inference, body, facts, f"{where} body", depth)
+    return [SequenceFact(_without_values(f), length) for f in found]
 
 
 _RULES: Mapping[str, Callable[[Inference, ir.Node, Inputs, str, int], Sequence[Fact]]] = {

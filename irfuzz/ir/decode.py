@@ -22,6 +22,7 @@ from irfuzz.ir.decode_parts import (
 )
 from irfuzz.ir.encode import value_bytes
 from irfuzz.ir.tensors import SparseTensor
+from irfuzz.ir.value import new_value
 
 Scopes = list[dict[str, ir.Value]]
 """Values that can be read, outermost graph first."""
@@ -202,7 +203,7 @@ class _Body:
             raise InvalidProgram(f"{self._where}: an input or initializer has an empty name")
         if name in self.scope:
             raise InvalidProgram(f"{self._where}: '{name}' is defined twice")
-        value = ir.Value(name=read_text(name, self._where))
+        value = new_value(read_text(name, self._where))
         self.scope[name] = value
         return value
 
@@ -269,7 +270,7 @@ class _Body:
         outputs: list[ir.Value] = []
         for name in proto.output:
             self._unread.discard(name)
-            outputs.append(self.scope[name] if name else ir.Value(name=""))
+            outputs.append(self.scope[name] if name else new_value(""))
         return ir.Node(
             read_text(proto.domain, where),
             read_text(proto.op_type, where),

@@ -11,9 +11,10 @@ import onnx_ir as ir
 from google.protobuf.message import Message
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.carried import CARRIED, WIRE, VerbatimType
+from irfuzz.ir.carried import WIRE, VerbatimType
 from irfuzz.ir.encode import type_bytes
 from irfuzz.ir.tensors import AbsentTensor, SparseTensor, check_tensor
+from irfuzz.ir.value import set_verbatim
 
 _FIELD_OF: dict[int, str] = {
     1: "f",
@@ -126,8 +127,7 @@ def read_value_info(proto: onnx.ValueInfoProto, value: ir.Value) -> None:
     where = f"value '{proto.name}'"
     if proto.HasField("type"):
         value.type, value.shape, verbatim = read_type(proto.type, where)
-        if verbatim is not None:
-            value.meta[CARRIED] = verbatim
+        set_verbatim(value, verbatim)
     if proto.doc_string:
         value.doc_string = read_text(proto.doc_string, f"doc_string of {where}")
     if proto.metadata_props:

@@ -11,8 +11,9 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement, VerbatimType
+from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement
 from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
+from irfuzz.ir.value import verbatim_of
 from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
 
 # Written by hand because protobuf's Python objects are the slow part: for 30 nodes with 100 kB of
@@ -20,6 +21,9 @@ from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
 
 _CACHED_BYTES = 2**24
 """Tensors up to this size keep their serialised form; mutants of one seed share the tensor objects."""
+
+_SMALL = 2**10
+"""Nodes whose attributes take up to so many bytes are remembered as they were written."""
 
 _T = {n: block_tag(n) for n in range(1, 30)}
 """Tag of the length-delimited field with this number."""
@@ -97,6 +101,12 @@ def tensor_bytes(tensor: ir.TensorProtocol) -> bytes:
     return data
 
 
+@lru_cache(maxsize=1 << 14)
+def _own_name(name: str) -> bytes:
+    """The field ``TensorProto.name``."""
+    return text(_T[8], name)
+
+
 def value_bytes(value: ir.Value) -> bytes:
     """The ``ValueInfoProto`` of a value.
 
@@ -119,8 +129,8 @@ def type_bytes(value: ir.Value) -> bytes | None:
     type_ = value.type
     shape = value.shape
     if type(type_) is not ir.TensorType:
-        verbatim = value.meta.get(CARRIED)
-        if isinstance(verbatim, VerbatimType) and verbatim.type == type_ and verbatim.shape == shape:
+        verbatim = verbatim_of(value)
+        if verbatim is not None and verbatim.type == type_ and verbatim.shape == shape:
             return verbatim.proto
         if type_ is None:
             return None
@@ -207,7 +217,7 @@ def _graph(graph: ir.Graph) -> bytes:
             sparse.append(block(_T[15], _sparse(tensor, name)))
         else:
             data = tensor_bytes(tensor)
-            own = text(_T[8], name)
+            own = _own_name(name)
             parts += (_T[5], varint(len(data) + len(own)), data, own)
     if graph.doc_string:
         parts.append(text(_T[10], graph.doc_string))
@@ -270,37 +280,72 @@ def _function(function: ir.Function) -> bytes:
 
 
 def _says_something(value: ir.Value) -> bool:
-    return bool(value.type is not None or value.doc_string or value.metadata_props or CARRIED in value.meta)
+    return bool(value.type is not None or value.doc_string or value.metadata_props or verbatim_of(value) is not None)
 
 
 def _nodes(
     field: int, graph: ir.Graph, outputs: set[int] | frozenset[int], parts: list[bytes], infos: list[bytes]
 ) -> None:
     """Append the field of each node to ``parts``, and to ``infos`` what is known of their outputs."""
-    tag = _T[field]
-    t1, t2, t3, t4, t5 = _T[1], _T[2], _T[3], _T[4], _T[5]
     for node in graph:
-        out = [b"\n\0" if value is None else text(t1, name_of(value)) for value in node.inputs]
-        for value in node.outputs:
-            out.append(text(t2, name_of(value)))
-            if value.name and id(value) not in outputs and _says_something(value):
-                infos.append(value_bytes(value))
-        if node.name:
-            out.append(text(t3, node.name))
-        out.append(text(t4, node.op_type))
-        out += [block(t5, attribute_bytes(attr)) for attr in node.attributes.values()]
-        if node.doc_string:
-            out.append(text(_T[6], node.doc_string))
-        if node.domain:
-            out.append(text(_T[7], node.domain))
-        if node.overload:
-            out.append(text(_T[8], node.overload))
-        if node.metadata_props:
-            out.append(_strings(9, node.metadata_props))
-        for configuration in node.device_configurations:
-            proto = ir.serde.serialize_node_device_configuration(configuration)
-            out.append(block(_T[10], proto.SerializeToString()))
-        parts.append(block(tag, b"".join(out)))
+        infos += [
+            value_bytes(value)
+            for value in node.outputs
+            if value.name and id(value) not in outputs and _says_something(value)
+        ]
+        extra = b""
+        if node.doc_string or node.metadata_props or node.device_configurations:
+            extra = _seldom(node)
+        # UserDict.data: see irfuzz.ir.clone.
+        attributes = node.attributes.data
+        said = tuple([attribute_bytes(attr) for attr in attributes.values()]) if attributes else ()
+        write = _node if sum(map(len, said)) <= _SMALL else _node.__wrapped__
+        parts.append(
+            write(
+                field,
+                tuple([None if value is None else name_of(value) for value in node.inputs]),
+                tuple([name_of(value) for value in node.outputs]),
+                (node.name, node.op_type, node.domain, node.overload),
+                said,
+                extra,
+            )
+        )
+
+
+@lru_cache(maxsize=1 << 15)
+def _node(
+    field: int,
+    inputs: tuple[str | None, ...],
+    outputs: tuple[str, ...],
+    called: tuple[str | None, str, str, str],
+    attributes: tuple[bytes, ...],
+    extra: bytes,
+) -> bytes:
+    """The field of a node: most nodes of a mutant stand in its parent too."""
+    name, op, domain, overload = called
+    out = [b"\n\0" if value is None else text(_T[1], value) for value in inputs]
+    out += [text(_T[2], value) for value in outputs]
+    if name:
+        out.append(text(_T[3], name))
+    out.append(text(_T[4], op))
+    out += [block(_T[5], attribute) for attribute in attributes]
+    if domain:
+        out.append(text(_T[7], domain))
+    if overload:
+        out.append(text(_T[8], overload))
+    out.append(extra)
+    return block(_T[field], b"".join(out))
+
+
+def _seldom(node: ir.Node) -> bytes:
+    """The fields that few nodes have."""
+    out = text(_T[6], node.doc_string) if node.doc_string else b""
+    if node.metadata_props:
+        out += _strings(9, node.metadata_props)
+    for configuration in node.device_configurations:
+        proto = ir.serde.serialize_node_device_configuration(configuration)
+        out += block(_T[10], proto.SerializeToString())
+    return out
 
 
 def attribute_bytes(attr: ir.Attr) -> bytes:

@@ -12,21 +12,17 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, SequenceFact, TensorFact
+from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
+from irfuzz.ir.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.shape_rules import SHAPE_RULES, broadcast, refine
-from irfuzz.ir.types import FACT, UNTYPED, conflict, declared_fact, join, merge, only_names
+from irfuzz.ir.types import conflict, declared_fact, merge, only_names
+from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
 
 MAX_CALL_DEPTH = 32
 """Deepest nesting of subgraphs and functions that is inferred; deeper values stay untyped."""
-
-
-def fact_of(value: ir.Value) -> Fact:
-    """The fact that inference left on a value."""
-    # UserDict.get is four times slower, and this is asked a thousand times an edit.
-    return value.meta.data.get(FACT, UNTYPED)
 
 
 @lru_cache(maxsize=65536)
@@ -37,10 +33,14 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
         InvalidProgram: ONNX finds the call ill-typed; the message names the operator.
     """
     outputs = list(schema_outputs(call))
-    if call.domain not in ("", "ai.onnx") or not outputs or not isinstance(outputs[0], TensorFact):
+    if call.domain not in ("", "ai.onnx") or not outputs:
         return tuple(outputs)
-    first = outputs[0]
     attrs = {name: value for name, _, value in call.attrs}
+    if sequence_rule := SEQUENCE_RULES.get(call.op):
+        return (sequence_rule(attrs, call.inputs, outputs[0]), *outputs[1:])
+    first = outputs[0]
+    if not isinstance(first, TensorFact):
+        return tuple(outputs)
     if shape_rule := SHAPE_RULES.get(call.op):
         first = replace(first, shape=refine(first.shape, shape_rule(attrs, call.inputs, call.opset)))
     elif first.shape is None and call.op in _BROADCASTING:
@@ -144,15 +144,22 @@ class Inference:
             for value in graph.initializers.values():
                 self._initializer(value)
         for index, node in enumerate(graph):
-            facts = self.node(node, f"{where}{label(node, index)}", depth)
-            for output, fact in zip(node.outputs, facts, strict=True):
-                declared = only_names(declared_fact(output), self.size_names)
-                if declared is not UNTYPED:
-                    reason = conflict(fact, declared)
-                    if reason is not None:
-                        raise InvalidProgram(f"{where}{label(node, index)}: output {output.name!r} is {reason}")
-                    fact = merge(fact, declared)
-                output.meta[FACT] = fact
+            self.visit(node, f"{where}{label(node, index)}", depth)
+
+    def visit(self, node: ir.Node, where: str, depth: int = 0) -> None:
+        """Infer one node, and leave its outputs the facts that inference and their declarations give together.
+
+        Raises:
+            InvalidProgram: the node is ill-typed or a declaration contradicts what is computed.
+        """
+        for output, fact in zip(node.outputs, self.node(node, where, depth), strict=True):
+            declared = only_names(declared_fact(output), self.size_names)
+            if declared is not UNTYPED:
+                reason = conflict(fact, declared)
+                if reason is not None:
+                    raise InvalidProgram(f"{where}: output {output.name!r} is {reason}")
+                fact = merge(fact, declared)
+            set_fact(output, fact)
 
     def _initializer(self, value: ir.Value) -> None:
         try:
@@ -166,7 +173,7 @@ class Inference:
             if reason is not None:
                 raise InvalidProgram(f"initializer {value.name!r} is {reason}")
             fact = declared if isinstance(declared, TensorFact) and declared.shape is not None else fact.without_value()
-        value.meta[FACT] = fact
+        set_fact(value, fact)
 
     def node(self, node: ir.Node, where: str, depth: int = 0) -> Sequence[Fact]:
         """Facts of one node's outputs from the facts on its inputs."""
@@ -200,21 +207,9 @@ class Inference:
             tuple(bool(o.name) for o in node.outputs),
         )
         try:
-            facts = infer_call(call)
+            return infer_call(call)
         except InvalidProgram as error:
             raise InvalidProgram(f"{where}: {error}") from None
-        if node.op_type == "SequenceConstruct" and len(facts) == 1 and inputs:
-            return [self._sequence(inputs, facts[0])]
-        return facts
-
-    @staticmethod
-    def _sequence(inputs: tuple[Fact | None, ...], fact: Fact) -> Fact:
-        elem = inputs[0]
-        for other in inputs[1:]:
-            elem = join(elem, other)
-        if isinstance(elem, TensorFact):
-            return SequenceFact(elem.without_value())
-        return fact
 
     def _constant(self, node: ir.Node, where: str) -> Sequence[Fact]:
         for name, attr in node.attributes.items():
@@ -237,18 +232,18 @@ class Inference:
         self, function: ir.Function, node: ir.Node, inputs: tuple[Fact | None, ...], where: str, depth: int
     ) -> Sequence[Fact]:
         # A body is shared by all its call sites, so each call is inferred on a copy with its attributes in place.
-        body = _instantiate(function, node)
+        body = instantiate(function, node)
         opsets = {**self._opsets, **function.opset_imports}
         inner = Inference(opsets, self._functions)
         given = list(inputs) + [None] * (len(body.inputs) - len(inputs))
         for value, fact in zip(body.inputs, given, strict=False):
-            value.meta[FACT] = UNTYPED if fact is None else fact
+            set_fact(value, UNTYPED if fact is None else fact)
         inner.graph(body, f"{where}: ", depth + 1)
         found = [fact_of(v) for v in body.outputs]
         return (found + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
 
 
-def _instantiate(function: ir.Function, node: ir.Node) -> ir.Function:
+def instantiate(function: ir.Function, node: ir.Node) -> ir.Function:
     """A copy of a function's body with the call's attributes in place of the references to them."""
     given = {name: attr for name, attr in function.attributes.items() if attr.value is not None}
     given.update(node.attributes)

@@ -15,8 +15,9 @@ from irfuzz.ir import serde
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_of
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.digest import digest
-from irfuzz.ir.infer import Inference, constant_fact, fact_of, infer_call, tensor_of
-from irfuzz.ir.types import FACT, conflict, declare, declared_fact, fact_of_shape, meaningful_names, undeclare
+from irfuzz.ir.infer import Inference, constant_fact, infer_call, tensor_of
+from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, meaningful_names, undeclare
+from irfuzz.ir.value import fact_of, new_value, set_fact
 
 
 class Program:
@@ -200,22 +201,21 @@ class Program:
     def constant(self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const") -> ir.Value:
         """Add an initializer and return its value."""
         tensor = ir.tensor(array) if isinstance(array, np.ndarray) else array
-        value = ir.Value(
-            name=self.fresh(name_hint),
-            type=ir.TensorType(tensor.dtype),
-            shape=ir.Shape(fact_of_shape(tensor.shape) or ()),
+        value = new_value(
+            self.fresh(name_hint),
+            ir.TensorType(tensor.dtype),
+            ir.Shape(fact_of_shape(tensor.shape) or ()),
+            constant_fact(tensor),
         )
         value.const_value = tensor
-        value.meta[FACT] = constant_fact(tensor)
         self.graph.register_initializer(value)
         self._added(value)
         return value
 
     def add_input(self, fact: TensorFact, name_hint: str = "input") -> ir.Value:
         """Add a graph input of the given type and shape."""
-        value = ir.Value(name=self.fresh(name_hint))
+        value = new_value(self.fresh(name_hint), fact=fact)
         declare(value, fact)
-        value.meta[FACT] = fact
         self.graph.inputs.append(value)
         self._added(value)
         return value
@@ -259,14 +259,59 @@ class Program:
             )
         )
         hint = name_hint or op
-        node = ir.Node(domain, op, inputs, attributes, num_outputs=outputs, name=self.fresh(f"{hint}_node"))
-        for output, fact in zip(node.outputs, facts, strict=True):
-            output.name = self.fresh(hint)
-            output.meta[FACT] = fact
+        name = self.fresh(f"{hint}_node")
+        made = [new_value(self.fresh(hint), fact=fact) for fact in facts]
+        node = ir.Node(domain, op, inputs, attributes, outputs=made, name=name)
         self._place(node, before, after)
         self.touched.add(node)
         self._added(*node.outputs)
         return node
+
+    def put_in(self, nodes: Iterable[ir.Node], before: ir.Node | None = None) -> None:
+        """Add ready nodes with named outputs, in topological order and with their bodies, and infer them.
+
+        They stand in front of ``before``, else at the end; nothing of the main graph reads them yet.
+
+        Raises:
+            InvalidProgram: one is ill-typed; the program is then half changed.
+        """
+        for node in nodes:
+            if before is None:
+                self.graph.append(node)
+            else:
+                self.graph.insert_before(before, node)
+            self.inference.visit(node, f"node {node.name!r} ({node.op_type})")
+            self.touched.add(node)
+            self._added(*node.outputs)
+        self._owners = None
+
+    def take_out(self, nodes: Sequence[ir.Node]) -> None:
+        """Detach nodes that will stand in a body or function; they keep their names, which stay taken."""
+        self.graph.remove(nodes)
+        for node in nodes:
+            self.hide(node.outputs)
+            self.touched.discard(node)
+        self._owners = None
+        self._digest = None
+
+    def hide(self, values: Iterable[ir.Value]) -> None:
+        """Note that values belong to the main graph no more, but to a body or function."""
+        if self._values is not None:
+            for value in values:
+                self._values.pop(value.name or "", None)
+
+    def changed_inside(self, node: ir.Node) -> None:
+        """Infer a node whose bodies, function or attributes were edited, and what follows; names are counted anew."""
+        self._owners = None
+        self._digest = None
+        self._names = None
+        self._reinfer({node})
+
+    def names_freed(self) -> None:
+        """Note that something left the model with names inside."""
+        self._names = None
+        self._owners = None
+        self._digest = None
 
     def replace_uses(
         self,
@@ -294,7 +339,7 @@ class Program:
         dirty: set[ir.Node] = set()
         count = 0
         for node, index in list(old.uses()) if users is None else list(users):
-            owner = self._owner(node)
+            owner = self.owner(node)
             if position[owner] > earliest:
                 node.replace_input_with(index, new)
                 dirty.add(owner)
@@ -335,8 +380,8 @@ class Program:
         self._digest = None
         fact = constant_fact(tensor)
         if fact != fact_of(value):
-            value.meta[FACT] = fact
-            self._reinfer({self._owner(node) for node in value.consumers()})
+            set_fact(value, fact)
+            self._reinfer({self.owner(node) for node in value.consumers()})
 
     def remove(self, node: ir.Node) -> None:
         """Remove a node whose outputs nothing uses."""
@@ -346,6 +391,11 @@ class Program:
         self.forget(*node.outputs)
         if node.name and self._names is not None:
             self._names.discard(node.name)
+        if any(True for _ in _inner_nodes(node)):
+            self._names = None
+            for inner in _inner_nodes(node):  # they would stay users of what they capture
+                for index in range(len(inner.inputs)):
+                    inner.replace_input_with(index, None)
         self.graph.remove(node, safe=True)
         self.touched.discard(node)
         self._owners = None
@@ -373,7 +423,7 @@ class Program:
             InvalidProgram: a node is ill-typed, or a declaration contradicts what is computed.
         """
         for value in self.graph.inputs:
-            value.meta[FACT] = declared_fact(value)
+            set_fact(value, declared_fact(value))
         self.inference.graph(self.graph)
         for value in self.graph.outputs:
             declared = declared_fact(value)
@@ -395,15 +445,15 @@ class Program:
             self.touched.add(node)
             facts = self.inference.node(node, f"node {node.name or f'#{index}'!r} ({node.op_type})")
             for output, fact in zip(node.outputs, facts, strict=True):
-                if fact == output.meta.get(FACT):
+                if fact == fact_of(output):
                     continue
-                output.meta[FACT] = fact
+                set_fact(output, fact)
                 if output.is_graph_output():
                     declare(output, fact)
                 else:
                     # What the model declared may have come from facts that no longer hold.
                     undeclare(output)
-                left.update(self._owner(user) for user in output.consumers())
+                left.update(self.owner(user) for user in output.consumers())
             if not left:
                 return
 
@@ -470,7 +520,7 @@ class Program:
             self._names = names
         return self._names
 
-    def _owner(self, node: ir.Node) -> ir.Node:
+    def owner(self, node: ir.Node) -> ir.Node:
         """The main-graph node that a node is, or stands inside of."""
         if node.graph is self.graph:
             return node

@@ -10,11 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.facts import Dim, Fact, OpaqueFact, OptionalFact, SequenceFact, TensorFact
-
-FACT = "irfuzz.fact"
-"""Key under which a value's ``meta`` holds its fact."""
-
-UNTYPED = OpaqueFact("nothing is declared or inferred")
+from irfuzz.ir.value import UNTYPED
 
 
 def fact_of_shape(shape: ir.Shape | ir.ShapeProtocol | None) -> tuple[Dim, ...] | None:
@@ -125,7 +121,7 @@ def join(a: Fact | None, b: Fact | None) -> Fact:
             value = tuple(x if x == y and type(x) is type(y) else None for x, y in zip(a.value, b.value, strict=True))
         return TensorFact(a.dtype, shape, low, high, value if value and any(e is not None for e in value) else None)
     if isinstance(a, SequenceFact) and isinstance(b, SequenceFact):
-        return SequenceFact(join(a.elem, b.elem))
+        return SequenceFact(join(a.elem, b.elem), a.length if a.length == b.length else None)
     if isinstance(a, OptionalFact) and isinstance(b, OptionalFact):
         return OptionalFact(join(a.elem, b.elem))
     return UNTYPED

@@ -13,7 +13,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.calls import AttrValue, hashable_attrs, schema_of
 from irfuzz.ir.infer import fact_of, label
 from irfuzz.ir.program import Program
-from irfuzz.ir.types import UNTYPED
+from irfuzz.ir.value import UNTYPED
 from irfuzz.spec import OpSpec, Specs, check_call, load_specs
 
 

@@ -9,7 +9,7 @@ from onnx import parser
 
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.program import Program
-from irfuzz.ir.types import FACT
+from irfuzz.ir.value import fact_of
 from irfuzz.resources import seeds_dir
 
 FLAT = """
@@ -57,7 +57,7 @@ def test_a_clone_shares_facts_and_nothing_that_changes() -> None:
     copy = program.clone()
     for a, b in zip(program.values(), copy.values(), strict=True):
         assert a is not b
-        assert a.meta[FACT] is b.meta[FACT]
+        assert fact_of(a) is fact_of(b)
     node = copy.node("y")
     assert node is not None
     copy.set_attr(copy.insert("Relu", [node.outputs[0]]), "nothing", None)

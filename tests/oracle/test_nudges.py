@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irfuzz.ir.types import FACT
+from irfuzz.ir.value import set_fact
 from irfuzz.oracle.nudge import WIDE, move
 
 pytestmark = pytest.mark.unit
@@ -64,7 +64,7 @@ def test_integers_do_not_move_and_nothing_to_move_is_said(parse):
 def test_nothing_leaves_the_range_of_its_fact(parse):
     program = parse("g (float[64] x) => (float[64] y) { y = Acos(x) }")
     value = program.graph.inputs[0]
-    value.meta[FACT] = replace(program.fact(value), low=-1.0, high=1.0)
+    set_fact(value, replace(program.fact(value), low=-1.0, high=1.0))
     x = np.where(np.arange(64) % 2, np.float32(1), np.float32(-1))
     moved = move(program, {"x": x}, WIDE, 0, 1)
     assert moved is not None
