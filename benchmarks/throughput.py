@@ -87,6 +87,7 @@ class Loop:
     def __init__(self, nodes: int, run: Callable[[Program, Any], Sequence[RunResult]], first: int) -> None:
         self.seed = Program.from_bytes(model(nodes))
         self.seen = Seen()
+        self.seen.add_program(self.seed)
         self.engine = Engine(load_specs(), seen=self.seen, max_nodes=nodes + 5)
         self.run = run
         self.number = first
@@ -100,7 +101,7 @@ class Loop:
         inputs = make_inputs(mutant.program, self.number)
         results = self.run(mutant.program, inputs)
         judge(mutant.program, inputs, results)
-        self.seen.add_program(mutant.program)
+        self.seen.add_mutant(mutant.program)
 
     def for_seconds(self, seconds: float) -> tuple[int, float]:
         """``(programs, seconds)`` of working for at least so long."""

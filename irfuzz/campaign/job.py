@@ -29,6 +29,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.isolate.linux import signal_at_parents_death
 from irfuzz.isolate.types import StartError
+from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.trace import Trace
 from irfuzz.mutate.types import Edit, Relation
@@ -69,13 +70,7 @@ class Job:
             self.database.set_tally(number, self.iteration, self.programs, self.counts)
         self.corpus = Corpus(self.database)
         self.seen = Seen()
-        self.engine = Engine(
-            load_specs(),
-            self.config.mutators,
-            max_nodes=self.config.max_nodes,
-            seen=self.seen,
-            donors=self.corpus,
-        )
+        self.engine = self._make_engine(NEWEST)
         self.ranges = seed_ranges()
         # All that is loaded by now stays; the collector need not look at it again, nor after every hundredth clone.
         gc.freeze()
@@ -96,6 +91,9 @@ class Job:
         limits = Limits(seconds=self.config.timeout, memory_bytes=self.config.memory)
         with Runner(targets, limits, required=self.config.targets is not None) as runner:
             self._tell(runner)
+            newest = newest_for((t.opset, t.ir) for t in runner.targets)
+            if newest < NEWEST:
+                self.engine = self._make_engine(newest)
             triage = Triage(self.layout, self.database, runner, self.config, lambda: self.stop)
             self._absorb()
             failed = 0
@@ -107,6 +105,16 @@ class Job:
                 if failed >= HOPELESS:
                     raise InternalError(f"{failed} iterations in a row failed; see {self.layout.internal}")
         self.database.close()
+
+    def _make_engine(self, max_opset: int) -> Engine:
+        return Engine(
+            load_specs(),
+            self.config.mutators,
+            max_nodes=self.config.max_nodes,
+            seen=self.seen,
+            donors=self.corpus,
+            max_opset=max_opset,
+        )
 
     def _tell(self, runner: Runner) -> None:
         """Let the campaign know which targets have started."""
@@ -195,7 +203,7 @@ class Job:
 
     def _remember(self, entry: Entry, edits: Sequence[Edit], program: Program, results: Sequence[RunResult]) -> None:
         """Add a program to the corpus where it shows something new and something runs it."""
-        features = self.seen.add_program(program)
+        features = self.seen.add_mutant(program)
         if not features or not any(r.exit is Exit.OK for r in results):
             return
         data = program.to_bytes()

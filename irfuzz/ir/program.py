@@ -92,7 +92,7 @@ class Program:
         """A copy that shares tensors and facts (both immutable) and nothing else."""
         copy = Program(clone_model(self.model), self.residue, self.parents, self.inference.size_names)
         copy._digest = self._digest
-        copy._names = None if self._names is None else set(self._names)
+        copy._names = set(self._all_names())  # nearly every edit needs a fresh name
         return copy
 
     # ---- looking ----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,6 +22,9 @@ TARGETS = tuple(range(13, 22))
 
 IR_VERSIONS = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
 """The IR version that came with each opset (ONNX Versioning.md); an older one does not know the opset."""
+
+NEWEST = TARGETS[-1]
+"""The newest of them."""
 
 MAX_NODES = 400
 """Larger models take too long in the converter, which is quadratic in places."""
@@ -59,7 +63,7 @@ class ConvertOpset:
         converted.ir_version = max(proto.ir_version, IR_VERSIONS[target])
         new = Program.from_proto(converted)
         Program.__init__(program, new.model, new.residue, program.parents)
-        program.infer()
+        program.touched.update(program.graph)
         return f"opset {opset} becomes {target}"
 
     def _allowed(self, program: Program, target: int) -> bool:
@@ -68,6 +72,22 @@ class ConvertOpset:
             return False
         specs = self.context.specs
         return all(specs.get(op, target) is not None for op in dict.fromkeys(n.op_type for n in program.nodes()))
+
+
+def newest_for(limits: Iterable[tuple[int, int]]) -> int:
+    """The newest version to which programs may be converted that are to run on several targets.
+
+    Args:
+        limits: for each target the newest opset and the newest IR version that it takes; 0 where that is not known.
+
+    Returns:
+        One of ``TARGETS``; 0 where every one is too new.
+    """
+    known = list(limits)
+    fit = [
+        t for t in TARGETS if all((not o or t <= o) and (not i or IR_VERSIONS[t] <= i) for o, i in known)
+    ]  # fmt: skip
+    return fit[-1] if fit else 0
 
 
 def _refused(program: Program) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.ir.value import fact_of
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -44,14 +45,13 @@ def attribute_bucket(value: object) -> Hashable:
     return "other"
 
 
-def features(program: Program) -> Iterator[Feature]:
-    """Every feature of a program's main graph, in node order and with repeats.
+def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterator[Feature]:
+    """Every feature of some nodes of a program (default: its main graph's), in their order and with repeats.
 
     For each operator: input dtype and rank, class of the input's sizes, each scalar or list attribute's bucket,
     and the pair with each operator that feeds it (COMET, equations 1 to 3; GraphFuzz's operator-level coverage).
     """
-    fact_of = program.fact
-    for node in program.nodes():
+    for node in program.nodes() if nodes is None else nodes:
         op = node.op_type
         yield ("op", op, len(node.inputs), len(node.outputs))
         for index, value in enumerate(node.inputs):
@@ -66,7 +66,8 @@ def features(program: Program) -> Iterator[Feature]:
                 if shape is not None:
                     yield ("rank", op, index, len(shape))
                     yield ("shape", op, index, tuple(map(size_class, shape[-3:])))
-        for name, attr in node.attributes.items():
+        # UserDict.data: see irfuzz.ir.clone.
+        for name, attr in node.attributes.data.items():
             if attr.type in _SCALARS or attr.type in _LISTS:
                 yield ("attr", op, name, attribute_bucket(attr.value))
 
@@ -96,9 +97,19 @@ class Seen:
 
     def add_program(self, program: Program) -> int:
         """Count all features of a program; the answer is how many were new."""
-        before = len(self._counts)
+        return self._add(features(program))
+
+    def add_mutant(self, program: Program) -> int:
+        """Count the features of what was edited since the program was cloned; the answer is how many were new.
+
+        Where the parent was added before, just as many are new as ``add_program`` would find.
+        """
+        return self._add(features(program, program.touched))
+
+    def _add(self, found: Iterable[Feature]) -> int:
         counts = self._counts
-        for feature in features(program):
+        before = len(counts)
+        for feature in found:
             counts[feature] = counts.get(feature, 0) + 1
         self.programs += 1
         return len(counts) - before
