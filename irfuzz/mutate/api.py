@@ -188,7 +188,7 @@ def _mutants(
         failures = 0
         made += 1
         child = _Parent(mutant.program, parent.seed, parent.edits + mutant.edits)
-        new = seen.add_program(mutant.program)
+        new = seen.add_mutant(mutant.program)
         if len(child.edits) < MAX_DEPTH and len(mutant.program.nodes()) < room and (new or choices.boolean(0.2)):
             if len(pool) < POOL:
                 pool.append(child)
