@@ -23,6 +23,18 @@ BUILDERS: dict[str, str] = {
     "lstm": "lstm:build",
     "transformer": "transformer:build",
     "qcnn": "qcnn:build",
+    "alexnet": "convnets:alexnet",
+    "vgg16": "convnets:vgg16",
+    "densenet121": "convnets:densenet121",
+    "resnet20": "resnets:resnet20",
+    "resnet50": "resnets:resnet50",
+    "mobilenetv2": "mobile:mobilenetv2",
+    "shufflenetv2": "mobile:shufflenetv2",
+    "efficientnet": "mobile:efficientnet",
+    "unet": "pictures:unet",
+    "style": "pictures:style",
+    "superresolution": "pictures:superresolution",
+    "vae": "pictures:vae",
 }
 """Every seed that the scripts build, in the order of the index: a module of this package and its function.
 

@@ -1,4 +1,4 @@
-"""From a trained PyTorch module to an ONNX model at the seeds' opset, as PyTorch's own exporter writes it."""
+"""From a PyTorch module to an ONNX model at the seeds' opset, as PyTorch's own exporter writes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def export(
     model: nn.Module,
     examples: Mapping[str, torch.Tensor],
     *,
-    output: str,
+    output: str | Sequence[str],
     named: Mapping[str, Sequence[str | None]] | None = None,
 ) -> onnx.ModelProto:
     """Trace a module with PyTorch's TorchScript exporter.
@@ -29,8 +29,8 @@ def export(
     Args:
         model: in evaluation mode.
         examples: one example tensor an input, by the name the input shall have.
-        output: name of the only output.
-        named: for inputs and the output, the names of their leading dimensions; ``None`` keeps a size.
+        output: name of the only output, or of each.
+        named: for inputs and outputs, the names of their leading dimensions; ``None`` keeps a size.
 
     Returns:
         A checked model.
@@ -49,7 +49,7 @@ def export(
             dynamo=False,
             opset_version=OPSET,
             input_names=list(examples),
-            output_names=[output],
+            output_names=[output] if isinstance(output, str) else list(output),
             dynamic_axes=dynamic,
             training=torch.onnx.TrainingMode.PRESERVE,
             do_constant_folding=True,

@@ -102,8 +102,8 @@ def test_shipped_seeds_agree_with_onnxruntime(worker: ModuleType, root: Path) ->
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
-    paths = sorted((root / "seeds").glob("*.onnx"))
-    assert paths
+    # tests/seeds compares all seeds on their own samples.
+    paths = [root / "seeds" / f"{name}.onnx" for name in ("lenet5", "lstm", "qcnn", "resnet", "transformer")]
     for path in paths:
         model = onnx.load(path)
         rng = np.random.default_rng(0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
@@ -118,11 +116,11 @@ def test_verification_names_what_the_schema_lets_through() -> None:
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("path", sorted(seeds_dir().glob("*.onnx")), ids=lambda p: p.stem)
-def test_incremental_facts_equal_those_of_a_fresh_inference(path: Path) -> None:
+@pytest.mark.parametrize("name", ["lenet5", "lstm", "qcnn", "resnet", "transformer"])
+def test_incremental_facts_equal_those_of_a_fresh_inference(name: str) -> None:
     """What an edit leaves known must not depend on how the program came to be, or replays would differ."""
     engine = Engine(load_specs())
-    seed = Program.from_bytes(path.read_bytes())
+    seed = Program.from_bytes((seeds_dir() / f"{name}.onnx").read_bytes())
     program, checked = seed, 0
     for number in range(25):
         mutant = engine.mutate(program, Choices.from_seed(number), edits=2)

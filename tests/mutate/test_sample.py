@@ -93,7 +93,8 @@ import hashlib, sys
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import mutate_many
 from irfuzz.resources import seeds_dir
-named = [(p.stem, Program.from_bytes(p.read_bytes())) for p in sorted(seeds_dir().glob("*.onnx"))]
+names = ("lenet5", "lstm", "qcnn", "resnet", "transformer")
+named = [(n, Program.from_bytes((seeds_dir() / f"{n}.onnx").read_bytes())) for n in names]
 total = hashlib.sha256()
 for mutant in mutate_many(named, seed=int(sys.argv[1]), n=int(sys.argv[2])):
     total.update(mutant.to_bytes())
