@@ -15,14 +15,20 @@ from irfuzz.mutate.connect_layers import ConnectLayers
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.convert_opset import ConvertOpset
 from irfuzz.mutate.duplicate_layer import DuplicateLayer
+from irfuzz.mutate.expose_value import ExposeValue
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.merge_values import MergeValues
+from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.remove_layer import RemoveLayer
 from irfuzz.mutate.replace_activation import ReplaceActivation
+from irfuzz.mutate.share_initializers import ShareInitializers
 from irfuzz.mutate.special_values import SpecialValues
 from irfuzz.mutate.splice import Splice
+from irfuzz.mutate.split_initializer import SplitInitializer
+from irfuzz.mutate.store_constant import StoreConstant
 from irfuzz.mutate.swap_layers import SwapLayers
+from irfuzz.mutate.transpose_pair import TransposePair
 from irfuzz.mutate.types import Mutator
 
 GROUP = "irfuzz.mutators"
@@ -44,6 +50,12 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "remove-layer": RemoveLayer,
     "swap-layers": SwapLayers,
     "replace-activation": ReplaceActivation,
+    "expose-value": ExposeValue,
+    "split-initializer": SplitInitializer,
+    "share-initializers": ShareInitializers,
+    "store-constant": StoreConstant,
+    "negative-axes": NegativeAxes,
+    "transpose-pair": TransposePair,
     "freeze-defaults": FreezeDefaults,
 }
 
@@ -56,6 +68,11 @@ WEIGHTS: dict[str, float] = {
     "convert-opset": 0.1,
     "remove-layer": 0.75,
     "splice": 0.75,
+    "expose-value": 0.4,
+    "split-initializer": 0.4,
+    "share-initializers": 0.4,
+    "store-constant": 0.4,
+    "negative-axes": 0.5,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""

@@ -82,7 +82,10 @@ def test_result_is_valid_and_keeps_the_interface(
     program = {"chain": chain, **seeds}[model]
     mutator = table[name]
     if not mutator.sites(program):
-        assert (name, model) in {("replace-activation", "transformer"), ("change-weights", "chain")}
+        assert (name, model) in {
+            *(("replace-activation", "transformer"), ("change-weights", "chain"), ("split-initializer", "chain")),
+            *(("share-initializers", "chain"), ("split-initializer", "resnet")),
+        }
         pytest.skip("the model has nothing that this mutator works on")
     before = program.to_bytes()
     for seed in range(4):
@@ -96,7 +99,7 @@ def test_result_is_valid_and_keeps_the_interface(
         old, new = interface(program), interface(work)
         shapes_only = [(n, f.dtype, f.shape) for n, f in old]  # type: ignore[misc,attr-defined]
         assert [(n, f.dtype, f.shape) for n, f in new][: len(old)] == shapes_only  # type: ignore[misc,attr-defined]
-        assert len(new) == len(old) + (name == "connect-layers")
+        assert len(new) == len(old) + (name in ("connect-layers", "expose-value"))
         again = Program.from_bytes(work.to_bytes())
         for value in work.values():
             twin = again.value(value.name or "")
@@ -367,3 +370,24 @@ def test_open_indices_hold_the_data_to_its_size(table: Table, parse: Parse) -> N
         for seed in range(5):
             answer = table[name].apply(program.clone(), "y", Choices.from_seed(seed))
             assert answer == Skipped("indices that are not known hold it to its sizes")
+
+
+def test_share_initializers(table: Table, parse: Parse) -> None:
+    """Free elements may become others; a shape is shared with an equal one only, a variance with none."""
+    constants = "float[2] a = {1, 2}, float[2] b = {3, 4}, float[2] v = {5, 6}, " + ", ".join(
+        f"int64[1] {name} = {{{number}}}" for name, number in (("s", 4), ("t", 4), ("u", 2), ("o", 0))
+    )
+    program = parse(f"""g (float[2, 2] x) => (float[4] y) <{constants}>
+    {{
+      c = BatchNormalization(x, a, b, a, v)
+      d = Reshape(c, s)
+      e = Tile(d, u)
+      f = Reshape(c, t)
+      h = Slice(e, o, t)
+      y = Add(f, h)
+    }}""")
+    pairs = set()
+    for seed in range(40):
+        _, site, detail = apply_once(table["share-initializers"], program, seed)
+        pairs.add((site, detail.rsplit(" ", 1)[1]))
+    assert pairs == {("a", "b"), ("b", "a"), ("s", "t"), ("t", "s")}

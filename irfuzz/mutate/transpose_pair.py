@@ -1,0 +1,158 @@
+"""``transpose-pair``: layers compute on another layout, between a Transpose and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.portable import runs
+from irfuzz.mutate.relayer import attributes
+from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
+from irfuzz.mutate.types import Relation, Skipped
+
+MAX_LAYERS = 4
+"""At most this many layers stand between the pair."""
+
+_UNARY = frozenset(
+    {
+        *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Clip"),
+        *("Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "IsInf", "IsNaN"),
+        *("LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign"),
+        *("Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu"),
+    }
+)
+"""Operators that treat each element of the first input alike; further inputs are scalars."""
+
+_BROADCAST = frozenset(
+    {
+        *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "Less"),
+        *("GreaterOrEqual", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum"),
+        *("Where", "Xor"),
+    }
+)
+"""Element-wise operators whose inputs are broadcast."""
+
+_ALONG_AXIS = frozenset({"Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "Concat"})
+"""Operators that treat alike all lines along their attribute ``axis``, from opset 13 on."""
+
+_AXIS_SINCE = 13
+
+
+@dataclass(frozen=True, slots=True)
+class TransposePair:
+    """Transposes what a few connected layers read and undoes it behind them, NCHW to NHWC and back for one."""
+
+    context: Context
+    name: ClassVar[str] = "transpose-pair"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.EQUIVALENT
+
+    def sites(self, program: Program) -> list[str]:
+        """Layers that treat elements or lines alike, with a result of rank 2 at least."""
+        return [program.site_of(node) for node in self._layers(program)]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw a permutation and neighbouring layers."""
+        node = node_at(program, site)
+        layers = self._layers(program)
+        if node not in layers:
+            return Skipped("not a layer that computes alike in any layout")
+        rank = tensor_fact(program, node.outputs[0]).rank or 0
+        perm = self._permutation(rank, choices)
+        chosen = {node}
+        for _ in range(choices.integer(0, MAX_LAYERS - 1)):
+            near = [
+                n
+                for n in layers
+                if n not in chosen
+                and tensor_fact(program, n.outputs[0]).rank == rank
+                and any(m in chosen for m in _neighbours(n))
+            ]
+            if not near:
+                break
+            chosen.add(choices.pick(near))
+        names = _move(program, [n for n in program.graph if n in chosen], perm)
+        program.prune()
+        return f"{', '.join(names)} at {site} in the layout {perm}"
+
+    def _layers(self, program: Program) -> list[ir.Node]:
+        return [n for n in layer_nodes(program, self.context.specs) if self._fits(program, n)]
+
+    def _fits(self, program: Program, node: ir.Node) -> bool:
+        op, opset = node.op_type, program.opset
+        if op in _ALONG_AXIS:
+            if opset < _AXIS_SINCE:
+                return False
+        elif op not in _UNARY and op not in _BROADCAST:
+            return False
+        out = tensor_fact(program, node.outputs[0])
+        values = [v for v in (*node.inputs, *node.outputs) if v is not None]
+        return (
+            (out.rank or 0) >= 2
+            and len(node.outputs) == 1
+            and all((tensor_fact(program, v).rank or 0) <= (out.rank or 0) for v in values)
+            and all(runs(self.context.specs, "Transpose", opset, tensor_fact(program, v).dtype) for v in values)
+        )
+
+    def _permutation(self, rank: int, choices: Choices) -> list[int]:
+        """Channels last, channels first, reversed, or any that moves something."""
+        known = [[0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)], [*reversed(range(rank))]]
+        if rank == 2 or choices.boolean():
+            return known[choices.integer(0, 2)] if rank > 2 else [1, 0]
+        drawn = choices.sample(range(rank), rank)
+        return drawn if drawn != sorted(drawn) else known[0]
+
+
+def _neighbours(node: ir.Node) -> Iterator[ir.Node]:
+    for value in node.inputs:
+        if value is not None and (producer := value.producer()) is not None:
+            yield producer
+    for value in node.outputs:
+        for use in value.uses():
+            yield use.node
+
+
+def _move(program: Program, nodes: list[ir.Node], perm: list[int]) -> list[str]:
+    """Copies of ``nodes``, which are in order, on transposed values; names of their operators."""
+    rank = len(perm)
+    inverse = [perm.index(axis) for axis in range(rank)]
+    moved: dict[ir.Value, ir.Value] = {}
+    chosen = set(nodes)
+    for node in nodes:
+        inserter = Inserter(program, node)
+        inputs = [
+            value if value is None or (node.op_type in _UNARY and index) else _transposed(inserter, value, perm, moved)
+            for index, value in enumerate(node.inputs)
+        ]
+        attrs = attributes(node)
+        if node.op_type in _ALONG_AXIS:
+            axis = node.attributes["axis"].as_int() if "axis" in node.attributes else -1
+            attrs["axis"] = perm.index(axis % rank)
+        new = inserter.node(node.op_type, inputs, attrs)
+        old = node.outputs[0]
+        moved[old] = new.outputs[0]
+        outside = [(use.node, use.idx) for use in old.uses() if use.node not in chosen]
+        if outside or old.is_graph_output():
+            back = inserter.value("Transpose", new.outputs[0], perm=inverse)
+            program.replace_uses(old, back, users=outside, outputs=True)
+    return [node.op_type for node in nodes]
+
+
+def _transposed(inserter: Inserter, value: ir.Value, perm: list[int], moved: dict[ir.Value, ir.Value]) -> ir.Value:
+    """The value in the new layout; one that broadcasts as it is stays."""
+    fact: TensorFact = inserter.fact(value)
+    if all(size == 1 for size in fact.shape or ()):
+        return value
+    if value not in moved:
+        rank = fact.rank or 0
+        full = value if rank == len(perm) else inserter.unsqueeze(value, list(range(len(perm) - rank)))
+        moved[value] = inserter.value("Transpose", full, perm=perm)
+    return moved[value]
