@@ -213,7 +213,7 @@ def _graph(graph: ir.Graph) -> bytes:
         name = name_of(value)
         if tensor is None:
             raise InvalidProgram(f"initializer '{name}' has no tensor; expected const_value to be set")
-        if isinstance(tensor, SparseTensor):
+        if type(tensor) is SparseTensor:
             sparse.append(block(_T[15], _sparse(tensor, name)))
         else:
             data = tensor_bytes(tensor)
@@ -298,13 +298,17 @@ def _nodes(
             extra = _seldom(node)
         # UserDict.data: see irfuzz.ir.clone.
         attributes = node.attributes.data
-        said = tuple([attribute_bytes(attr) for attr in attributes.values()]) if attributes else ()
-        write = _node if sum(map(len, said)) <= _SMALL else _node.__wrapped__
+        said: tuple[bytes, ...] = ()
+        write = _node
+        if attributes:
+            said = tuple([attribute_bytes(attr) for attr in attributes.values()])
+            if sum(map(len, said)) > _SMALL:
+                write = _node.__wrapped__
         parts.append(
             write(
                 field,
-                tuple([None if value is None else name_of(value) for value in node.inputs]),
-                tuple([name_of(value) for value in node.outputs]),
+                tuple(["" if value is None else value.name for value in node.inputs]),
+                tuple([value.name for value in node.outputs]),
                 (node.name, node.op_type, node.domain, node.overload),
                 said,
                 extra,
@@ -316,15 +320,15 @@ def _nodes(
 def _node(
     field: int,
     inputs: tuple[str | None, ...],
-    outputs: tuple[str, ...],
+    outputs: tuple[str | None, ...],
     called: tuple[str | None, str, str, str],
     attributes: tuple[bytes, ...],
     extra: bytes,
 ) -> bytes:
     """The field of a node: most nodes of a mutant stand in its parent too."""
     name, op, domain, overload = called
-    out = [b"\n\0" if value is None else text(_T[1], value) for value in inputs]
-    out += [text(_T[2], value) for value in outputs]
+    out = [text(_T[1], _required(value, op)) for value in inputs]
+    out += [text(_T[2], _required(value, op)) for value in outputs]
     if name:
         out.append(text(_T[3], name))
     out.append(text(_T[4], op))
@@ -335,6 +339,12 @@ def _node(
         out.append(text(_T[8], overload))
     out.append(extra)
     return block(_T[field], b"".join(out))
+
+
+def _required(name: str | None, op: str) -> str:
+    if name is None:
+        raise InvalidProgram(f"an input or output of a node ({op}) has no name and so cannot be written")
+    return name
 
 
 def _seldom(node: ir.Node) -> bytes:
