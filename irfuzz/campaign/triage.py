@@ -13,15 +13,19 @@ from pathlib import Path
 
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.versions import newest, shown_in
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature, title
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.reduce.session import OutOfBudget
+from irfuzz.report.answers import answer_text
 from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.repro import place_of
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
 
@@ -88,6 +92,7 @@ class Triage:
         self._runner = runner
         self._config = config
         self._known: set[str] = set()
+        self._aliases: dict[str, str] = {}
         self._began = time.monotonic()
         self._spent = 0.0
 
@@ -136,10 +141,27 @@ class Triage:
         key = signature(again, small.program)
         self._known.add(signature(verdict, case.program) if verdict.symptom in TELLING else key)
         self._known.add(key)
-        if self._database.count_again(key):
+        if self._database.count_again(self._aliases.get(key, key)):
             return "repeated"
         row = self._row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
-        return self._store(row, case)
+        return self._store(self._in_versions(row, again, small, results, case), case)
+
+    def _in_versions(
+        self, row: FindingRow, verdict: Verdict, small: Reduced, results: Sequence[RunResult], case: Case
+    ) -> FindingRow:
+        """The row with the versions that show it; one fault of several versions is one finding, whoever shows it."""
+        if self._stopping():
+            return row
+        limits = Limits(seconds=self._config.timeout, memory_bytes=self._config.memory)
+        shown = shown_in(
+            small.program, small.inputs, verdict, results, self._runner, limits, invalid=case.invalid
+        )  # fmt: skip
+        if len(shown) == 1:
+            return row
+        key = signature(replace(verdict, target=newest(shown, verdict.target)), small.program)
+        self._aliases[row.signature] = key
+        about = {**json.loads(row.verdict), "shown": [asdict(s) for s in shown]}
+        return replace(row, signature=key, verdict=json.dumps(about))
 
     def _smallest(
         self, case: Case, program: Program, inputs: Mapping[str, Value], verdict: Verdict
@@ -188,10 +210,13 @@ class Triage:
         return "unrepeatable"
 
     def _store(self, row: FindingRow, case: Case) -> str:
+        if self._database.count_again(row.signature):
+            return "repeated"
         draft = self._layout.drafts / f"job{case.job}"
         shutil.rmtree(draft, ignore_errors=True)
         write_bundle(draft, row)
-        shown, log = replays(draft, seconds=max(120.0, 12 * self._config.timeout))
+        python = next(t.interpreter for t in self._runner.targets if t.name == row.target)
+        shown, log = replays(draft, seconds=max(120.0, 12 * self._config.timeout), python=python)
         if not shown:
             runs = json.loads(row.runs)
             row = replace(row, status=Status.UNREPLAYED, runs=json.dumps([*runs, {"repro.py": log[-2000:]}]))
@@ -274,7 +299,7 @@ class Triage:
         key = signature(verdict, program)
         if key not in self._known:
             return False
-        self._database.count_again(key)
+        self._database.count_again(self._aliases.get(key, key))
         return True
 
     def _involved(self, verdict: Verdict) -> tuple[Target, ...]:
@@ -299,7 +324,7 @@ class Triage:
             suspect=verdict.suspect,
             title=title(verdict, program),
             verdict=json.dumps(asdict(verdict)),
-            runs=json.dumps([_run_json(r) for r in results]),
+            runs=json.dumps([_run_json(r, verdict) for r in results]),
             trace=case.trace,
             model=program.to_bytes(),
             inputs=pack(inputs),
@@ -311,16 +336,21 @@ class Triage:
         )
 
 
-def _run_json(result: RunResult) -> dict[str, object]:
+def _run_json(result: RunResult, verdict: Verdict) -> dict[str, object]:
     target = result.target
+    place = place_of(str(verdict.evidence.get("element", "")), verdict.output)
+    answer = answer_text(result.outputs, verdict.output, verdict.symptom, place) if verdict.output else ""
     return {
         "target": target.name,
         "component": target.component,
         "version": target.version,
+        "environment": target.environment,
+        "requirement": target.requirement,
         "options": dict(target.options),
         "stage": result.stage,
         "exit": result.exit,
         "error": result.error[:500],
+        "answer": answer or ("'answers'" if result.exit is Exit.OK and not verdict.output else ""),
     }
 
 

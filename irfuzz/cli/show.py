@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.parser import one_line
 from irfuzz.execute.types import Exit
+from irfuzz.report.where import where_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,6 +89,7 @@ def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[st
         versions: dict[tuple[str, str], list[str]] = {}
         for name, version in used.items():
             component, _, variant = name.partition(":") if not _is_plugin(name) else (name, "", "")
+            component = component.removesuffix(f"@{version}")
             versions.setdefault((component, version), []).append(variant)
         parts = [
             " ".join(x for x in (component, version, f"({', '.join(variants)})" if any(variants) else "") if x)
@@ -101,7 +104,7 @@ def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[st
 
 
 def _is_plugin(name: str) -> bool:
-    return "." in name.partition(":")[0]
+    return "." in name.partition(":")[0].partition("@")[0]
 
 
 def line(p: Progress) -> str:
@@ -158,8 +161,21 @@ def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) ->
     if p.internal_errors:
         lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
     lines.append(f"{len(rows)} finding{'s' if len(rows) != 1 else ''}:" if rows else "nothing found")
-    lines += [f"  {campaign.folder_of(row)}\n    {_title(row)}" for row in rows]
+    for row in rows:
+        lines.append(f"  {campaign.folder_of(row)}\n    {_title(row)}")
+        where = where_text(_component(row), _shown(row))
+        if where:
+            lines.append(f"    {where}")
     return "\n".join(lines)
+
+
+def _shown(row: FindingRow) -> list[dict[str, Any]]:
+    """In which installed versions a finding shows, oldest first; empty where no other one is installed."""
+    return json.loads(row.verdict).get("shown", [])
+
+
+def _component(row: FindingRow) -> str:
+    return row.target.partition(":")[0].partition("@")[0]
 
 
 def _title(row: FindingRow) -> str:
@@ -218,6 +234,7 @@ def summary_json(
                 "times": row.times,
                 "first": _iso(row.first),
                 "last": _iso(row.last),
+                "shown": _shown(row),
             }
             for row in rows
         ],

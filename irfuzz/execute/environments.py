@@ -60,6 +60,11 @@ class Environment:
         return f"{self.distribution}=={self.wanted}"
 
     @property
+    def for_pip(self) -> str:
+        """Everything that pip was told, with the component by version even where it came as a file."""
+        return " ".join((self.requirement, *self.requirements[1:]))
+
+    @property
     def label(self) -> str:
         """What stands after the ``@`` of its targets: the version, or its name where that is not the usual one."""
         return self.wanted if self.name == usual_name(self.distribution, self.wanted) else self.name

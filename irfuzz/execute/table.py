@@ -257,7 +257,7 @@ def _of(environment: Environment) -> list[Availability]:
             version=environment.version,
             interpreter=environment.interpreter,
             environment=environment.name,
-            requirement=environment.requirement,
+            requirement=environment.for_pip,
             opset=environment.opset,
             ir=environment.ir,
         )

@@ -52,7 +52,7 @@ class Target:
         device: ``cpu`` or ``cuda:N``.
         options: settings that travel with each request.
         environment: name of the environment that holds this version (``execute.environments``); empty for irfuzz's own.
-        requirement: what ``irfuzz env add`` needs to get this version; empty for irfuzz's own environment.
+        requirement: what pip needs to make that environment, the component first; empty for irfuzz's own.
         opset: newest version of ONNX's default domain that it takes, filled in when the worker starts; 0 where unknown.
         ir: newest ONNX IR version that it takes, likewise.
     """

@@ -15,9 +15,10 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty
+from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
 from irfuzz.mutate.table import WEIGHTS, build_mutators
-from irfuzz.mutate.types import Donors, Edit, Mutator, Relation, Skipped
+from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -108,7 +109,7 @@ class Engine:
         max_nodes: int = 200,
         seen: Novelty | None = None,
         donors: Donors | None = None,
-        max_opset: int = 21,
+        max_opset: int = NEWEST,
         weights: Mapping[str, float] | None = None,
     ) -> None:
         if max_nodes < 1:
@@ -181,7 +182,7 @@ class Engine:
             return None
         edit = Edit(mutator.name, mutator.version, SITE, (), mutator.relation, "")
         answer = mutator.apply(work, SITE, Choices.from_record(()))
-        return None if isinstance(answer, Skipped) else replace(edit, detail=answer)
+        return None if isinstance(answer, Skipped) else replace(edit, detail=described(mutator, answer)[0])
 
     def _attempt(self, work: Program, choices: Choices, counts: Counts) -> Edit | _Failed:
         """One mutator at one site."""
@@ -209,7 +210,8 @@ class Engine:
             counts.skipped[name, "more nodes than allowed"] += 1
             return _Failed.SPOILT
         counts.applied[name] += 1
-        return Edit(name, mutator.version, site, tuple(choices.record[mark:]), mutator.relation, answer)
+        detail, relation = described(mutator, answer)
+        return Edit(name, mutator.version, site, tuple(choices.record[mark:]), relation, detail)
 
     def _check(self, work: Program, before: Snapshot) -> None:
         problems = verify(work, self.specs, nodes=changed_nodes(work, before))
@@ -221,6 +223,11 @@ class Engine:
         for edit in done:
             apply_edit(work, edit, self._table)
         return work
+
+
+def described(mutator: Mutator, answer: str | Applied) -> tuple[str, Relation]:
+    """The sentence and the relation of an edit."""
+    return (answer.detail, answer.relation) if isinstance(answer, Applied) else (answer, mutator.relation)
 
 
 Snapshot: TypeAlias = "dict[int, tuple[ir.Node, tuple[ir.Value | None, ...]]]"

@@ -26,17 +26,19 @@ DATA_DEPENDENT = re.compile(
 def judge_rejection(case: Case) -> Iterator[Verdict]:
     """Where nobody accepts, the program is to blame.
 
-    ``UNSUPPORTED`` is a gap and no rejection. Where another variant of the same component runs the program, an
-    optimiser may have made what has no kernel: suspect, since a provider or an option may lack the kernel as well.
+    ``UNSUPPORTED`` is a gap and no rejection. Where another variant of the same component and version runs the program,
+    an optimiser may have made what has no kernel: suspect, since a provider or an option may lack the kernel as well.
     """
     if case.expected_invalid or not case.ran:
         return
     accepting = [r.target for r in case.ran]
     judges = components(accepting)
+    same = {(t.component, t.environment) for t in accepting}
     rejected = [
         r
         for r in case.results
-        if r.exit is Exit.REJECTED or (r.exit is Exit.UNSUPPORTED and r.target.component in judges)
+        if r.exit is Exit.REJECTED
+        or (r.exit is Exit.UNSUPPORTED and (r.target.component, r.target.environment) in same)
     ]
     names = names_of(case.program) if rejected else set[str]()
     groups: dict[str, list[RunResult]] = {}

@@ -126,20 +126,36 @@ def _torch_files(row: FindingRow) -> dict[str, bytes]:
 
 def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> tuple[Party, list[Party]]:
     """The blamed target and, best first, one witness of each component that went through."""
-    found = {r["target"]: Party(r["target"], r["component"], r["options"], str(r.get("version", ""))) for r in runs}
+    found = {r["target"]: _party(r) for r in runs}
     if row.target not in found:
         raise InternalError(f"finding {row.signature!r}: its runs lack the blamed target {row.target!r}")
     blamed = found[row.target]
     if row.symptom in _ALONE:
         return blamed, []
     went = {r["target"] for r in runs if (r["stage"], r["exit"]) == ("run", "ok")}
-    chosen: dict[str, Party] = {}
+    chosen: dict[tuple[str, str], Party] = {}
     for name in verdict["witnesses"]:
         if name in went and name != row.target:
-            chosen.setdefault(found[name].component, found[name])
-    # Another way to run the same component says most about it; ONNX's own evaluator is at hand everywhere.
-    rank = {blamed.component: 0, "reference": 1}
-    return blamed, sorted(chosen.values(), key=lambda p: rank.get(p.component, 2))
+            chosen.setdefault((found[name].component, found[name].environment), found[name])
+    # Another way to run the same component says most about it; ONNX's own evaluator is at hand everywhere. What has the
+    # place of the blamed one's package can only be quoted.
+    rank = {(blamed.component, blamed.environment): 0, ("reference", ""): 1}
+    worst = {blamed.component: 3}
+    return blamed, sorted(
+        chosen.values(), key=lambda p: rank.get((p.component, p.environment), worst.get(p.component, 2))
+    )
+
+
+def _party(run: Mapping[str, Any]) -> Party:
+    return Party(
+        run["target"],
+        run["component"],
+        run["options"],
+        str(run.get("version", "")),
+        str(run.get("environment", "")),
+        str(run.get("requirement", "")),
+        str(run.get("answer", "")),
+    )
 
 
 def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses: list[Party]) -> Scene:
@@ -194,8 +210,10 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
         "target": row.target,
         "suspect": row.suspect,
         "status": row.status,
-        "verdict": verdict,
+        "verdict": {key: value for key, value in verdict.items() if key != "shown"},
         "versions": {r["target"]: r["version"] for r in runs},
+        "environments": {r["target"]: r["requirement"] for r in runs if r.get("requirement")},
+        "shown": verdict.get("shown", []),
         "job": row.job,
         "iteration": row.iteration,
     }
@@ -220,12 +238,13 @@ def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-def replays(folder: Path, *, seconds: float) -> tuple[bool, str]:
+def replays(folder: Path, *, seconds: float, python: str = sys.executable) -> tuple[bool, str]:
     """Run a folder's ``repro.py`` in a fresh process.
 
     Args:
         folder: made by ``write_bundle``.
         seconds: after which it is ended, and counts as not shown.
+        python: the interpreter of the environment that holds the blamed version.
 
     Returns:
         Whether it said that the fault shows and exited with 1, and what it printed.
@@ -237,8 +256,10 @@ def replays(folder: Path, *, seconds: float) -> tuple[bool, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
     }
+    if python != sys.executable:
+        del env["PYTHONPATH"]  # another environment must not import this one's packages
     process = subprocess.Popen(
-        guarded([sys.executable, str(folder.resolve() / "repro.py")]),
+        guarded([python, str(folder.resolve() / "repro.py")]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError
 
+from irfuzz.report.where import where_text
 from irfuzz.store.database import FindingRow
 
 ABBREVIATE = 32
@@ -28,7 +29,7 @@ def report_text(row: FindingRow) -> str:
     if row.suspect:
         lines += [f"**Suspect**: {escape(verdict['evidence'].get('suspect', 'the evidence is too thin'))}.", ""]
     lines += _summary(row, verdict)
-    lines += ["", "## How to see it", "", "```", "python repro.py", "```", ""]
+    lines += ["", "## How to see it", "", "```", *_commands(row, runs), "```", ""]
     lines += ["It exits with 1 where the fault shows, 0 where it does not, 2 where it cannot be told.", ""]
     for told in (str(r["repro.py"]) for r in all_runs if "repro.py" in r):
         lines += ["**It did not show the fault**; it printed:", "", "```", _fenced(told), "```", ""]
@@ -38,6 +39,14 @@ def report_text(row: FindingRow) -> str:
         f"| {escape(r['error'])} |"
         for r in runs
     ]
+    shown = verdict.get("shown", [])
+    if len(shown) > 1:
+        lines += ["", "## In which versions", "", "| target | version | shows | |", "|---|---|---|---|"]
+        words = {True: "yes", False: "no", None: "cannot be told"}
+        lines += [
+            f"| {escape(s['target'])} | {escape(s['version'])} | {words[s['shows']]} | {escape(s['told'])} |"
+            for s in shown
+        ]
     lines += ["", "## The program", "", "```", _fenced(program_text(row.model)), "```", ""]
     lines += _origin(row)
     return "\n".join(lines)
@@ -55,7 +64,18 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
         bound = verdict["bound"]
         accepted = "" if bound is None else f", accepted {bound:.6g}"
         lines.append(f"- largest difference {verdict['distance']:.6g}{accepted}")
+    where = where_text(row.target.partition(":")[0].partition("@")[0], verdict.get("shown", []))
+    if where:
+        lines.append(f"- {escape(where)}")
     return lines + [f"- {escape(key)}: {escape(value)}" for key, value in verdict["evidence"].items()]
+
+
+def _commands(row: FindingRow, runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What to type; the blamed version has to be installed first where it is another than that at hand."""
+    needed = next((str(r.get("requirement", "")) for r in runs if r["target"] == row.target), "")
+    if not needed:
+        return ["python repro.py"]
+    return ["python -m venv old", f"old/bin/pip install {_fenced(needed)}", "old/bin/python repro.py"]
 
 
 def _origin(row: FindingRow) -> list[str]:

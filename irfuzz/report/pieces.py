@@ -226,6 +226,25 @@ def main():
     return verdict(agree and all(differ(wrong, other) for other in others))
 """
 
+STAND_INS: Mapping[str, str] = {
+    "    wrong, *others = seen.values()": """    for name, answer in RECORDED.items():
+        if name not in seen:
+            seen[name] = answer
+            print(f"{name}: {OUTPUT!r} was {answer} when this was found")
+""",
+    "    blamed, *others = told.values()": """    for name in RECORDED:
+        if name not in told:
+            told[name] = "answers"
+            print(f"{name}: answered when this was found")
+""",
+    "    blamed, *others = ends.values()": """    for name in RECORDED:
+        if ends.get(name, "misses").startswith("misses"):
+            ends[name] = "answers"
+            print(f"{name}: answered when this was found")
+""",
+}
+"""What goes before such a line of a script where some of its targets have recorded answers."""
+
 MAIN_REJECTION = """
 def main():
     told = {}

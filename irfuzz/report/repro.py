@@ -24,12 +24,18 @@ class Party:
         component: what runs it; decides which function the script needs.
         options: of the target.
         version: of the component when it was seen.
+        environment: of ``execute.Target``: which of several environments ran it.
+        requirement: what pip needs to make that environment; empty for irfuzz's own.
+        answer: source text of what it gave (``answers.answer_text``); empty where that is not known.
     """
 
     name: str
     component: str
     options: Mapping[str, Any]
     version: str = ""
+    environment: str = ""
+    requirement: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ def repro_source(scene: Scene) -> str:
         pieces.ODD_INPUTS if scene.odd_inputs else pieces.PLAIN_INPUTS,
         *_runners(scene),
         _settings(scene),
-        *_repeated(scene, _judgement(scene)),
+        *_with_recorded(scene, _repeated(scene, _judgement(scene))),
         pieces.VERDICT,
         _end(scene),
     ]
@@ -101,7 +107,7 @@ def _in_child(scene: Scene) -> bool:
 
 def _usage(scene: Scene) -> str:
     needed = {"reference": "onnx", "plugin": ""}
-    packages = dict.fromkeys(needed.get(kind := _kind(p), kind) for p in (scene.blamed, *scene.witnesses))
+    packages = dict.fromkeys(needed.get(kind := _kind(p), kind) for p in _together(scene))
     files = ["model.onnx", "inputs.npz"]
     if "torch" in packages:
         files += ["torch_model.py", "torch_weights.npz"]
@@ -111,7 +117,35 @@ def _usage(scene: Scene) -> str:
         f"Seen with {seen}.\n\n"
         "    python repro.py    # exit code 1 where it shows, 0 where it does not, 2 where it cannot be told\n\n"
         f"Needs {', '.join(p for p in ['numpy', *packages] if p)}, and beside it {', '.join(files)}.\n"
+        f"{_how_to_get(scene.blamed)}"
     )
+
+
+def _how_to_get(blamed: Party) -> str:
+    """How to run the version that is blamed, where it is not simply the one at hand."""
+    if not blamed.requirement:
+        return ""
+    component, *others = (_line(word) for word in blamed.requirement.split())
+    more = "".join(f" --with {other}" for other in others if other != "numpy")
+    return (
+        "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
+        f"    python -m venv old; old/bin/pip install {' '.join((component, *others))}; old/bin/python repro.py\n\n"
+        f"`irfuzz env add {component}{more}` makes the same environment and prints its interpreter.\n"
+    )
+
+
+def _together(scene: Scene) -> list[Party]:
+    """Who can run in one process: of one package there is one version, that of the blamed target first of all."""
+    environments = {scene.blamed.component: scene.blamed.environment}
+    parties = (scene.blamed, *scene.witnesses)
+    return [p for p in parties if environments.setdefault(p.component, p.environment) == p.environment]
+
+
+def _recorded(scene: Scene) -> dict[str, str]:
+    """Answers that count where their targets cannot be run; empty where all are of one environment."""
+    if not any(p.environment for p in (scene.blamed, *scene.witnesses)):
+        return {}
+    return {p.name: p.answer for p in scene.witnesses if p.answer}
 
 
 def _line(text: str) -> str:
@@ -134,12 +168,12 @@ def _imports(scene: Scene) -> str:
 
 
 def _runners(scene: Scene) -> list[str]:
-    kinds = dict.fromkeys(_kind(p) for p in (scene.blamed, *scene.witnesses))
+    kinds = dict.fromkeys(_kind(p) for p in _together(scene))
     odd = {"onnxruntime": pieces.ODD_ONNXRUNTIME} if scene.odd_types else {}
     if _kept(scene):
         odd["plugin"] = pieces.KEPT_PLUGIN
     parts = [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
-    options = {key for p in (scene.blamed, *scene.witnesses) for key in p.options}
+    options = {key for p in _together(scene) for key in p.options}
     if not any(key.startswith("session.") for key in options):
         parts = [part.replace(pieces.SETTINGS, "").replace(", **settings)", ")") for part in parts]
     if "provider" not in options:
@@ -162,9 +196,15 @@ def _kind(party: Party) -> str:
 
 
 def _settings(scene: Scene) -> str:
-    parties = (scene.blamed, *scene.witnesses)
-    rows = "".join(f"    {p.name!r}: (run_{_kind(p)}, {_options(p)!r}),\n" for p in parties)
+    rows = "".join(f"    {p.name!r}: (run_{_kind(p)}, {_options(p)!r}),\n" for p in _together(scene))
     lines = ["# The first is blamed, the others bear witness.", f"TARGETS = {{\n{rows}}}"]
+    recorded = _recorded(scene)
+    if recorded:
+        rows = "".join(f"    {name!r}: {text},\n" for name, text in recorded.items())
+        lines += [
+            "# What others answered when it was found; it counts where they cannot run here.",
+            f"RECORDED = {{\n{rows}}}",
+        ]
     if scene.runs > 1:
         lines.append(f"RUNS = {scene.runs!r}")
     if _in_child(scene):
@@ -216,6 +256,15 @@ def _repeated(scene: Scene, parts: list[str]) -> list[str]:
     if scene.runs == 1 or _in_child(scene):
         return parts
     return [part.replace(pieces.RUN, f"[{pieces.RUN} for _ in range(RUNS)][-1]") for part in parts]
+
+
+def _with_recorded(scene: Scene, parts: list[str]) -> list[str]:
+    """Have recorded answers stand in for targets that did not run."""
+    if not _recorded(scene):
+        return parts
+    for before, stand_in in pieces.STAND_INS.items():
+        parts = [part.replace(before, stand_in + before) for part in parts]
+    return parts
 
 
 def _numbers(scene: Scene) -> list[str]:

@@ -1,0 +1,152 @@
+"""A finding of one version of a component enters; in which of the installed versions it shows leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from irfuzz.errors import UsageError
+from irfuzz.execute.environments import version_key
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import versions_of
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.oracle import judge
+from irfuzz.oracle.types import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One version's answer.
+
+    Attributes:
+        target: the blamed target in that version.
+        version: of the component.
+        environment: which holds it; empty for irfuzz's own.
+        shows: whether the same fault shows; ``None`` where it cannot be told.
+        told: why not, or what shows instead; mostly empty.
+    """
+
+    target: str
+    version: str
+    environment: str
+    shows: bool | None
+    told: str = ""
+
+
+def shown_in(
+    program: Program,
+    inputs: Mapping[str, Value],
+    verdict: Verdict,
+    results: Sequence[RunResult],
+    runner: Runner,
+    limits: Limits,
+    *,
+    invalid: bool,
+) -> tuple[Shown, ...]:
+    """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
+
+    Each version takes the place of the blamed one, with the same variants; other versions that took part are left out.
+
+    Args:
+        program: shows ``verdict``, best made small.
+        inputs: of it.
+        verdict: not suspect.
+        results: of the runs that ``verdict`` judges.
+        runner: ran them, and runs the witnesses again on other inputs.
+        limits: of each run.
+        invalid: the program is invalid on purpose.
+
+    Returns:
+        One entry a version, oldest first, that of ``results`` included; alone where no other is installed.
+    """
+    blamed = next(r.target for r in results if r.target.name == verdict.target)
+    found = [Shown(blamed.name, blamed.version, blamed.environment, shows=True)]
+    own = [
+        r.target
+        for r in results
+        if (r.target.component, r.target.environment) == (blamed.component, blamed.environment)
+    ]
+    witnesses = [r for r in results if r.target.component != blamed.component]
+    groups: dict[str, list[Target]] = {}
+    for target in own:
+        for other in versions_of(target):
+            if other.target.environment != blamed.environment and not other.why_not:
+                groups.setdefault(other.target.environment, []).append(other.target)
+    everyone = [t for group in groups.values() for t in group]
+    if not everyone:
+        return tuple(found)
+    try:
+        with Runner(everyone, limits, required=False) as versions:
+            started = {t.name: t for t in versions.targets}
+            for environment, group in groups.items():
+                there = [started[t.name] for t in group if t.name in started]
+                one = _Version(program, inputs, verdict, blamed, witnesses, there, runner, versions, invalid)
+                found.append(one.answer() if there else _absent(group, environment, versions))
+    except UsageError as error:  # none of them starts
+        why = str(error).splitlines()[0][:200]
+        found += [Shown(g[0].name, g[0].version, e, shows=None, told=why) for e, g in groups.items()]
+    return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
+
+
+def newest(shown: Sequence[Shown], blamed: str) -> str:
+    """The target of the newest version that shows a fault; names it whichever version it was found on."""
+    return next((s.target for s in reversed(shown) if s.shows), blamed)
+
+
+def _absent(group: Sequence[Target], environment: str, versions: Runner) -> Shown:
+    names = {t.name for t in group}
+    why = next((a.why_not for a in versions.absent if a.target.name in names), "it does not start")
+    return Shown(group[0].name, group[0].version, environment, shows=None, told=why.splitlines()[0][:200])
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """One version in the place of the blamed one."""
+
+    program: Program
+    inputs: Mapping[str, Value]
+    verdict: Verdict
+    blamed: Target
+    witnesses: Sequence[RunResult]
+    targets: Sequence[Target]
+    runner: Runner
+    versions: Runner
+    invalid: bool
+
+    def answer(self) -> Shown:
+        """Run and judge."""
+        results = self.versions.run_fresh(self.program, self.inputs, self.targets)
+        verdicts = judge(
+            self.program,
+            self.inputs,
+            [*self.witnesses, *results],
+            rerun=self._again,
+            expected_invalid=self.invalid,
+        )
+        variant = self.blamed.name.partition(":")[2]
+        own = next((r for r in results if r.target.name.partition(":")[2] == variant), results[0])
+        shows, told = self._told(verdicts, own)
+        return Shown(own.target.name, own.target.version, own.target.environment, shows, told)
+
+    def _again(self, other: Mapping[str, Value]) -> Sequence[RunResult]:
+        asked = [r.target for r in self.witnesses]
+        return [
+            *(self.runner.run(self.program, other, asked) if asked else []),
+            *self.versions.run(self.program, other, self.targets),
+        ]
+
+    def _told(self, verdicts: Sequence[Verdict], own: RunResult) -> tuple[bool | None, str]:
+        names = {t.name for t in self.targets}
+        mine = [v for v in verdicts if v.target in names]
+        same = [v for v in mine if v.symptom is self.verdict.symptom]
+        if any(not v.suspect for v in same):
+            return True, ""
+        if same:
+            return None, f"suspect: {same[0].evidence.get('suspect', '')}"
+        if own.exit is Exit.UNSUPPORTED:
+            return None, f"unsupported: {own.error}"[:200]
+        if own.exit is not Exit.OK:
+            return False, f"{own.exit}: {own.error}"[:200]
+        return False, ", ".join(dict.fromkeys(f"{v.symptom} instead" for v in mine))

@@ -1,0 +1,70 @@
+"""What a target gave for the output that is at fault enters, source text of it leaves, where it is short enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from irfuzz.execute.types import Value
+from irfuzz.oracle.types import Symptom
+
+MOST = 64
+"""Elements of an output that are kept."""
+
+
+def answer_text(
+    outputs: Mapping[str, Value],
+    output: str,
+    symptom: Symptom,
+    place: tuple[tuple[int, ...], tuple[int, ...]] | None,
+) -> str:
+    """The value that a script's ``look`` would give for a run with these outputs, as Python source.
+
+    Args:
+        outputs: of one run.
+        output: the one at fault.
+        symptom: what is wrong with it.
+        place: the element that shows it, as in ``repro.Scene``.
+
+    Returns:
+        Empty where it cannot be written down: more than ``MOST`` elements, or none of that name.
+    """
+    if output not in outputs:
+        return ""
+    value: Any = outputs[output]
+    if symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
+        return repr(_kind(value))
+    try:
+        for index in place[0] if place is not None else ():
+            value = value[index]
+        array = np.asarray(value)
+        if place is not None:
+            array = array[place[1]]
+    except (IndexError, TypeError, ValueError):
+        return ""
+    if array.dtype.kind in "OUSVc" and array.dtype.isbuiltin == 1:
+        return ""
+    if array.dtype.isbuiltin != 1:  # of ml_dtypes: a script that reads the answer may lack it
+        array = array.astype(np.float64)
+    if array.ndim == 0:
+        return _special(repr(array.item()))
+    if array.size > MOST:
+        return ""
+    return f"np.array({_special(repr(array.tolist()))}, {array.dtype.name!r})"
+
+
+def _special(text: str) -> str:
+    return re.sub(r"\b(nan|inf)\b", r"np.\1", text)
+
+
+def _kind(value: Any) -> str:
+    """As ``pieces.KIND`` spells it."""
+    if isinstance(value, (list, tuple)):
+        return f"sequence of {[_kind(item) for item in value]}"
+    if value is None:
+        return "nothing"
+    array = np.asarray(value)
+    return f"{'string' if array.dtype.kind in 'OUS' else array.dtype.name}{list(array.shape)}"
