@@ -256,6 +256,65 @@ def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int, nega
     return np.where(rng.random(table.shape) < 0.3, table - shape[axis], table)
 
 
+def small_shape(choices: Choices) -> Vector:
+    """A shape of up to four small sizes."""
+    return tuple(choices.integer(1, 5) for _ in range(choices.integer(0, 4)))
+
+
+def parts(choices: Choices, size: int) -> Any:
+    """What SplitToSequence takes: sizes that add up to ``size``, or one number that all parts but the last have."""
+    if choices.boolean(0.4):
+        return choices.integer(1, max(1, size))
+    return split_sizes(choices, size)
+
+
+def ngram_counts(choices: Choices, longest: int) -> Vector:
+    """Where the n-grams of each length begin in TfIdfVectorizer's pool; some lengths have none."""
+    starts = [0]
+    for length in range(1, longest):
+        starts.append(starts[-1] + length * choices.integer(0, 3))
+    return tuple(starts)
+
+
+def _ngrams(starts: Vector, total: int) -> list[int]:
+    """The length of each n-gram, in the order of the pool."""
+    ends = [*starts[1:], None]
+    lengths: list[int] = []
+    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        count = total - len(lengths) if end is None else (end - start) // (place + 1)
+        lengths += [place + 1] * count
+    return lengths
+
+
+def ngram_indexes(choices: Choices, starts: Vector) -> Vector:
+    """Where in the output each n-gram is counted: a permutation, with one to four n-grams of the greatest length."""
+    total = len(_ngrams(starts, 0)) + choices.integer(1, 4)
+    return tuple(choices.sample(range(total), total))
+
+
+def ngram_numbers(choices: Choices, starts: Vector, indexes: Vector) -> Vector | None:
+    """A pool of different n-grams of small numbers."""
+    seen: set[Vector] = set()
+    pool: list[int] = []
+    for length in _ngrams(starts, len(indexes)):
+        for _ in range(16):
+            gram = tuple(choices.integer(0, 5) for _ in range(length))
+            if gram not in seen:
+                break
+        else:
+            return None
+        seen.add(gram)
+        pool += gram
+    return tuple(pool)
+
+
+def ngram_words(choices: Choices, starts: Vector, indexes: Vector) -> Vector | None:
+    """The same of words."""
+    numbers = ngram_numbers(choices, starts, indexes)
+    words = ("", "a", "b", "A", "é", "a b")
+    return None if numbers is None else tuple(words[n] for n in numbers)
+
+
 def nothing(choices: Choices) -> Vector:
     """An empty list."""
     return ()
@@ -321,6 +380,12 @@ GENERATORS: dict[str, Generator] = {
     "range_limit": range_limit,
     "indices_nd": indices_nd,
     "indices_along": indices_along,
+    "small_shape": small_shape,
+    "parts": parts,
+    "ngram_counts": ngram_counts,
+    "ngram_indexes": ngram_indexes,
+    "ngram_numbers": ngram_numbers,
+    "ngram_words": ngram_words,
     "nothing": nothing,
     "concat_shapes": concat_shapes,
     "equation": equation,

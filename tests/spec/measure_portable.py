@@ -96,8 +96,17 @@ def measure(worker: OrtWorker, specs: Specs, spec: OpSpec) -> tuple[dict[str, li
     square = list(
         itertools.product(*(sorted({c[i] for c in good}, key=_ORDER.__getitem__) for i in range(len(variables))))
     )
+    square = [c for c in square if not excluded(spec, variables, c)]
     bad = [dict(zip(variables, map(name_of, c), strict=True)) for c in square if c not in good] if good else []
     return types, shortened(variables, [dict(zip(variables, map(name_of, c), strict=True)) for c in square], bad)
+
+
+def excluded(spec: OpSpec, variables: Sequence[str], types: Sequence[ir.DataType]) -> bool:
+    """True where a rule of the spec itself forbids a combination, so that the table need not name it."""
+    named = dict(zip(variables, map(name_of, types), strict=True))
+    env = {f"dtype:{f.name}": named[f.type_str] for f in spec.inputs if f.type_str in named}
+    assert spec.overlay is not None
+    return any(r.names and r.names <= set(env) and r.holds(env) is False for _, r in spec.overlay.rules)
 
 
 def shortened(variables: Sequence[str], every: list[dict[str, str]], bad: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -155,8 +164,10 @@ def main() -> None:
                 if since > NEWEST or (following and following[0] <= 7):
                     continue
                 spec = specs.version(path.stem, since)
-                if spec.has_overlay and not spec.deprecated:
+                if spec.is_sampled:
                     results[since] = measure(worker, specs, spec)
+            if not results:
+                continue  # of control flow no call is drawn
             write(path, toml_of(results, version))
             print(
                 path.stem,

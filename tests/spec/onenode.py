@@ -15,6 +15,7 @@ import onnx
 import onnx_ir as ir
 from onnx import helper
 
+from irfuzz.facts import OptionalFact, SequenceFact, TensorFact
 from irfuzz.spec import Call, InputPlan, OpSpec
 
 IR_VERSION = {**dict.fromkeys(range(1, 18), 8), 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 24: 12, 25: 13, 26: 13}
@@ -43,8 +44,22 @@ def array_for(plan: InputPlan, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(rng.uniform(low, high, size=shape)).astype(fact.dtype.numpy())
 
 
+def _nested(name: str, plan: InputPlan, made: list[str]) -> onnx.NodeProto:
+    """The node that makes a sequence or optional of tensors."""
+    if isinstance(plan.outer, OptionalFact):
+        return helper.make_node("Optional", made, [name])
+    if not made:
+        return helper.make_node("SequenceEmpty", [], [name], dtype=int(plan.fact.dtype))
+    return helper.make_node("SequenceConstruct", made, [name])
+
+
 def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> onnx.ModelProto:
-    """One node; parameters and exact values are initializers, other inputs are graph inputs with a default value."""
+    """One node, with those that make its sequences and optionals.
+
+    Parameters, exact values and what stands in sequences are initializers, other inputs are graph inputs with a
+    default value.
+    """
+    before: list[onnx.NodeProto] = []
     names: list[str] = []
     inputs: list[onnx.ValueInfoProto] = []
     values: list[onnx.TensorProto] = []
@@ -54,6 +69,18 @@ def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> 
             continue
         name = f"x{i}"
         names.append(name)
+        if plan.outer is not None:
+            count = plan.outer.length if isinstance(plan.outer, SequenceFact) else 1
+            made = [f"{name}_{k}" for k in range(2 if count is None else count)]
+            shape = tuple(d if isinstance(d, int) else 2 for d in plan.fact.shape or ())
+            dtype = plan.fact.dtype
+            for item in made:
+                array = array_for(InputPlan(TensorFact(dtype, shape)), rng)
+                text = dtype == ir.DataType.STRING
+                tensor = None if text else ir.serde.serialize_tensor(ir.tensor(array, dtype=dtype, name=item))
+                values.append(tensor or onnx.numpy_helper.from_array(array, item))
+            before.append(_nested(name, plan, made))
+            continue
         array = array_for(plan, rng)
         tensor = (
             ir.serde.serialize_tensor(ir.tensor(array, dtype=plan.fact.dtype, name=name))
@@ -67,7 +94,8 @@ def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> 
     node = helper.make_node(spec.op, names, outputs, domain=spec.domain)
     for name, value in call.attrs.items():
         node.attribute.append(_attribute(spec, name, value))
-    graph = helper.make_graph([node], "g", inputs, [helper.make_empty_tensor_value_info(o) for o in outputs], values)
+    results = [helper.make_empty_tensor_value_info(o) for o in outputs]
+    graph = helper.make_graph([*before, node], "g", inputs, results, values)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR_VERSION[opset])
 
 
