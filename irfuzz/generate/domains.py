@@ -30,7 +30,7 @@ class Limit:
 
     low: float = -math.inf
     high: float = math.inf
-    exact: tuple[int, ...] | None = None
+    exact: tuple[float, ...] | None = None
     distinct: tuple[str, int | tuple[int, ...]] | None = None
     whole: bool = False
 

@@ -15,6 +15,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.domains import Limit
 from irfuzz.generate.limits import Limits
+from irfuzz.ir.input_domain import input_domain, input_sizes
 from irfuzz.ir.program import Program
 
 Value: TypeAlias = "np.ndarray | list[Value] | None"
@@ -47,7 +48,8 @@ def make_inputs(
 
     An input's content depends on ``seed``, its name, type and limits alone, so it survives edits elsewhere. Inputs that
     are used as indices, shapes, axes, lengths or divisors (also through casts, reshapes, arithmetic with constants,
-    loop bodies and local functions) stay within what their users allow. Inputs with a default (an initializer of the
+    loop bodies and local functions) stay within what their users allow, and within what their metadata says
+    (``irfuzz/ir/input_domain.py``). Inputs with a default (an initializer of the
     same name) are left at it.
 
     Args:
@@ -64,10 +66,15 @@ def make_inputs(
 
     Raises:
         Unsupported: an input is a map, a sparse tensor or of unknown type.
+        InvalidProgram: the metadata of an input cannot be read.
     """
     graph = program.model.graph
     inputs = [value for value in graph.inputs if value.name not in graph.initializers]
     sizes = dict(dims or {})
+    for value in inputs:
+        for size_name, allowed in input_sizes(value).items():
+            if size_name not in sizes:
+                sizes[size_name] = allowed[zlib.crc32(f"{seed}:{size_name}".encode()) % len(allowed)]
     for value in inputs:
         _bind(program.fact(value), seed, sizes)
     limits = Limits(program, sizes)
@@ -77,6 +84,11 @@ def make_inputs(
         fact = program.fact(value)
         rng = np.random.default_rng((seed, zlib.crc32(name.encode())))
         limit = limits.of(value)
+        domain = input_domain(value)
+        if domain is not None:
+            limit = _narrow(limit, domain.low, domain.high)
+            if domain.exact is not None:
+                limit = Limit(domain.low, domain.high, domain.exact)
         given = (ranges or {}).get(name)
         if given is not None:
             limit = _narrow(limit, *given)
@@ -137,6 +149,8 @@ def _tensor(
         return words
     dtype = _NUMPY[kind]
     if kind == ir.DataType.BOOL:
+        if limit is not None and limit.exact is not None and math.prod(shape) == len(limit.exact):
+            return np.array(limit.exact, dtype=bool).reshape(shape)
         return rng.integers(0, 2, shape, dtype=np.uint8).astype(bool)
     if fact.low is not None or fact.high is not None:
         low, high = fact.low, fact.high

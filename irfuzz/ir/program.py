@@ -220,6 +220,14 @@ class Program:
         self._added(value)
         return value
 
+    def declare_input(self, value: ir.Value, fact: TensorFact) -> None:
+        """Give a graph input another type or shape, and infer what follows."""
+        declare(value, fact)
+        set_fact(value, fact)
+        self.inference.size_names |= {d for d in fact.shape or () if isinstance(d, str)}
+        self._digest = None
+        self._reinfer({self.owner(node) for node in value.consumers()})
+
     def add_output(self, value: ir.Value) -> None:
         """Make a value a graph output as well (nothing happens where it is one already)."""
         if not value.is_graph_output():
