@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
+from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.infer import fact_of
 
 if TYPE_CHECKING:
@@ -90,31 +91,116 @@ def exact_values(program: Program) -> set[ir.Value]:
     """Values whose elements decide shapes, indices or scales somewhere downstream; for membership tests only."""
     exact: set[ir.Value] = set()
     stack: list[ir.Value] = []
+    fed: dict[ir.Value, list[ir.Value]] = {}
+    functions = program.model.functions
     for node in program.graph:
         op = node.op_type
         if node.domain not in _DEFAULT or op in _CONTROL:
-            stack.extend(value for value in node.inputs if value is not None)
-            for attr in node.attributes.values():
-                if attr.type in _GRAPHS:
-                    stack.extend(captured(attr))
+            _enter_deep(node, functions, stack, fed)
         elif op in EXACT_INPUTS or op in _DIVISORS:
-            inputs = node.inputs
-            for index in EXACT_INPUTS.get(op, _SECOND)[: len(inputs)]:
-                if index < len(inputs) and (value := inputs[index]) is not None:
-                    fact = fact_of(value) if op in _DIVISORS else None
-                    if not isinstance(fact, TensorFact) or fact.dtype.is_integer():
-                        stack.append(value)
+            _enter_plain(node, stack)
+    _follow(exact, stack, fed)
+    return exact
+
+
+def _follow(exact: set[ir.Value], stack: list[ir.Value], fed: Mapping[ir.Value, list[ir.Value]]) -> None:
+    """Add to ``exact`` what stands in ``stack`` and all that it is computed from."""
     while stack:
         value = stack.pop()
         if value in exact:
             continue
         exact.add(value)
         producer = value.producer()
-        if producer is not None and producer.op_type not in FORGETFUL:
+        if producer is None:
+            if value in fed:
+                stack.extend(fed[value])
+        elif producer.op_type in _CONTROL and producer.domain in _DEFAULT:
+            stack.extend(_sources_of(producer, value))
+        elif producer.op_type not in FORGETFUL:
             stack.extend(v for v in producer.inputs if v is not None and v not in exact)
-    return exact
 
 
+def _enter_plain(node: ir.Node, stack: list[ir.Value]) -> None:
+    """Push what an operator without bodies reads as shapes, indices or scales."""
+    op, inputs = node.op_type, node.inputs
+    for index in EXACT_INPUTS.get(op, _SECOND)[: len(inputs)]:
+        if index < len(inputs) and (value := inputs[index]) is not None:
+            fact = fact_of(value) if op in _DIVISORS else None
+            if not isinstance(fact, TensorFact) or fact.dtype.is_integer():
+                stack.append(value)
+
+
+def _enter_deep(
+    node: ir.Node, functions: _Functions, stack: list[ir.Value], fed: dict[ir.Value, list[ir.Value]]
+) -> None:
+    """``_enter_plain`` for what has bodies or calls a function; ``fed`` gets what each input of a body may be."""
+    if node.domain not in _DEFAULT or node.op_type not in _CONTROL:
+        function = functions.get(node.op_identifier())
+        exact = range(len(node.inputs)) if function is None else _exact_parameters(function, functions)
+        stack.extend(v for index in exact if index < len(node.inputs) and (v := node.inputs[index]) is not None)
+        return
+    op, inputs = node.op_type, node.inputs
+    if op == "SequenceMap":
+        stack.extend(v for v in inputs if v is not None)
+    elif op == "Loop":
+        stack.extend(v for v in inputs[:2] if v is not None)
+    for body in bodies_of(node):
+        _enter_all(body, functions, stack, fed)
+        first = 2 if op == "Loop" else 0
+        if op == "Loop" and inputs[0] is None:
+            stack.append(body.outputs[0])  # nothing else ends it
+        for place, value in enumerate(body.inputs[first:]):
+            before = inputs[first + place] if first + place < len(inputs) else None
+            # What a turn gives is what the next one takes; a Scan's inputs behind its states only come from outside.
+            states = len(inputs) - first if op == "Loop" else len(inputs) - _scanned(node) if op == "Scan" else 0
+            again = [body.outputs[place + (op == "Loop")]] if place < states else []
+            fed[value] = [v for v in (before, *again) if v is not None]
+
+
+def _enter_all(
+    nodes: ir.Graph | ir.Function, functions: _Functions, stack: list[ir.Value], fed: dict[ir.Value, list[ir.Value]]
+) -> None:
+    for node in nodes:
+        op = node.op_type
+        if node.domain not in _DEFAULT or op in _CONTROL:
+            _enter_deep(node, functions, stack, fed)
+        elif op in EXACT_INPUTS or op in _DIVISORS:
+            _enter_plain(node, stack)
+
+
+def _scanned(node: ir.Node) -> int:
+    attr = node.attributes.get("num_scan_inputs")
+    return len(node.inputs) if attr is None else attr.as_int()
+
+
+def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:
+    """What an output of a node with bodies is computed from."""
+    index = node.outputs.index(value)
+    found = [v for v in node.inputs if v is not None] if node.op_type != "Scan" else []
+    for body in bodies_of(node):
+        found.append(body.outputs[index + (node.op_type == "Loop")])
+        if node.op_type == "Loop":
+            found.append(body.outputs[0])
+    if (
+        node.op_type == "Scan"
+        and index < len(node.inputs) - _scanned(node)
+        and (start := node.inputs[index]) is not None
+    ):
+        found.append(start)
+    return found
+
+
+def _exact_parameters(function: ir.Function, functions: _Functions) -> list[int]:
+    """Inputs of a function whose elements decide shapes, indices or scales inside of it."""
+    exact: set[ir.Value] = set()
+    stack: list[ir.Value] = []
+    fed: dict[ir.Value, list[ir.Value]] = {}
+    _enter_all(function, functions, stack, fed)
+    _follow(exact, stack, fed)
+    return [index for index, value in enumerate(function.inputs) if value in exact]
+
+
+_Functions: TypeAlias = "Mapping[ir.OperatorIdentifier, ir.Function]"
 _SECOND = (1,)
 _DEFAULT = frozenset({"", "ai.onnx"})
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
@@ -135,17 +221,6 @@ def has_subgraph(node: ir.Node) -> bool:
     if node.domain in _DEFAULT:
         return node.op_type in _CONTROL
     return any(attr.type in _GRAPHS for attr in node.attributes.values())
-
-
-def captured(attr: ir.Attr) -> list[ir.Value]:
-    """Values that the body of a control-flow node reads from anywhere, its own ones included."""
-    graphs = [attr.value] if attr.type is ir.AttributeType.GRAPH else list(attr.value)
-    found: list[ir.Value] = []
-    for graph in graphs:
-        for node in graph.all_nodes():
-            found.extend(value for value in node.inputs if value is not None)
-        found.extend(value for value in graph.outputs if value is not None)
-    return found
 
 
 def layer_nodes(program: Program, specs: Specs) -> list[ir.Node]:

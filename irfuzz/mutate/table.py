@@ -12,11 +12,14 @@ from irfuzz.mutate.change_rank import ChangeRank
 from irfuzz.mutate.change_shape import ChangeShape
 from irfuzz.mutate.change_weights import ChangeWeights
 from irfuzz.mutate.connect_layers import ConnectLayers
+from irfuzz.mutate.constant_to_input import ConstantToInput
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.convert_opset import ConvertOpset
+from irfuzz.mutate.dimension_to_symbol import DimensionToSymbol
 from irfuzz.mutate.duplicate_layer import DuplicateLayer
 from irfuzz.mutate.expose_value import ExposeValue
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
+from irfuzz.mutate.input_to_constant import InputToConstant
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
@@ -28,8 +31,10 @@ from irfuzz.mutate.splice import Splice
 from irfuzz.mutate.split_initializer import SplitInitializer
 from irfuzz.mutate.store_constant import StoreConstant
 from irfuzz.mutate.swap_layers import SwapLayers
+from irfuzz.mutate.symbol_to_number import SymbolToNumber
 from irfuzz.mutate.transpose_pair import TransposePair
 from irfuzz.mutate.types import Mutator
+from irfuzz.mutate.wrap_if import WrapIf
 
 GROUP = "irfuzz.mutators"
 """Entry-point group: each entry is a callable that takes a ``Context`` and gives a ``Mutator`` of the entry's name."""
@@ -56,6 +61,11 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "store-constant": StoreConstant,
     "negative-axes": NegativeAxes,
     "transpose-pair": TransposePair,
+    "wrap-if": WrapIf,
+    "constant-to-input": ConstantToInput,
+    "input-to-constant": InputToConstant,
+    "dimension-to-symbol": DimensionToSymbol,
+    "symbol-to-number": SymbolToNumber,
     "freeze-defaults": FreezeDefaults,
 }
 
@@ -73,6 +83,10 @@ WEIGHTS: dict[str, float] = {
     "share-initializers": 0.4,
     "store-constant": 0.4,
     "negative-axes": 0.5,
+    "constant-to-input": 0.5,
+    "input-to-constant": 0.5,
+    "dimension-to-symbol": 0.3,
+    "symbol-to-number": 0.3,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""

@@ -50,6 +50,19 @@ class Skipped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An edit whose relation is its own and not that of all edits of its mutator.
+
+    Attributes:
+        detail: one readable sentence.
+        relation: what this edit did to the meaning.
+    """
+
+    detail: str
+    relation: Relation
+
+
 class Donors(Protocol):
     """Other programs of the campaign, for mutators that take parts from a second parent."""
 
@@ -68,7 +81,7 @@ class Mutator(Protocol):
     Attributes:
         name: kebab-case, unique among mutators.
         version: raised whenever the same draws would give another program.
-        relation: what every edit of this mutator does to the meaning.
+        relation: what edits of this mutator do to the meaning, unless ``apply`` says otherwise.
     """
 
     name: ClassVar[str]
@@ -79,6 +92,6 @@ class Mutator(Protocol):
         """Names of the nodes or values that this mutator could work on."""
         ...
 
-    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Applied | Skipped:
         """Edit ``program`` in place and describe it in one sentence, or leave it alone and say why."""
         ...
