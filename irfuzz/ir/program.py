@@ -220,13 +220,20 @@ class Program:
         self._added(value)
         return value
 
-    def declare_input(self, value: ir.Value, fact: TensorFact) -> None:
-        """Give a graph input another type or shape, and infer what follows."""
-        declare(value, fact)
-        set_fact(value, fact)
-        self.inference.size_names |= {d for d in fact.shape or () if isinstance(d, str)}
+    def declare_inputs(self, facts: Mapping[ir.Value, TensorFact]) -> None:
+        """Give graph inputs other types or shapes, all at once, and infer what follows.
+
+        Raises:
+            InvalidProgram: a node is ill-typed then.
+        """
+        dirty: set[ir.Node] = set()
+        for value, fact in facts.items():
+            declare(value, fact)
+            set_fact(value, fact)
+            self.inference.size_names |= {d for d in fact.shape or () if isinstance(d, str)}
+            dirty.update(self.owner(node) for node in value.consumers())
         self._digest = None
-        self._reinfer({self.owner(node) for node in value.consumers()})
+        self._reinfer(dirty)
 
     def add_output(self, value: ir.Value) -> None:
         """Make a value a graph output as well (nothing happens where it is one already)."""
