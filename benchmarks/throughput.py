@@ -27,7 +27,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.choices import Choices
 from irfuzz.execute.adapter import WORKERS
-from irfuzz.execute.runner import Runner, _answered
+from irfuzz.execute.answers import answered
+from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import adapter_of, resolve
 from irfuzz.execute.types import RunResult
 from irfuzz.generate.inputs import make_inputs
@@ -126,7 +127,7 @@ def in_process() -> Callable[[Program, Any], Sequence[RunResult]]:
         request, blobs = adapter.prepare(program, program.to_bytes(), inputs, targets)
         # The worker marks its progress on standard error for the case that it dies; here nobody reads it.
         answer, values = worker.handle(request, blobs)
-        return _answered(Reply("ok", answer, values), targets)
+        return answered(Reply("ok", answer, values), targets)
 
     return run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,29 +11,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
-from irfuzz.execute import wire
 from irfuzz.execute.adapter import Adapter, Request
+from irfuzz.execute.answers import answered, failed
 from irfuzz.execute.table import Availability, adapter_of
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.ir.program import Program
-from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
+from irfuzz.isolate import Limits, Worker, WorkerSpec
 
 HISTORY = 64
 """How many requests before the last one are remembered for a child."""
-
-_MARK = re.compile(r"^irfuzz-at (\d+) (\w+)\n?", re.MULTILINE)
-_LOG = 8000
-
-_GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
-_MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
-
-_EXITS: Mapping[str, Exit] = {
-    "crash": Exit.CRASH,
-    "exited": Exit.EXITED,
-    "hang": Exit.HANG,
-    "memory": Exit.MEMORY,
-    "protocol": Exit.PROTOCOL,
-}
 
 
 class Runner:
@@ -128,7 +113,7 @@ class Runner:
         Returns:
             One result a target, in the order of ``targets``.
         """
-        return self.collect(self.submit(program, inputs, targets, inflight=inflight, tag=tag))
+        return self.collect(self._submit(program, inputs, targets, inflight, tag, wait=True))
 
     def submit(
         self,
@@ -140,13 +125,27 @@ class Runner:
         tag: str = "",
     ) -> Pending:
         """Like ``run``, but returns at once; the caller may change ``program`` and prepare the next one meanwhile."""
+        return self._submit(program, inputs, targets, inflight, tag, wait=False)
+
+    def _submit(
+        self,
+        program: Program | bytes,
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target] | None,
+        inflight: Path | None,
+        tag: str,
+        *,
+        wait: bool,
+    ) -> Pending:
         wanted = self._own(targets)
         model = program if isinstance(program, bytes) else program.to_bytes()
         if inflight is not None:
             inflight.write_bytes(model)
+        lanes = list(dict.fromkeys(self._lane(t) for t in wanted))
+        # Who waits anyway runs the last one itself: waking a thread and being woken by it costs a tenth of a run.
         futures = [
-            lane.submit(program, model, inputs, [t for t in wanted if self._lane(t) is lane], tag)
-            for lane in dict.fromkeys(self._lane(t) for t in wanted)
+            lane.submit(program, model, inputs, [t for t in wanted if self._lane(t) is lane], tag, here=here)
+            for lane, here in zip(lanes, [*[False] * (len(lanes) - 1), wait], strict=True)
         ]
         return Pending(wanted, tuple(futures))
 
@@ -226,6 +225,7 @@ class _Lane:
         self._worker = Worker(spec, limits)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
         self._limits = limits
+        self._last: Future[list[RunResult]] | None = None
         self._about: Mapping[str, Any] | None = None
         self._problem = ""
         self._full = False
@@ -262,15 +262,25 @@ class _Lane:
         self._worker.close()
 
     def submit(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: list[Target], tag: str
+        self,
+        program: Program | bytes,
+        model: bytes,
+        inputs: Mapping[str, Value],
+        targets: list[Target],
+        tag: str,
+        *,
+        here: bool,
     ) -> Future[list[RunResult]]:
-        """Prepare now, for the program may change; run in the thread."""
+        """Prepare now, for the program may change; run in the thread, or ``here`` where the thread is idle."""
         request = self._prepare(program, model, inputs, targets)
+        done: Future[list[RunResult]] = Future()
         if isinstance(request, list):
-            done: Future[list[RunResult]] = Future()
             done.set_result(request)
-            return done
-        return self._thread.submit(self._run, request, targets, tag)
+        elif here and (self._last is None or self._last.done()):
+            done.set_result(self._run(request, targets, tag))
+        else:
+            done = self._last = self._thread.submit(self._run, request, targets, tag)
+        return done
 
     def run_fresh(
         self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], target: Target
@@ -325,9 +335,9 @@ class _Lane:
         self._history.append(tag)
         self._full = False
         if reply.exit != "ok":
-            return _failed(reply, targets), True
+            return failed(reply, targets), True
         try:
-            results = _answered(reply, targets)
+            results = answered(reply, targets)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             text = f"unreadable answer: {type(error).__name__}: {error}"
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
@@ -338,53 +348,3 @@ class _Lane:
                 results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"
             )
         return results, False
-
-
-def _failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
-    """Results of a process that gave none: the target it stood at has failed, of the others nothing is known."""
-    marks = _MARK.findall(reply.log)
-    at, stage = (int(marks[-1][0]), Stage(marks[-1][1])) if marks else (0, Stage.RUN)
-    log = _MARK.sub("", reply.log)
-    told = reply.error
-    if told:
-        error = f"{told['type']}: {told['message']}".splitlines()[0]
-        log = told["traceback"] + log
-    else:
-        error = reply.signal or reply.detail
-    failed = _raised(told) if reply.exit == "error" else _EXITS[reply.exit]
-    return [
-        RunResult(target, stage, failed, error=error[:500], log=log[-_LOG:], seconds=reply.seconds)
-        if index == min(at, len(targets) - 1)
-        else RunResult(target, Stage.IMPORT, Exit.OK, error="not run")
-        for index, target in enumerate(targets)
-    ]
-
-
-def _raised(told: Mapping[str, str]) -> Exit:
-    """How a run ended whose handler raised."""
-    if _MEMORY.search(told["message"]):
-        return Exit.MEMORY
-    gap = told["type"] == "NotImplementedError" or _GAP.search(told["message"]) is not None
-    return Exit.UNSUPPORTED if gap else Exit.REJECTED
-
-
-def _answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
-    values: list[Any] = list(reply.values)
-    results: list[RunResult] = []
-    for target, status in zip(targets, reply.response["runs"], strict=True):
-        about = status.get("outputs", [])
-        mine, values = values[: len(about)], values[len(about) :]
-        results.append(
-            RunResult(
-                target,
-                Stage(status["stage"]),
-                Exit(status["exit"]),
-                outputs=wire.unpack(about, mine),
-                error=str(status.get("error", "")),
-                log=str(status.get("log", "")),
-                seconds=float(status["seconds"]),
-            )
-        )
-    if values:
-        raise ValueError(f"{len(values)} more values than outputs")
-    return results

@@ -1,0 +1,80 @@
+"""A worker's reply enters, the result of each target that it ran leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from irfuzz.execute import wire
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.isolate import Reply
+
+_MARK = re.compile(r"^irfuzz-at (\d+) (\w+)\n?", re.MULTILINE)
+_LOG = 8000
+"""Characters of a process's log that a result keeps."""
+_GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
+_MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
+
+_EXITS: Mapping[str, Exit] = {
+    "crash": Exit.CRASH,
+    "exited": Exit.EXITED,
+    "hang": Exit.HANG,
+    "memory": Exit.MEMORY,
+    "protocol": Exit.PROTOCOL,
+}
+
+
+def failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
+    """Results of a process that gave none: the target it stood at has failed, of the others nothing is known."""
+    marks = _MARK.findall(reply.log)
+    at, stage = (int(marks[-1][0]), Stage(marks[-1][1])) if marks else (0, Stage.RUN)
+    log = _MARK.sub("", reply.log)
+    told = reply.error
+    if told:
+        error = f"{told['type']}: {told['message']}".splitlines()[0]
+        log = told["traceback"] + log
+    else:
+        error = reply.signal or reply.detail
+    how = _raised(told) if reply.exit == "error" else _EXITS[reply.exit]
+    return [
+        RunResult(target, stage, how, error=error[:500], log=log[-_LOG:], seconds=reply.seconds)
+        if index == min(at, len(targets) - 1)
+        else RunResult(target, Stage.IMPORT, Exit.OK, error="not run")
+        for index, target in enumerate(targets)
+    ]
+
+
+def _raised(told: Mapping[str, str]) -> Exit:
+    """How a run ended whose handler raised."""
+    if _MEMORY.search(told["message"]):
+        return Exit.MEMORY
+    gap = told["type"] == "NotImplementedError" or _GAP.search(told["message"]) is not None
+    return Exit.UNSUPPORTED if gap else Exit.REJECTED
+
+
+def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
+    """Results of a reply.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: the worker's answer is none that a handler may give.
+    """
+    values: list[Any] = list(reply.values)
+    results: list[RunResult] = []
+    for target, status in zip(targets, reply.response["runs"], strict=True):
+        about = status.get("outputs", [])
+        mine, values = values[: len(about)], values[len(about) :]
+        results.append(
+            RunResult(
+                target,
+                Stage(status["stage"]),
+                Exit(status["exit"]),
+                outputs=wire.unpack(about, mine),
+                error=str(status.get("error", "")),
+                log=str(status.get("log", "")),
+                seconds=float(status["seconds"]),
+            )
+        )
+    if values:
+        raise ValueError(f"{len(values)} more values than outputs")
+    return results
