@@ -13,7 +13,7 @@ from pathlib import Path
 
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.versions import newest, shown_in
+from irfuzz.campaign.versions import name_of, shown_in
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
@@ -158,7 +158,7 @@ class Triage:
         )  # fmt: skip
         if len(shown) == 1:
             return row
-        key = signature(replace(verdict, target=newest(shown, verdict.target)), small.program)
+        key = name_of(shown)
         self._aliases[row.signature] = key
         about = {**json.loads(row.verdict), "shown": [asdict(s) for s in shown]}
         return replace(row, signature=key, verdict=json.dumps(about))

@@ -12,7 +12,7 @@ from irfuzz.execute.table import versions_of
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.oracle import judge
+from irfuzz.oracle import judge, signature
 from irfuzz.oracle.types import Verdict
 
 
@@ -25,7 +25,8 @@ class Shown:
         version: of the component.
         environment: which holds it; empty for irfuzz's own.
         shows: whether the same fault shows; ``None`` where it cannot be told.
-        told: why not, or what shows instead; mostly empty.
+        told: why not, or what shows instead, or its own message where it shows with another; mostly empty.
+        signature: of the fault as this version shows it; empty where it does not.
     """
 
     target: str
@@ -33,6 +34,7 @@ class Shown:
     environment: str
     shows: bool | None
     told: str = ""
+    signature: str = ""
 
 
 def shown_in(
@@ -62,7 +64,7 @@ def shown_in(
         One entry a version, oldest first, that of ``results`` included; alone where no other is installed.
     """
     blamed = next(r.target for r in results if r.target.name == verdict.target)
-    found = [Shown(blamed.name, blamed.version, blamed.environment, shows=True)]
+    found = [Shown(blamed.name, blamed.version, blamed.environment, shows=True, signature=signature(verdict, program))]
     own = [
         r.target
         for r in results
@@ -90,9 +92,9 @@ def shown_in(
     return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
 
 
-def newest(shown: Sequence[Shown], blamed: str) -> str:
-    """The target of the newest version that shows a fault; names it whichever version it was found on."""
-    return next((s.target for s in reversed(shown) if s.shows), blamed)
+def name_of(shown: Sequence[Shown]) -> str:
+    """The fault's signature in the newest version that shows it: its name whichever version it was found on."""
+    return next(s.signature for s in reversed(shown) if s.shows)
 
 
 def _absent(group: Sequence[Target], environment: str, versions: Runner) -> Shown:
@@ -127,8 +129,13 @@ class _Version:
         )
         variant = self.blamed.name.partition(":")[2]
         own = next((r for r in results if r.target.name.partition(":")[2] == variant), results[0])
-        shows, told = self._told(verdicts, own)
-        return Shown(own.target.name, own.target.version, own.target.environment, shows, told)
+        same = self._same(verdicts)
+        if same is not None:
+            shows, told, key = True, _message(same), signature(same, self.program)
+            told = "" if told == _message(self.verdict) else told
+        else:
+            (shows, told), key = self._why_not(verdicts, own), ""
+        return Shown(own.target.name, own.target.version, own.target.environment, shows, told, key)
 
     def _again(self, other: Mapping[str, Value]) -> Sequence[RunResult]:
         asked = [r.target for r in self.witnesses]
@@ -137,12 +144,15 @@ class _Version:
             *self.versions.run(self.program, other, self.targets),
         ]
 
-    def _told(self, verdicts: Sequence[Verdict], own: RunResult) -> tuple[bool | None, str]:
+    def _same(self, verdicts: Sequence[Verdict]) -> Verdict | None:
+        names = {t.name for t in self.targets}
+        found = (v for v in verdicts if v.target in names and not v.suspect)
+        return next((v for v in found if v.symptom is self.verdict.symptom), None)
+
+    def _why_not(self, verdicts: Sequence[Verdict], own: RunResult) -> tuple[bool | None, str]:
         names = {t.name for t in self.targets}
         mine = [v for v in verdicts if v.target in names]
         same = [v for v in mine if v.symptom is self.verdict.symptom]
-        if any(not v.suspect for v in same):
-            return True, ""
         if same:
             return None, f"suspect: {same[0].evidence.get('suspect', '')}"
         if own.exit is Exit.UNSUPPORTED:
@@ -150,3 +160,7 @@ class _Version:
         if own.exit is not Exit.OK:
             return False, f"{own.exit}: {own.error}"[:200]
         return False, ", ".join(dict.fromkeys(f"{v.symptom} instead" for v in mine))
+
+
+def _message(verdict: Verdict) -> str:
+    return str(verdict.evidence.get("message", ""))[:200]

@@ -145,7 +145,8 @@ def _recorded(scene: Scene) -> dict[str, str]:
     """Answers that count where their targets cannot be run; empty where all are of one environment."""
     if not any(p.environment for p in (scene.blamed, *scene.witnesses)):
         return {}
-    return {p.name: p.answer for p in scene.witnesses if p.answer}
+    own = (scene.blamed.component, scene.blamed.environment)
+    return {p.name: p.answer for p in scene.witnesses if p.answer and (p.component, p.environment) != own}
 
 
 def _line(text: str) -> str:
