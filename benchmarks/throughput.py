@@ -1,8 +1,9 @@
 """Speed of the whole loop: mutate, run without and with full optimisation, judge; in process, in one job and in two.
 
 Every rate is of complete programs a second. ``in process`` calls the same worker file in the benchmark's own process;
-``isolated`` is what campaigns do; ``two jobs`` is two processes with a worker each. The three take turns in short
-slices, so that other work on the machine meets them alike; medians over the rounds and their ratios are printed.
+``isolated`` is what campaigns with one job do; ``two jobs`` is two processes with a worker each, each pair on a core of
+its own as in campaigns with a job for each core. The three take turns in short slices, so that other work on the
+machine meets them alike; medians over the rounds and their ratios are printed.
 
 Run ``python benchmarks/throughput.py [--rounds 7] [--slice 2] [--json]``.
 """
@@ -10,6 +11,7 @@ Run ``python benchmarks/throughput.py [--rounds 7] [--slice 2] [--json]``.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
 import json
 import os
@@ -34,6 +36,7 @@ from irfuzz.execute.types import RunResult
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits, Reply
+from irfuzz.isolate.linux import stay_on_core
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.oracle import judge
@@ -138,12 +141,16 @@ def serve(kind: str, nodes: int) -> None:
     if kind == "in process":
         _serve(Loop(nodes, in_process(), os.getpid() * 10**6))
         return
+    if kind.startswith("job"):
+        stay_on_core(int(kind.split()[1]), of=2)
     with Runner(resolve(TARGETS), Limits(seconds=20)) as runner:
         _serve(Loop(nodes, runner.run, os.getpid() * 10**6))
 
 
 def _serve(loop: Loop) -> None:
     loop.for_seconds(1.0)
+    gc.freeze()  # as a campaign's job does
+    gc.set_threshold(100_000, 50, 50)
     print("ready", flush=True)
     for line in sys.stdin:
         count, passed = loop.for_seconds(float(line))
@@ -181,8 +188,8 @@ class Process:
 
 def measure(nodes: int, rounds: int, seconds: float) -> dict[str, Any]:
     """Rates for one size of program."""
-    here, first, second = Process("in process", nodes), Process("isolated", nodes), Process("isolated", nodes)
-    processes = (here, first, second)
+    here, alone, *jobs = (Process(kind, nodes) for kind in ("in process", "isolated", "job 0", "job 1"))
+    processes = (here, alone, *jobs)
     for process in processes:
         if process.line().strip() != "ready":
             raise SystemExit("a benchmark process did not start")
@@ -190,11 +197,11 @@ def measure(nodes: int, rounds: int, seconds: float) -> dict[str, Any]:
     for _ in range(rounds):
         here.ask(str(seconds))
         rates["in process"].append(here.rate())
-        first.ask(str(seconds))
-        rates["isolated"].append(first.rate())
-        for process in (first, second):
+        alone.ask(str(seconds))
+        rates["isolated"].append(alone.rate())
+        for process in jobs:
             process.ask(str(seconds))
-        rates["two jobs"].append(first.rate() + second.rate())
+        rates["two jobs"].append(sum(process.rate() for process in jobs))
     for process in processes:
         assert process.process.stdin is not None
         process.process.stdin.close()

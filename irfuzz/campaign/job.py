@@ -27,7 +27,7 @@ from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.isolate.linux import signal_at_parents_death
+from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.types import StartError
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.engine import Engine
@@ -87,6 +87,7 @@ class Job:
             UsageError: a target cannot be used, or the folder can no longer be written.
             InternalError: one iteration after the other fails by our own fault.
         """
+        stay_on_core(self.number, self.config.jobs)
         targets = resolve(self.config.targets)
         limits = Limits(seconds=self.config.timeout, memory_bytes=self.config.memory)
         with Runner(targets, limits, required=self.config.targets is not None) as runner:

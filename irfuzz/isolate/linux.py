@@ -139,3 +139,13 @@ def end_all_children(seconds: float) -> int:
         if time.monotonic() >= end:
             return reaped
         time.sleep(0.001)
+
+
+def stay_on_core(number: int, of: int) -> None:
+    """Keep this process, and all that it starts from now on, on one core, where ``of`` such processes fill them all.
+
+    A job and its worker take turns, so that nothing is lost by sharing a core, and neither moves about.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    if of >= len(cores):
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
