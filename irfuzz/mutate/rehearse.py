@@ -1,0 +1,40 @@
+"""An edit whose outcome nobody can tell beforehand enters; it is made on a copy, and what speaks against it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.facts import TensorFact
+from irfuzz.ir.verify import verify
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+
+
+def rehearse(program: Program, specs: Specs, edit: Callable[[Program], object], *, static: bool = False) -> str | None:
+    """Why an edit must not be made, ``None`` where it may be.
+
+    Args:
+        program: it is copied, not edited.
+        specs: operator specs.
+        edit: edits the program that it is given.
+        static: every inner tensor that the edit touches must have sizes that are numbers.
+    """
+    copy = program.clone()
+    copy.touched.clear()
+    try:
+        edit(copy)
+    except InvalidProgram:
+        return "ONNX finds the result ill-typed"
+    touched = [node for node in copy.graph if node in copy.touched]
+    for node in touched:
+        for value in node.outputs:
+            fact = copy.fact(value)
+            if isinstance(fact, TensorFact) and (fact.shape is None or (static and not fact.is_static)):
+                return "a size would be open" if static else "a rank would be unknown"
+    if verify(copy, specs, nodes=touched):
+        return "a rule would be broken, or an output would have no rank"
+    return None
