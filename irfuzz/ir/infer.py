@@ -40,7 +40,9 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
         return (sequence_rule(attrs, call.inputs, outputs[0]), *outputs[1:])
     first = outputs[0]
     if not isinstance(first, TensorFact):
-        return tuple(outputs)
+        # ONNX's inference forgets how long a sequence is.
+        same = call.inputs[0] if call.op == "Identity" and call.inputs else None
+        return tuple(outputs) if same is None else (same,)
     if shape_rule := SHAPE_RULES.get(call.op):
         first = replace(first, shape=refine(first.shape, shape_rule(attrs, call.inputs, call.opset)))
     elif first.shape is None and call.op in _BROADCASTING:

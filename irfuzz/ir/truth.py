@@ -25,6 +25,8 @@ def contradiction(fact: Fact, value: Any) -> str | None:
     if isinstance(fact, SequenceFact):
         if not isinstance(value, list):
             return f"expected a sequence, got {type(value).__name__}"
+        if fact.length is not None and len(value) != fact.length:
+            return f"expected a sequence of {fact.length}, got {len(value)} elements"
         found = (contradiction(fact.elem, item) for item in value) if fact.elem is not None else iter(())
         return next((reason for reason in found if reason is not None), None)
     if not isinstance(fact, TensorFact):

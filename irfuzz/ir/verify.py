@@ -79,12 +79,7 @@ def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:
     spec = specs.get(node.op_type, opset)
     if spec is None:
         return [Problem(label(node), f"no specification at opset {opset}")]
-    inputs: list[TensorFact | None] = []
-    for value in node.inputs:
-        fact = None if value is None else fact_of(value)
-        if fact is not None and not isinstance(fact, TensorFact):
-            return []  # sequences, optionals and untyped values are judged by ONNX's own inference alone
-        inputs.append(fact)
+    inputs = [None if value is None else fact_of(value) for value in node.inputs]
     if any(attr.is_ref() for attr in node.attributes.values()):
         return []
     if all(attr.type in _PLAIN for attr in node.attributes.values()):
@@ -100,7 +95,7 @@ _PLAIN = frozenset({_A.INT, _A.FLOAT, _A.STRING, _A.INTS, _A.FLOATS, _A.STRINGS}
 
 @lru_cache(maxsize=1 << 15)
 def _violations(
-    spec: OpSpec, inputs: tuple[TensorFact | None, ...], attrs: tuple[tuple[str, int, AttrValue], ...]
+    spec: OpSpec, inputs: tuple[Fact | None, ...], attrs: tuple[tuple[str, int, AttrValue], ...]
 ) -> tuple[str, ...]:
     """The same calls come again in every mutant of a program."""
     return tuple(str(v) for v in check_call(spec, inputs, {name: value for name, _, value in attrs}))

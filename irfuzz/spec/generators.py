@@ -308,7 +308,7 @@ def ngram_numbers(choices: Choices, starts: Vector, indexes: Vector) -> Vector |
     return tuple(pool)
 
 
-def ngram_words(choices: Choices, starts: Vector, indexes: Vector) -> Vector | None:
+def ngram_words(choices: Choices, starts: Vector, indexes: Vector) -> tuple[str, ...] | None:
     """The same of words."""
     numbers = ngram_numbers(choices, starts, indexes)
     words = ("", "a", "b", "A", "é", "a b")

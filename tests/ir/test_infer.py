@@ -179,7 +179,7 @@ def test_a_sequence_knows_what_its_elements_have_in_common() -> None:
     )
     value = p.value("s")
     assert value is not None
-    assert p.fact(value) == SequenceFact(TensorFact(ir.DataType.FLOAT, (None, 3)))
+    assert p.fact(value) == SequenceFact(TensorFact(ir.DataType.FLOAT, (None, 3)), 2)
 
 
 def test_an_ill_typed_node_is_named() -> None:
