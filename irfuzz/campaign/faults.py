@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from irfuzz import __version__
+from irfuzz.campaign.audit import WrongFact
 
 INTERNAL = "internal errors"
 """How jobs count them."""
@@ -73,4 +74,5 @@ def kind_of(error: BaseException) -> str:
     """What tells one fault from another: the type of the exception and the innermost places it went through."""
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     places = [f"{Path(frame.filename).name}:{frame.name}:{frame.lineno}" for frame in frames]
-    return re.sub(r"\s+", " ", " < ".join([type(error).__name__, *reversed(places)]))
+    name = f"WrongFact of {error.op}" if isinstance(error, WrongFact) else type(error).__name__
+    return re.sub(r"\s+", " ", " < ".join([name, *reversed(places)]))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from irfuzz.campaign import lineage, schedule
+from irfuzz.campaign import audit, lineage, schedule
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
@@ -188,6 +188,8 @@ class Job:
             triage.look(case, self.counts)
         if edits and not invalid:
             self._remember(entry, edits, program, results)
+        if self.iteration % audit.EVERY == 0 and not invalid:
+            self.counts["facts checked"] += audit.audit(runner, program, inputs)
 
     def _execute(
         self, runner: Runner, program: Program, inputs: Mapping[str, Value], targets: Sequence[Target]

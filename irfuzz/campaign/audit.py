@@ -1,0 +1,86 @@
+"""A program and its inputs enter; a fact of it that two independent runs contradict leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from irfuzz.errors import InternalError
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.types import Exit, Value
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.ir.truth import contradiction
+from irfuzz.ir.types import undeclare
+
+EVERY = 64
+"""On each so many-th program of a job every fact is compared with what a run computes."""
+
+WITNESSES = ("onnxruntime:disabled", "reference")
+"""Targets that compute node by node. One alone may be wrong: the second, slow one is then asked."""
+
+ELEMENTS = 1 << 22
+"""Inner values are read up to so many elements in all."""
+
+
+class WrongFact(InternalError):
+    """What irfuzz inferred of a value is not so: a fault of our own, which would spoil every later mutant.
+
+    Attributes:
+        op: operator that computes the value, or ``input``.
+    """
+
+    def __init__(self, op: str, text: str) -> None:
+        super().__init__(text)
+        self.op = op
+
+
+def audit(runner: Runner, program: Program, inputs: Mapping[str, Value]) -> int:
+    """Compare every fact of a program with what two targets compute; how many facts were compared.
+
+    Raises:
+        WrongFact: both contradict the same fact.
+    """
+    witnesses = [t for name in WITNESSES for t in runner.targets if t.name == name]
+    if len(witnesses) < len(WITNESSES):
+        return 0
+    tapped = _tapped(program)
+    first, second = witnesses
+    wrong = _contradicted(runner, tapped, inputs, first.name)
+    if wrong:
+        again = _contradicted(runner, tapped, inputs, second.name)
+        for name, reason in wrong.items():
+            if name in again:
+                value = program.value(name)
+                node = None if value is None else value.producer()
+                op = "input" if node is None else node.op_type
+                raise WrongFact(op, f"the fact of {name!r} ({op}) is wrong: {reason} on {first.name} and {second.name}")
+    return len(tapped.graph.outputs)
+
+
+def _tapped(program: Program) -> Program:
+    """The program with its inner values as outputs, as far as they fit."""
+    tapped = program.clone()
+    left = ELEMENTS
+    for value in [v for node in tapped.nodes() for v in node.outputs if v.name]:
+        fact = tapped.fact(value)
+        size = (fact.size() or 0) if isinstance(fact, TensorFact) else left + 1
+        if size <= left:
+            left -= size
+            tapped.add_output(value)
+            undeclare(value)  # a wrong fact, declared, would be refused before it is computed
+    return tapped
+
+
+def _contradicted(runner: Runner, tapped: Program, inputs: Mapping[str, Value], target: str) -> dict[str, str]:
+    """Values whose facts do not hold in a run on one target, with the reason; none where it does not run."""
+    result = runner.run(tapped, inputs, [t for t in runner.targets if t.name == target])[0]
+    if result.exit is not Exit.OK:
+        return {}
+    found: dict[str, str] = {}
+    for value in tapped.graph.outputs:
+        name = value.name or ""
+        if name in result.outputs:
+            reason = contradiction(tapped.fact(value), result.outputs[name])
+            if reason is not None:
+                found[name] = reason
+    return found
