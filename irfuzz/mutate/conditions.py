@@ -32,8 +32,20 @@ def readable(program: Program, specs: Specs, values: Sequence[ir.Value]) -> list
     return found
 
 
-def condition(inserter: Inserter, sources: Sequence[ir.Value], choices: Choices) -> tuple[ir.Value, str]:
-    """A boolean of one element: constant, a new graph input, or computed from a source; and how it came to be."""
+def condition(
+    inserter: Inserter,
+    sources: Sequence[ir.Value],
+    choices: Choices,
+    shapes: Sequence[tuple[int, ...]] = ((), (1,)),
+) -> tuple[ir.Value, str]:
+    """A boolean of one element: constant, a new graph input, or computed from a source; and how it came to be.
+
+    Args:
+        inserter: where it is computed.
+        sources: what it may be computed from (``readable``).
+        choices: draw the way.
+        shapes: what a constant may have.
+    """
     ways = ["constant", "input"] + (["elements", "elements", "size"] if sources else [])
     way = choices.pick(ways)
     if way == "input":
@@ -43,7 +55,7 @@ def condition(inserter: Inserter, sources: Sequence[ir.Value], choices: Choices)
     if way == "size":
         size = inserter.value("Size", choices.pick(sources))
         return inserter.value("Less", size, inserter.scalar(choices.integer(1, 64), _D.INT64)), "computed from a size"
-    shape = choices.pick(((), (1,)))
+    shape = choices.pick(shapes)
     return inserter.constant(np.full(shape, choices.boolean()), "condition"), "constant"
 
 

@@ -14,7 +14,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import Mapping, copy_nodes, copy_value, hint_of
 from irfuzz.ir.inline import FREE_INITIALIZERS
 from irfuzz.ir.tensors import SparseTensor
-from irfuzz.ir.types import declare
+from irfuzz.ir.types import declare, undeclare
 from irfuzz.ir.value import fact_of, new_value
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.region import same_type
@@ -49,8 +49,12 @@ class Draft:
         return value
 
     def copy(self, nodes: Sequence[ir.Node], mapping: Mapping) -> None:
-        """Copies of main-graph nodes; ``mapping`` is used and filled."""
-        self.program.put_in(copy_nodes(nodes, mapping, self.program.fresh), self.before)
+        """Copies of main-graph nodes, without declarations; ``mapping`` is used and filled."""
+        copies = copy_nodes(nodes, mapping, self.program.fresh)
+        for node in copies:
+            for value in node.outputs:
+                undeclare(value)
+        self.program.put_in(copies, self.before)
 
     def close(self, outputs: Sequence[ir.Value], *, constants: str = CAPTURED, whole: bool = True) -> ir.Graph:
         """Take the nodes out of the main graph.

@@ -35,6 +35,8 @@ from irfuzz.mutate.symbol_to_number import SymbolToNumber
 from irfuzz.mutate.transpose_pair import TransposePair
 from irfuzz.mutate.types import Mutator
 from irfuzz.mutate.wrap_if import WrapIf
+from irfuzz.mutate.wrap_loop import WrapLoop
+from irfuzz.mutate.wrap_scan import WrapScan
 
 GROUP = "irfuzz.mutators"
 """Entry-point group: each entry is a callable that takes a ``Context`` and gives a ``Mutator`` of the entry's name."""
@@ -62,6 +64,8 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "negative-axes": NegativeAxes,
     "transpose-pair": TransposePair,
     "wrap-if": WrapIf,
+    "wrap-loop": WrapLoop,
+    "wrap-scan": WrapScan,
     "constant-to-input": ConstantToInput,
     "input-to-constant": InputToConstant,
     "dimension-to-symbol": DimensionToSymbol,

@@ -100,7 +100,9 @@ def test_result_is_valid_and_keeps_the_interface(
         names = {n for n, _ in old}  # type: ignore[misc]
         shapes_only = [(n, f.dtype, f.shape) for n, f in old]  # type: ignore[misc,attr-defined]
         assert [(n, f.dtype, f.shape) for n, f in new if n in names] == shapes_only  # type: ignore[misc,attr-defined]
-        added = [1] if name in ("connect-layers", "expose-value") else [0, 1] if name == "wrap-if" else [0]
+        added = (
+            [1] if name in ("connect-layers", "expose-value") else [0, 1] if name in ("wrap-if", "wrap-loop") else [0]
+        )
         assert len(new) - len(old) in added
         again = Program.from_bytes(work.to_bytes())
         for value in work.values():
