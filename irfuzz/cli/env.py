@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     from irfuzz.execute import install
+    from irfuzz.execute.table import label_of
 
     wish = install.read_wish(args.what)
     found, built = install.add(
@@ -72,7 +73,7 @@ def _add(args: argparse.Namespace) -> int:
         f"{found.name}: {found.distribution} {found.version}, Python {found.python}, numpy {found.numpy}, "
         f"{'built' if built else 'was there already'}"
     )
-    use = f"use it as --targets {found.component}@{found.label}" if found.component else "no target runs it yet"
+    use = f"use it as --targets {found.component}@{label_of(found)}" if found.component else "no target runs it yet"
     print(f"  {found.interpreter}\n  {use}")
     return 0
 

@@ -64,11 +64,6 @@ class Environment:
         """Everything that pip was told, with the component by version even where it came as a file."""
         return " ".join((self.requirement, *self.requirements[1:]))
 
-    @property
-    def label(self) -> str:
-        """What stands after the ``@`` of its targets: the version, or its name where that is not the usual one."""
-        return self.wanted if self.name == usual_name(self.distribution, self.wanted) else self.name
-
 
 def usual_name(distribution: str, version: str) -> str:
     """The name of an environment for which the user chose none."""

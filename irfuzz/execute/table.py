@@ -194,7 +194,7 @@ def _versioned(
 ) -> list[Target]:
     """Targets of environments whose version or name is ``version`` or matches it; of irfuzz's own where that has it."""
     all_of_it = [e for e in environments.installed() if e.component == component]
-    found = [e for e in all_of_it if fnmatch.fnmatchcase(e.label, version)]
+    found = [e for e in all_of_it if fnmatch.fnmatchcase(label_of(e), version)]
     found = found or [e for e in all_of_it if fnmatch.fnmatchcase(e.name, version)]
     mine = next((t.version for _, t in own.values() if t.component == component), "")
     if version == mine and not any(e.name == version for e in found):
@@ -206,7 +206,7 @@ def _versioned(
             raise UsageError(f"target {name!r}: more than one environment has {version}; choose one of {names}")
     if not found:
         distribution = next(a.distributions[0] for a in BUILT_IN if a.component == component)
-        there = ", ".join(dict.fromkeys([*([mine] if mine else []), *(e.label for e in all_of_it)])) or "none"
+        there = ", ".join(dict.fromkeys([*([mine] if mine else []), *(label_of(e) for e in all_of_it)])) or "none"
         raise UsageError(
             f"target {name!r}: there is no {distribution} {version} (there is: {there}); "
             f"run `irfuzz env add {distribution}=={version}` first"
@@ -231,6 +231,16 @@ def _means(wanted: str | None, variant: str) -> bool:
     return fnmatch.fnmatchcase(variant, wanted) and ("@" in wanted or "@" not in variant)
 
 
+def label_of(environment: Environment) -> str:
+    """What stands behind the ``@`` of its targets: the version; its name where that is not the usual one.
+
+    The usual one is that of the component's first distribution: ``onnxruntime-gpu`` beside it is told by its name.
+    """
+    first = next((a.distributions[0] for a in BUILT_IN if a.component == environment.component), "")
+    usual = environments.usual_name(first, environment.wanted)
+    return environment.wanted if environment.name == usual else environment.name
+
+
 def _of(environment: Environment) -> list[Availability]:
     """The targets of an environment; those of devices that its distribution has nothing for are left out."""
     adapter = next((a for a in BUILT_IN if a.component == environment.component), None)
@@ -250,7 +260,7 @@ def _of(environment: Environment) -> list[Availability]:
         if target.device != "cpu" and environment.distribution != adapter.distributions[-1]:
             continue
         variant = target.name.partition(":")[2]
-        name = f"{environment.component}@{environment.label}" + (f":{variant}" if variant else "")
+        name = f"{environment.component}@{label_of(environment)}" + (f":{variant}" if variant else "")
         versioned = replace(
             target,
             name=name,
