@@ -4,7 +4,8 @@ Draws valid calls of every operator that has an overlay, perturbs each by one (s
 presence, value), and compares what the spec says with what the components accept. The classes are described in
 docs/census.md, whose table ``--write`` makes anew.
 
-Run ``python -m benchmarks.census [-n 6] [--most 80] [--ops Conv,Pad] [--opsets 17,26] [--json FILE] [--write]`` from the repository's root. The exit code is 1 where a call is under-refused or more than 2% are over-refused.
+Run ``python -m benchmarks.census [-n 6] [--most 80] [--ops Conv,Pad] [--opsets 17,26] [--json FILE] [--write]`` from
+the repository's root. The exit code is 1 where a call is under-refused or more than 2% are over-refused.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     for name, domain in c.domains:
         if env.get(name) is not None:
             wrong = outside(domain, env[name], env) if name in attrs or name not in spec.attrs else None
-            if wrong is None and domain.dtype_of and name in attrs:
+            if wrong is None and domain.dtype_of and name in attrs and env[name] != spec.attrs[name].default:
                 wrong = _element_type(spec, domain, env[name], env)
             if wrong:
                 out.append(Violation("attribute" if name in spec.attrs else "value", name, wrong))
@@ -228,7 +228,8 @@ def _inputs(spec: OpSpec, c: Checker, inputs: Sequence[Any], env: dict[str, Any]
         formal, _, wants_value = formals[min(last, i)]
         name = formal.name
         if fact is None:
-            if formal.option == "single":
+            # IR.md, "Variadic Inputs and Outputs": N or more are specified, none is left out by an empty name
+            if formal.option != "optional":
                 out.append(Violation("arity", name, "required, but omitted"))
             continue
         elem = fact if isinstance(fact, TensorFact) else tensors_in(fact)

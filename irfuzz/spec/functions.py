@@ -105,6 +105,14 @@ def distinct(v: Any) -> bool | None:
     return True if len(known) == len(v) else None
 
 
+def among(v: Any, allowed: Any) -> bool | None:
+    """True where every element is one of ``allowed`` (words in any case)."""
+    known = {x.lower() if isinstance(x, str) else x for x in _vector(allowed)}
+    if any(x is not None and (x.lower() if isinstance(x, str) else x) not in known for x in _vector(v)):
+        return False
+    return None if None in _vector(v) else True
+
+
 def at(v: Any, indices: Any) -> Vector:
     """The elements of ``v`` at ``indices``."""
     v = _vector(v)
@@ -357,6 +365,7 @@ FUNCTIONS: dict[str, Function] = {
     "fill": Function(fill, 2, 2),
     "iota": Function(iota, 1, 1),
     "distinct": Function(distinct, 1, 1),
+    "among": Function(among, 2, 2),
     "at": Function(at, 2, 2),
     "without": Function(without, 2, 2),
     "put": Function(put, 3, 3),

@@ -56,6 +56,7 @@ class Judged:
     declared: str
     answers: Mapping[str, tuple[str, str]]
     agree: bool | None
+    difference: str = ""
 
     def accepted_by(self, among: Sequence[str]) -> list[str]:
         """Components that computed something."""
@@ -87,7 +88,19 @@ def judge(kind: str, where: str, case: Case, results: Sequence[RunResult]) -> Ju
     answers = {r.target.component: (_answer(r), r.error) for r in results}
     values = [list(r.outputs.values()) for r in results if r.exit is Exit.OK]
     agree = same(values) if len(values) > 1 else None
-    return Judged(kind, where, case.text(), refused, strict, declared, answers, agree)
+    told = " | ".join(_shown(r) for r in results if r.exit is Exit.OK) if agree is False else ""
+    return Judged(kind, where, case.text(), refused, strict, declared, answers, agree, told)
+
+
+def _shown(result: RunResult) -> str:
+    """The outputs on one line: element type, shape and the first elements."""
+    texts = []
+    for value in result.outputs.values():
+        if isinstance(value, np.ndarray):
+            texts.append(f"{value.dtype}{list(value.shape)} {value.ravel()[:6].tolist()}")
+        else:
+            texts.append("a sequence" if isinstance(value, list) else repr(value))
+    return f"{result.target.component}: {'; '.join(texts)}"
 
 
 def _answer(result: RunResult) -> str:

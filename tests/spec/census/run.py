@@ -109,6 +109,7 @@ class Census:
                     "where": f"{judged.kind}: {judged.where}",
                     "call": judged.text,
                     "spec": list(judged.refused) or judged.declared,
+                    "difference": judged.difference,
                     "answers": {c: (a if a == "ok" else f"{a}: {e}"[:300]) for c, (a, e) in judged.answers.items()},
                 }
             )
