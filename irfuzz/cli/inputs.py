@@ -28,18 +28,19 @@ def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
         UsageError: none loads.
     """
     from irfuzz.frontends.checker import Checker
+    from irfuzz.frontends.convert import Converters
     from irfuzz.frontends.onnx_file import find_models, load_seed
 
     files, problems = find_models(paths)
     programs: dict[Path, Program] = {}
     told = time.monotonic()
-    with Checker() as checker:
+    with Checker() as checker, Converters() as converters:
         for done, path in enumerate(files):
             if time.monotonic() - told > PATIENCE:
                 told = time.monotonic()
                 print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
             try:
-                programs[path] = load_seed(path, checker=checker)
+                programs[path] = load_seed(path, checker=checker, converters=converters)
             except InvalidProgram as error:
                 problems.append(str(error))
     if not programs:

@@ -15,9 +15,11 @@ from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.frontends.checker import Checker
+from irfuzz.frontends.convert import Converters
 from irfuzz.frontends.external import inline_external
 from irfuzz.frontends.operators import check_operators
 from irfuzz.frontends.plain_file import open_plain
+from irfuzz.frontends.source import is_factory, is_saved_model, source_of
 from irfuzz.ir.serde import decode
 from irfuzz.ir.tensors import MAX_BYTES
 
@@ -38,14 +40,17 @@ _SAFE_BYTES = 8 << 20
 
 
 def find_models(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
-    """The model files that ``paths`` name: a file itself, and every ``*.onnx`` below a folder, sorted.
+    """The models that ``paths`` name: a file, SavedModel or factory, and every ``*.onnx`` below a folder, sorted.
 
     Returns:
-        The files, each once, and one line for each path that gives none.
+        Their paths, each once, and one line for each path that gives none.
     """
     found: dict[Path, None] = {}
     problems: list[str] = []
     for path in paths:
+        if is_factory(path):
+            found[path] = None
+            continue
         try:
             mode = path.stat().st_mode
         except OSError as e:
@@ -54,7 +59,7 @@ def find_models(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
         except ValueError as e:
             problems.append(f"{path!s}: {e}")
             continue
-        if not stat.S_ISDIR(mode):
+        if not stat.S_ISDIR(mode) or is_saved_model(path):
             found[path] = None
             continue
         denied: list[OSError] = []
@@ -71,20 +76,33 @@ def find_models(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
     return list(found), problems
 
 
-def load_file(path: Path, *, max_bytes: int = MAX_BYTES, checker: Checker | None = None) -> onnx.ModelProto:
+def load_file(
+    path: Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    checker: Checker | None = None,
+    converters: Converters | None = None,
+) -> onnx.ModelProto:
     """Read a model with its external data, which are then inside of it.
 
     Args:
-        path: a serialised ``ModelProto``, or one of onnx's text formats by its suffix (``TEXT_FORMATS``).
+        path: a serialised ``ModelProto``, one of onnx's text formats by its suffix (``TEXT_FORMATS``), or a model of
+            another framework (``source_of``), which is converted.
         max_bytes: largest model that is read, external data included.
         checker: used for files that are not safe to read in this process; ``None``: one for this call.
+        converters: convert what is not ONNX; ``None``: one for this call.
 
     Raises:
         InvalidProgram: the file is not such a model; the message starts with ``path``.
     """
     with _naming(path), contextlib.ExitStack() as stack:
-        data = _read(path, max_bytes)
-        text_format = TEXT_FORMATS.get(path.suffix)
+        source = source_of(path)
+        if source.kind == "onnx":
+            data = _read(path, max_bytes)
+            text_format = TEXT_FORMATS.get(path.suffix)
+        else:
+            data = (converters or stack.enter_context(Converters())).convert(source, max_bytes)
+            text_format = None
         if text_format or len(data) > _SAFE_BYTES:
             checker = checker or stack.enter_context(Checker())
             if text_format:
@@ -96,13 +114,20 @@ def load_file(path: Path, *, max_bytes: int = MAX_BYTES, checker: Checker | None
         return model
 
 
-def load_seed(path: Path, *, max_bytes: int = MAX_BYTES, checker: Checker | None = None) -> Program:
+def load_seed(
+    path: Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    checker: Checker | None = None,
+    converters: Converters | None = None,
+) -> Program:
     """Read a model that is to be mutated or run: valid for ``onnx.checker``, and every operator in it known.
 
     Args:
         path: see ``load_file``.
         max_bytes: see ``load_file``.
         checker: runs onnx's checker; ``None``: one for this call (half a second).
+        converters: see ``load_file``.
 
     Raises:
         InvalidProgram: the file is not a valid model; the message starts with ``path``.
@@ -111,7 +136,7 @@ def load_seed(path: Path, *, max_bytes: int = MAX_BYTES, checker: Checker | None
 
     with contextlib.ExitStack() as stack:
         checker = checker or stack.enter_context(Checker())
-        model = load_file(path, max_bytes=max_bytes, checker=checker)
+        model = load_file(path, max_bytes=max_bytes, checker=checker, converters=converters)
         with _naming(path):
             decode(model)  # our structural checks come first: their messages are the clearer ones
             check_operators(model)
@@ -127,10 +152,10 @@ def load_seeds(paths: Iterable[Path], *, max_bytes: int = MAX_BYTES) -> tuple[di
     """
     files, problems = find_models(paths)
     programs: dict[Path, Program] = {}
-    with Checker() as checker:
+    with Checker() as checker, Converters() as converters:
         for path in files:
             try:
-                programs[path] = load_seed(path, max_bytes=max_bytes, checker=checker)
+                programs[path] = load_seed(path, max_bytes=max_bytes, checker=checker, converters=converters)
             except InvalidProgram as e:
                 problems.append(str(e))
     return programs, problems

@@ -1,0 +1,189 @@
+"""A model of another framework enters, ONNX bytes leave; framework and user's code run in worker processes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.frontends.plain_file import open_plain
+from irfuzz.frontends.source import Kind, Source
+from irfuzz.isolate import Limits, Reply, StartError, Worker, WorkerSpec
+
+_WORKERS = Path(__file__).parent / "workers"
+
+OWN_ERRORS = ("NotAModel", "FactoryError")
+"""Exceptions of the handlers that say all there is to say; those of other types are a component's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """How one kind of model becomes ONNX.
+
+    Attributes:
+        component: what errors call whoever converts.
+        handler: its worker file.
+        needs: modules that must be installed.
+        extras: what to install where one is not.
+        preload: what the worker imports once, for all models.
+    """
+
+    component: str
+    handler: str
+    needs: tuple[str, ...] = ()
+    extras: str = ""
+    preload: tuple[str, ...] = ()
+
+
+_TENSORFLOW = FrontEnd(
+    "tf2onnx", "tensorflow.py", ("tensorflow", "tf2onnx"), "tensorflow", ("tensorflow", "keras", "tf2onnx")
+)
+FRONT_ENDS: Mapping[Kind, FrontEnd] = {
+    "keras": _TENSORFLOW,
+    "saved_model": _TENSORFLOW,
+    "graph_def": _TENSORFLOW,
+    "exported_program": FrontEnd(
+        "torch.onnx", "torch.py", ("torch", "onnxscript"), "torch,converters", ("torch", "torch.onnx", "onnx")
+    ),
+    # Nothing before the fork: a module of the user's that dies on import must not take more with it.
+    "factory": FrontEnd("the factory", "factory.py"),
+}
+"""By kind; ``onnx`` needs none."""
+
+_NAMED = {
+    "tensorflow": "tensorflow",
+    "keras": "tensorflow",
+    "tf2onnx": "tensorflow",
+    "torch": "torch,converters",
+    "onnxscript": "torch,converters",
+    "onnx_graphsurgeon": "converters",
+}
+"""The extras that bring a module which a factory imports."""
+
+_NOT_FOUND = re.compile(r"No module named '(\w+)|import of (\w+) halted")
+
+_HOW = {
+    "crash": "crashed on it",
+    "exited": "ended on it",
+    "memory": "took more than the {memory} MiB it may",
+    "protocol": "did not answer",
+}
+
+
+class Converters:
+    """Front ends at arm's length: whatever the framework or the user's code does, it happens in a process of theirs.
+
+    Each starts on its first use and serves any number of models, from one thread. Always ``close`` (or use ``with``).
+    """
+
+    def __init__(self, seconds: float = 300.0, memory_bytes: int = 8 << 30) -> None:
+        """Start nothing yet.
+
+        Args:
+            seconds: wall time for one model.
+            memory_bytes: memory for one model, beyond what the framework takes.
+        """
+        self._limits = Limits(seconds=seconds, memory_bytes=memory_bytes)
+        self._workers: dict[FrontEnd, Worker] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes; may be called twice."""
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+
+    def convert(self, source: Source, max_bytes: int) -> bytes:
+        """A serialised ``ModelProto``, unchecked.
+
+        Args:
+            source: of any kind but ``onnx``.
+            max_bytes: largest file that is given to a framework.
+
+        Raises:
+            InvalidProgram: it is not such a model, cannot be converted, or what converts is not installed.
+        """
+        front_end = FRONT_ENDS[source.kind]
+        for module in front_end.needs:
+            if importlib.util.find_spec(module) is None:
+                raise InvalidProgram(_missing(module, front_end.extras))
+        _check_file(source, max_bytes)
+        request = {
+            "kind": source.kind,
+            "path": str(source.path.absolute()),
+            "factory": source.factory,
+            "folder": os.getcwd(),  # noqa: PTH109 - as text
+        }
+        try:
+            # Code of the user's gets a process that nobody else has used.
+            reply = self._worker(front_end).call(request, fresh=source.kind == "factory")
+        except StartError as error:
+            raise InvalidProgram(f"{front_end.component} cannot be started: {str(error).splitlines()[0]}") from None
+        return self._model(front_end, reply)
+
+    def _worker(self, front_end: FrontEnd) -> Worker:
+        worker = self._workers.get(front_end)
+        if worker is None:
+            env = {"KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": "-1"}
+            if not front_end.preload:
+                env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+            spec = WorkerSpec(front_end.component, _WORKERS / front_end.handler, preload=front_end.preload, env=env)
+            worker = self._workers[front_end] = Worker(spec, self._limits)
+        return worker
+
+    def _model(self, front_end: FrontEnd, reply: Reply) -> bytes:
+        who = front_end.component
+        if reply.exit == "error":
+            raise InvalidProgram(_explain(who, reply.error))
+        if reply.exit == "hang":
+            raise InvalidProgram(f"{who} did not finish within {self._limits.seconds:g} s")
+        if reply.exit != "ok":
+            how = _HOW[reply.exit].format(memory=(self._limits.memory_bytes or 0) >> 20)
+            raise InvalidProgram(f"{who} {how} ({reply.detail})")
+        (model,) = reply.values
+        if not isinstance(model, bytes):
+            raise InvalidProgram(f"{who} returned no model")
+        return model
+
+
+def _check_file(source: Source, max_bytes: int) -> None:
+    """See that there is a plain file of a size that is read, before a framework is started."""
+    path = source.path / "saved_model.pb" if source.kind == "saved_model" else source.path
+    with open_plain(path) as (_, size):
+        if size == 0:
+            raise InvalidProgram("the file is empty")
+        if size > max_bytes:
+            raise InvalidProgram(f"the file has {size} bytes; at most {max_bytes} are read")
+
+
+def _explain(who: str, error: Mapping[str, Any]) -> str:
+    """One line that says what is wrong, in the words of whoever noticed."""
+    kind, message = str(error["type"]), str(error["message"])
+    missing = _NOT_FOUND.search(message)
+    if missing is not None and (missing[1] or missing[2]) in _NAMED:
+        module = missing[1] or missing[2]
+        return f"{_first_line(message)}: {_missing(module, _NAMED[module])}"
+    if kind in OWN_ERRORS:
+        return _first_line(message)
+    return f"{who}: {kind}: {_first_line(message)}"
+
+
+def _first_line(message: str) -> str:
+    """The first line that says something, cut where it is very long."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0][:500] if lines else "no reason given"
+
+
+def _missing(module: str, extras: str) -> str:
+    return f"{module} is not installed; pip install 'irfuzz[{extras}]'"
