@@ -236,8 +236,8 @@ class Triage:
     ) -> list[Verdict]:
         targets = tuple(r.target for r in results)
 
-        def rerun(other: Mapping[str, Value]) -> Sequence[RunResult]:
-            return self._runner.run(program, other, targets)
+        def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
+            return self._runner.run(moved or program, other, targets)
 
         return judge(program, inputs, results, rerun=rerun, expected_invalid=invalid)
 

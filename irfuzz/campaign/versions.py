@@ -137,11 +137,12 @@ class _Version:
             (shows, told), key = self._why_not(verdicts, own), ""
         return Shown(own.target.name, own.target.version, own.target.environment, shows, told, key)
 
-    def _again(self, other: Mapping[str, Value]) -> Sequence[RunResult]:
+    def _again(self, other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
+        program = moved or self.program
         asked = [r.target for r in self.witnesses]
         return [
-            *(self.runner.run(self.program, other, asked) if asked else []),
-            *self.versions.run(self.program, other, self.targets),
+            *(self.runner.run(program, other, asked) if asked else []),
+            *self.versions.run(program, other, self.targets),
         ]
 
     def _same(self, verdicts: Sequence[Verdict]) -> Verdict | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from irfuzz.oracle.case import Case, Leaf, Rerun
+from irfuzz.oracle.case import Case, Leaf
 from irfuzz.oracle.judge import judge
 from irfuzz.oracle.message import normalise_message
+from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.signature import signature, title
 from irfuzz.oracle.table import Oracle, oracles
 from irfuzz.oracle.types import Symptom, Verdict

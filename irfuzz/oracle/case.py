@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx_ir as ir
@@ -13,7 +13,7 @@ from irfuzz._native import difference
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.oracle.kinds import accepted
-from irfuzz.oracle.nudge import Nudges, measure
+from irfuzz.oracle.nudge import Nudges, Rerun, measure
 from irfuzz.oracle.numbers import FACTOR, is_float, resolution
 from irfuzz.oracle.path import Path, path_to
 from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
@@ -24,7 +24,6 @@ from irfuzz.spec import Specs, load_specs
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-Rerun: TypeAlias = Callable[[Mapping[str, Value]], Sequence[RunResult]]
 """Runs the same program on the same targets with other inputs."""
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.execute.types import RunResult, Value
-from irfuzz.oracle.case import Case, Rerun
+from irfuzz.oracle.case import Case
 from irfuzz.oracle.message import normalise_message
+from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.table import Oracle, oracles
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import rank
@@ -40,8 +41,9 @@ def judge(
         inputs: values by graph input name.
         results: one for each target, in any order.
         specs: operator specs, for declared undefined behaviour; the shipped ones where omitted.
-        rerun: runs the same program on the same targets with other inputs. Called only where outputs differ by more
-            than rounding explains: once on the same inputs and five times on inputs moved by rounding errors.
+        rerun: runs the same program on the same targets with other inputs, or with other weights. Called only where
+            outputs differ by more than rounding explains: once on the same inputs and five times on inputs (or,
+            where these are integers, weights) moved by rounding errors.
         expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are
             suspect at most.
         table: oracles by name; built-ins and those of entry points where omitted.

@@ -1,10 +1,10 @@
-"""Inputs enter and are moved by a few units in the last place; how far every output moves leaves."""
+"""Inputs or weights enter and are moved by a few units in the last place; how far every output moves leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -27,6 +27,9 @@ WIDE = 100
 """The factor by which a difference must exceed the spread, applied to the inputs themselves: a step that such a move
 crosses may stand between two correct components."""
 
+WEIGHTS = 16
+"""Constants of so many elements are taken for weights."""
+
 _MOST = 0.01
 """Largest relative move, unless one unit is more."""
 
@@ -40,12 +43,20 @@ DIRECTIONS: tuple[tuple[int, int, int], ...] = (
 """Units in the last place, which random signs, and whether they are turned."""
 
 
+class Rerun(Protocol):
+    """Runs the case again on the same targets."""
+
+    def __call__(self, inputs: Mapping[str, Value], program: Program | None = None, /) -> Sequence[RunResult]:
+        """Results on other inputs, or of the program with other weights."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Nudges:
     """What the reruns gave.
 
     Attributes:
-        measured: some floating-point input could be moved.
+        measured: some floating-point input or weight could be moved.
         again: tensors by target and place, from a run on the very same inputs.
         small: the same for every move by one unit.
         wide: the same for every move by ``WIDE`` units.
@@ -60,18 +71,26 @@ class Nudges:
 def measure(
     program: Program,
     inputs: Mapping[str, Value],
-    rerun: Callable[[Mapping[str, Value]], Sequence[RunResult]] | None,
+    rerun: Rerun | None,
 ) -> Nudges:
-    """Run again on the same and on moved inputs. Without ``rerun`` nothing is measured."""
+    """Run again on the same and on moved inputs, or where they cannot move (integers), with moved weights.
+
+    Without ``rerun`` nothing is measured.
+    """
     if rerun is None:
         return Nudges()
     again = _tensors(rerun(inputs))
     small, wide = [], []
     for units, draw, sign in DIRECTIONS:
         moved = move(program, inputs, units, draw, sign)
-        if moved is None:
-            return Nudges(again=again)
-        (small if units == SMALL else wide).append(_tensors(rerun(moved)))
+        if moved is not None:
+            results = rerun(moved)
+        else:
+            other = move_weights(program, units, draw, sign)
+            if other is None:
+                return Nudges(again=again)
+            results = rerun(inputs, other)
+        (small if units == SMALL else wide).append(_tensors(results))
     return Nudges(measured=True, again=again, small=tuple(small), wide=tuple(wide))
 
 
@@ -94,6 +113,30 @@ def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, s
         new, any_moved = _moved(inputs[name], fact, units * sign, generator)
         moved[name] = new
         changed = changed or any_moved
+    return moved if changed else None
+
+
+def move_weights(program: Program, units: int, draw: int, sign: int) -> Program | None:
+    """The program with its floating-point weights moved up or down by ``units`` units in the last place.
+
+    Only constants of ``WEIGHTS`` elements or more are moved: smaller ones (exponents, scales, bounds) may decide what
+    is computed. Zeros, NaN and Inf stay.
+
+    Returns:
+        ``None`` where there is nothing to move.
+    """
+    generator = np.random.default_rng((SEED, draw))
+    moved = program.clone()
+    changed = False
+    for value in list(moved.graph.initializers.values()):
+        if value.is_graph_input() or value.const_value is None or not is_float(value.const_value.dtype.numpy()):
+            continue
+        array = value.const_value.numpy()
+        if array.size >= WEIGHTS:
+            new, any_moved = _moved(array, None, units * sign, generator)
+            if any_moved and isinstance(new, np.ndarray):
+                moved.set_constant(value, new)
+                changed = True
     return moved if changed else None
 
 

@@ -90,3 +90,20 @@ def test_order_of_equal_maxima_counts_only_for_who_reads_it(parse, run):
     (verdict,) = judge(both, {"x": x}, given, rerun=lambda fed: given)
     assert verdict.suspect
     assert "tie" in str(verdict.evidence["suspect"])
+
+
+def test_behind_integer_inputs_the_weights_are_moved(parse, run):
+    table = np.linspace(-2, 2, 20, dtype=np.float32).reshape(5, 4)
+    program = parse(
+        f"g (int64[2] i) => (int64[2] y) <float[5,4] w = {{{', '.join(map(str, table.ravel()))}}}> "
+        "{ r = Gather(w, i) y = ArgMax<axis=1, keepdims=0>(r) }"
+    )
+    i = np.array([1, 4])
+
+    def rerun(fed, moved=None, wrong=0):
+        given = table if moved is None else moved.const_array(moved.value("w"))
+        y = given[fed["i"]].argmax(1)
+        return [run("a", y), run("b", y), run("c", np.array([wrong, wrong]))]
+
+    assert [v.suspect for v in judge(program, {"i": i}, rerun({"i": i}))] == [True]
+    assert [v.suspect for v in judge(program, {"i": i}, rerun({"i": i}), rerun=rerun)] == [False]

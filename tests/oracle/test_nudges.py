@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from irfuzz.ir.value import set_fact
-from irfuzz.oracle.nudge import WIDE, move
+from irfuzz.oracle.nudge import WEIGHTS, WIDE, move, move_weights
 
 pytestmark = pytest.mark.unit
 
@@ -71,3 +71,22 @@ def test_nothing_leaves_the_range_of_its_fact(parse):
     new = np.asarray(moved["x"])
     assert (new != x).any()
     assert np.abs(new).max() == 1.0
+
+
+def test_weights_move_and_small_constants_stay(parse):
+    assert move_weights(parse("g (int64[2] i) => (int64[2] y) { y = Neg(i) }"), 1, 0, 1) is None
+    table = np.linspace(1, 1.9, WEIGHTS).astype(np.float32).reshape(-1, 4)
+    program = parse(
+        f"g (int64[2] i) => (float[2,4] y) <float[{len(table)},4] w = {{{', '.join(map(str, table.ravel()))}}}, "
+        "float s = {3}> { r = Gather(w, i) y = Mul(r, s) }"
+    )
+    before = program.to_bytes()
+    up, down = (move_weights(program, 1, 0, sign) for sign in (1, -1))
+    assert up is not None
+    assert down is not None
+    assert program.to_bytes() == before
+    moved, scale = (up.const_array(up.value(name)) for name in "ws")
+    np.testing.assert_array_equal(scale, np.float32(3))
+    assert (moved != table).all()
+    np.testing.assert_allclose(moved, table, rtol=2 * np.finfo(np.float32).eps)
+    np.testing.assert_array_equal(moved - table, table - down.const_array(down.value("w")))
