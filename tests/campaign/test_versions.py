@@ -1,0 +1,138 @@
+"""What one version of a component shows is looked for in all, and told in lists, reports and scripts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from irfuzz.campaign.versions import Shown, name_of, shown_in
+from irfuzz.execute import environments, table
+from irfuzz.execute.runner import Runner
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.oracle import judge, signature
+from irfuzz.report.where import fixed, introduced, where_text
+from tests.campaign.running import ENV, command
+from tests.execute.other_python import make_python, put
+
+PLANTED = """
+import onnx
+from onnx.reference.ops import op_neg
+
+onnx.__version__ = "1.0.0"
+op_neg.Neg._run = lambda self, x: (x,)
+"""
+NEG = '<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }'
+RELU = '<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }'
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an environment whose reference evaluator has forgotten what Neg does."""
+    python = make_python(tmp_path_factory.mktemp("python") / "env")
+    packages = next((python.parents[1] / "lib").glob("python3*")) / "site-packages"
+    (packages / "planted.py").write_text(PLANTED)
+    (packages / "zz.pth").write_text("import planted\n")  # after the one that shows it our packages
+    return python
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: Path) -> Path:
+    """Two other versions of the reference evaluator: one of them faulty, one that is gone."""
+    monkeypatch.setenv(environments.HOME, str(tmp_path / "home"))
+    put("onnx-1.0.0", "onnx", "1.0.0", "reference", other)
+    put("onnx-1.1.0", "onnx", "1.1.0", "reference", "/nowhere/python")
+    return tmp_path / "home"
+
+
+def told(*shown: tuple[str, bool | None]) -> list[dict[str, object]]:
+    return [{"target": v, "version": v, "environment": "", "shows": s, "told": ""} for v, s in shown]
+
+
+@pytest.mark.unit
+def test_words_about_versions() -> None:
+    assert where_text("ort", told(("1.0", True))) == ""
+    some = told(("1.0", False), ("1.1", True), ("1.2", None), ("1.3", True), ("1.10", False))
+    assert introduced(some) == "introduced after 1.0, by 1.1"
+    assert fixed(some) == "fixed after 1.3, by 1.10"
+    assert where_text("ort", some) == (
+        "ort: shows in 1.1, 1.3; not in 1.0, 1.10; cannot be told of 1.2 "
+        "(introduced after 1.0, by 1.1; fixed after 1.3, by 1.10)"
+    )
+    assert where_text("ort", told(("1.0", True), ("1.1", True))) == "ort: shows in 1.0, 1.1"
+
+
+@pytest.mark.unit
+def test_a_fault_is_named_after_the_newest_version_that_shows_it() -> None:
+    shown = (Shown("a", "1", "e", True, "", "old"), Shown("b", "2", "", True, "", "new"), Shown("c", "3", "f", False))
+    assert name_of(shown) == "new"
+
+
+@pytest.mark.planted
+@pytest.mark.backend
+@pytest.mark.parametrize(("text", "faulty"), [(NEG, True), (RELU, False)])
+def test_versions_are_judged_by_the_same_witnesses(text: str, faulty: bool) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(text))
+    inputs = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    chosen = table.resolve(["reference@1.0.0", "onnxruntime:disabled", "torch:eager"])
+    limits = Limits()
+    with Runner(chosen, limits) as runner:
+        results = runner.run(program, inputs)
+        found = judge(program, inputs, results, rerun=lambda other: runner.run(program, other))
+        assert [(v.target, v.suspect) for v in found] == ([("reference@1.0.0", False)] if faulty else [])
+        if not faulty:
+            return
+        shown = shown_in(program, inputs, found[0], results, runner, limits, invalid=False)
+    assert [(s.target, s.environment, s.shows) for s in shown] == [
+        ("reference@1.0.0", "onnx-1.0.0", True),
+        ("reference", "", False),
+    ]
+    assert name_of(shown) == signature(found[0], program)
+
+
+@pytest.mark.planted
+@pytest.mark.backend
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_campaign_tells_versions_apart(tmp_path: Path, home: Path, other: Path) -> None:
+    seed = tmp_path / "neg.onnx"
+    onnx.save(onnx.parser.parse_model(NEG), seed)
+    words = [seed, "--out", tmp_path / "out", "--time", "100s", "--programs", 1, "--jobs", 1, "--json"]
+    words += ["--targets", "reference@1.0.0,onnxruntime:disabled,torch:eager"]
+    env = {**ENV, environments.HOME: str(home)}
+    result = subprocess.run(command("fuzz", *words), cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == 1, result.stderr
+    assert result.stderr == ""
+    (found,) = json.loads(result.stdout)["list"]
+    assert [(s["target"], s["shows"]) for s in found["shown"]] == [("reference@1.0.0", True), ("reference", False)]
+    folder = Path(found["folder"])
+    about = json.loads((folder / "finding.json").read_text())
+    assert about["shown"] == found["shown"]
+    assert about["environments"] == {"reference@1.0.0": "onnx==1.0.0 numpy"}
+    report = (folder / "report.md").read_text()
+    assert "old/bin/pip install onnx==1.0.0 numpy" in report
+    assert f"shows in 1.0.0; not in {onnx.__version__}" in report.replace("\\", "")
+    script = (folder / "repro.py").read_text()
+    assert "irfuzz env add onnx==1.0.0" in script
+    assert str(home) not in script
+    # Outside irfuzz, in the environment's interpreter, the witnesses recorded or at hand; ours has it right.
+    for python, code in ((str(other), 1), (sys.executable, 0)):
+        for gone in ((), ("onnxruntime", "torch")):
+            hide = f"import sys, runpy; sys.modules.update(dict.fromkeys({gone!r})); sys.argv = [{str(folder)!r}]; "
+            words = [
+                "env",
+                "-i",
+                python,
+                "-I",
+                "-c",
+                hide + f"runpy.run_path({str(folder / 'repro.py')!r}, None, '__main__')",
+            ]
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == code, done.stdout + done.stderr
+            assert done.stdout.count("when this was found") == len(gone)
