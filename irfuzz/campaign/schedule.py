@@ -13,8 +13,14 @@ rarely show what ``all`` does not. They run on a sample, and on every program on
 
 def everyday(targets: Sequence[Target]) -> tuple[Target, ...]:
     """The targets that run on each program; all of them where nothing else would be left to compare."""
-    chosen = tuple(t for t in targets if t.name not in SAMPLED)
+    chosen = tuple(t for t in targets if _plain(t) not in SAMPLED)
     return chosen if len(chosen) > 1 or len(chosen) == len(targets) else tuple(targets)
+
+
+def _plain(target: Target) -> str:
+    """A target's name without its version, where it has a variant; another version of the reference runs each time."""
+    variant = target.name.partition(":")[2]
+    return f"{target.component}:{variant}" if target.environment and variant else target.name
 
 
 def turn(targets: Sequence[Target], iteration: int, every: int) -> tuple[Target, ...]:

@@ -277,8 +277,8 @@ def _ask(
 
 
 def _advice(told: str, log: str = "") -> str:
-    """The first line of what an import said, and what is known about it."""
-    line = (told.strip().splitlines() or [""])[0][:300]
+    """What an import said, in one line, and what is known about it."""
+    line = " ".join(told.split())[:300]
     if _NUMPY.search(told) or _NUMPY.search(log):
         return f"{line}; it was built for an older numpy: add --with 'numpy<2'"
     missing = re.search(r"No module named '(\w+)", told)
