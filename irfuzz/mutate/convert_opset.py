@@ -62,6 +62,10 @@ class ConvertOpset:
             return Skipped(f"the converter refuses: {str(error).splitlines()[0][:80]}")
         converted.ir_version = max(proto.ir_version, IR_VERSIONS[target])
         new = Program.from_proto(converted)
+        # The converter drops all metadata, and with it what an input may be given.
+        written = {value.name: value.metadata_props for value in program.graph.inputs if value.metadata_props}
+        for value in new.graph.inputs:
+            value.metadata_props.update(written.get(value.name, {}))
         Program.__init__(program, new.model, new.residue, program.parents)
         program.touched.update(program.graph)
         return f"opset {opset} becomes {target}"
