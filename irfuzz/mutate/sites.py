@@ -28,14 +28,14 @@ EXACT_INPUTS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(
         ("ReverseSequence", "CenterCropPad", "AffineGrid", "SplitToSequence", "SequenceAt", "BitShift"), (1,)
     ),
-    **dict.fromkeys(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "ConcatFromSequence"), (1,)),
+    **dict.fromkeys(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "SequenceErase"), (1,)),
     **dict.fromkeys(
         ("Tile", "Clip", "Dropout", "QuantizeLinear", "DequantizeLinear", "MaxUnpool", "Col2Im", "DFT"), (1, 2)
     ),
     **dict.fromkeys(("Slice", "Resize", "STFT"), (1, 2, 3, 4)),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), (4,)),
-    **dict.fromkeys(("Range", "ConstantOfShape", "NonMaxSuppression", "Multinomial", "MelWeightMatrix"), _ALL),
-    **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow", "Loop", "If", "Scan", "SequenceInsert"), _ALL),
+    **dict.fromkeys(("Range", "ConstantOfShape", "NonMaxSuppression", "MelWeightMatrix"), _ALL),
+    **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow", "Loop", "If", "Scan"), _ALL),
     **dict.fromkeys(
         (
             *("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"),
@@ -53,12 +53,13 @@ EXACT_INPUTS: dict[str, tuple[int, ...]] = {
     "RotaryEmbedding": (3,),
     "Attention": (3, 6),
     "TensorScatter": (2,),
+    "SequenceInsert": (2,),
 }
 """Inputs whose elements decide shapes, indices, lengths or scales, so that another value may be refused at run time."""
 
 _DIVISORS = frozenset({"Div", "Mod"})
 
-FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero"})
+FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "SequenceLength", "OptionalHasElement"})
 """Operators whose result stays usable as a shape or index whatever the elements of their input are."""
 
 RANDOM = frozenset(

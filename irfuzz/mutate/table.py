@@ -20,9 +20,12 @@ from irfuzz.mutate.duplicate_layer import DuplicateLayer
 from irfuzz.mutate.expose_value import ExposeValue
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
 from irfuzz.mutate.input_to_constant import InputToConstant
+from irfuzz.mutate.inline_function import InlineFunction
 from irfuzz.mutate.insert_layer import InsertLayer
+from irfuzz.mutate.insert_sequence import InsertSequence
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
+from irfuzz.mutate.outline_function import OutlineFunction
 from irfuzz.mutate.remove_layer import RemoveLayer
 from irfuzz.mutate.replace_activation import ReplaceActivation
 from irfuzz.mutate.share_initializers import ShareInitializers
@@ -34,6 +37,7 @@ from irfuzz.mutate.swap_layers import SwapLayers
 from irfuzz.mutate.symbol_to_number import SymbolToNumber
 from irfuzz.mutate.transpose_pair import TransposePair
 from irfuzz.mutate.types import Mutator
+from irfuzz.mutate.unwrap_control_flow import UnwrapControlFlow
 from irfuzz.mutate.wrap_if import WrapIf
 from irfuzz.mutate.wrap_loop import WrapLoop
 from irfuzz.mutate.wrap_scan import WrapScan
@@ -47,6 +51,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "change-shape": ChangeShape,
     "change-attribute": ChangeAttribute,
     "insert-layer": InsertLayer,
+    "insert-sequence": InsertSequence,
     "merge-values": MergeValues,
     "connect-layers": ConnectLayers,
     "special-values": SpecialValues,
@@ -66,6 +71,9 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "wrap-if": WrapIf,
     "wrap-loop": WrapLoop,
     "wrap-scan": WrapScan,
+    "unwrap-control-flow": UnwrapControlFlow,
+    "outline-function": OutlineFunction,
+    "inline-function": InlineFunction,
     "constant-to-input": ConstantToInput,
     "input-to-constant": InputToConstant,
     "dimension-to-symbol": DimensionToSymbol,
