@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
@@ -154,28 +153,6 @@ def test_python_of_the_readme_runs(folder: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert len(result.stdout.splitlines()) == 10, "one trace a mutant"
-
-
-def test_example_mutator_of_the_docs_works(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a mutator by the protocol, changes a real model, and the result is valid."""
-    import onnx
-
-    from irfuzz.choices import Choices
-    from irfuzz.ir.program import Program
-    from irfuzz.mutate.context import Context
-    from irfuzz.spec import load_specs
-
-    (code,) = [c for c in blocks(ROOT / "docs" / "extend.md", "python") if "class NegateFirst" in c]
-    (folder / "negate_first.py").write_text(code)
-    monkeypatch.syspath_prepend(folder)
-    mutator = importlib.import_module("negate_first").NegateFirst(Context(load_specs()))
-    program = Program.from_bytes((folder / "model.onnx").read_bytes())
-    before = sum(node.op_type == "Neg" for node in program.nodes())
-    sites = mutator.sites(program)
-    assert sites
-    assert mutator.apply(program, sites[0], Choices.from_seed(0)) == f"Neg behind {sites[0]}"
-    assert sum(node.op_type == "Neg" for node in program.nodes()) == before + 1
-    onnx.checker.check_model(program.to_proto(), full_check=True)
 
 
 def test_the_readme_has_exactly_two_commands() -> None:

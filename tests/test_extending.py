@@ -1,0 +1,139 @@
+"""The examples of docs/extending.md work as they stand there, and are as short as they claim to be."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import irfuzz
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.resources import ops_dir, seeds_dir
+from irfuzz.spec import Specs, check_call, sample_call
+
+ROOT = Path(__file__).resolve().parents[1]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MOST_LINES = 30
+
+
+def example(language: str, containing: str) -> str:
+    """The one block of code that holds a text."""
+    page = (ROOT / "docs" / "extending.md").read_text()
+    (code,) = [code for kind, code in FENCE.findall(page) if kind == language and containing in code]
+    assert len(code.splitlines()) <= MOST_LINES
+    return code
+
+
+def python(words: list[str], cwd: Path, *path: Path) -> str:
+    """Run Python with the irfuzz that is tested; what it says."""
+    result = subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ":".join(map(str, [*path, Path(irfuzz.__file__).parents[1]]))},
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.backend
+def test_an_operator(tmp_path: Path) -> None:
+    """Without its file it is never drawn; with it valid calls are, they run, and broken ones are refused."""
+    ops = tmp_path / "ops"
+    shutil.copytree(ops_dir(), ops)
+    (ops / "SpaceToDepth.toml").unlink()
+    before = Specs(ops).get("SpaceToDepth", 17)
+    assert before is not None
+    assert sample_call(before, {}, Choices.from_seed(0)) is None
+    (ops / "SpaceToDepth.toml").write_text(example("toml", 'op = "SpaceToDepth"'))
+    spec = Specs(ops).get("SpaceToDepth", 17)
+    assert spec is not None
+    sizes = set()
+    for seed in range(20):
+        call = sample_call(spec, {}, Choices.from_seed(seed))
+        assert call is not None
+        assert call.inputs[0] is not None
+        fact = call.inputs[0].fact
+        assert isinstance(fact, TensorFact)
+        assert not check_call(spec, [fact], call.attrs)
+        size = call.attrs["blocksize"]
+        sizes.add(size)
+        graph = onnx.helper.make_graph(
+            [onnx.helper.make_node("SpaceToDepth", ["x"], ["y"], blocksize=size)],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", fact.dtype.value, fact.shape)],
+            [onnx.helper.make_tensor_value_info("y", fact.dtype.value, None)],
+        )
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        assert fact.static_shape is not None
+        n, c, y, x = fact.static_shape
+        (got,) = ReferenceEvaluator(model).run(None, {"x": np.zeros((n, c, y, x), fact.dtype.numpy())})
+        assert got.shape == (n, c * size**2, y // size, x // size)
+        assert check_call(spec, [fact], {"blocksize": 1000})
+    assert len(sizes) > 1
+
+
+MUTATE = """
+import sys
+from irfuzz.cli.main import main
+sys.exit(main(["mutate", "seed.onnx", "-o", "mutants", "-n", "3", "--seed", "1", "--mutators", "negate-first"]))
+"""
+
+
+@pytest.mark.plugin
+def test_a_mutator(tmp_path: Path) -> None:
+    """Another distribution offers it, ``irfuzz mutate`` uses it, and the mutants are valid."""
+    code, entry = example("python", "class NegateFirst"), example("toml", "irfuzz.mutators")
+    package = tmp_path / "path" / "my_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "mutators.py").write_text(code)
+    about = tmp_path / "path" / "my_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
+    (group, entry_line) = entry.split("\n")[:2]
+    name, place = entry_line.split(" = ")
+    assert group == '[project.entry-points."irfuzz.mutators"]'
+    (about / "entry_points.txt").write_text(f"[irfuzz.mutators]\n{name} = {place.strip(chr(34))}\n")
+    shutil.copy(seeds_dir() / "lenet5.onnx", tmp_path / "seed.onnx")
+    python(["-c", MUTATE], tmp_path, tmp_path / "path")
+    mutants = sorted((tmp_path / "mutants").glob("*.onnx"))
+    assert len(mutants) == 3
+    for path in mutants:
+        model = onnx.load(path)
+        onnx.checker.check_model(model, full_check=True)
+        assert any(node.op_type == "Neg" for node in model.graph.node)
+
+
+@pytest.mark.backend
+def test_a_seed(tmp_path: Path) -> None:
+    """Two builds give the same bytes and an entry in the index, and the output depends on the input."""
+    pytest.importorskip("torch")
+    scripts = tmp_path / "seeds" / "scripts"
+    shutil.copytree(ROOT / "seeds" / "scripts", scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "seeds" / "__init__.py").touch()
+    (scripts / "wave.py").write_text(example("python", 'Graph("wave"'))
+    build = (scripts / "build.py").read_text()
+    head = "BUILDERS: dict[str, str] = {\n"
+    assert head in build
+    (scripts / "build.py").write_text(build.replace(head, f'{head}    "wave": "wave:build",\n'))
+    for out in ("one", "two"):
+        python(["-m", "seeds.scripts.build", "wave", "-o", out], tmp_path, tmp_path)
+    one, two = ((tmp_path / out / "wave.onnx").read_bytes() for out in ("one", "two"))
+    assert one == two
+    assert 'name = "wave"' in (tmp_path / "one" / "index.toml").read_text()
+    session = ReferenceEvaluator(onnx.load_from_string(one))
+    with np.load(tmp_path / "one" / "wave.inputs.npz") as samples:
+        (a,), (b,) = (session.run(None, {"sound": sound}) for sound in samples["sound"][:2])
+    assert np.abs(a - b).max() > 1e-3
