@@ -154,6 +154,16 @@ def require_types(op: str, values: Sequence[ir.Value], wanted: Sequence[Fact]) -
             raise InvalidProgram(f"{op} gives {found} where {fact} was")
 
 
+def require_no_less(program: Program, before: Sequence[tuple[str | None, Fact]]) -> None:
+    """Raise ``InvalidProgram`` unless the graph's outputs have the types that they had, or more exact ones."""
+    for value, (name, fact) in zip(program.graph.outputs, before, strict=True):
+        found = program.fact(value)
+        if isinstance(fact, TensorFact) and fact.shape is not None:
+            shape = found.shape if isinstance(found, TensorFact) else None
+            if shape is None or any(b is not None and a is None for a, b in zip(shape, fact.shape, strict=True)):
+                raise InvalidProgram(f"output {name} becomes {found} where {fact} was")
+
+
 def stand_in(inserter: Inserter, fact: TensorFact, choices: Choices) -> ir.Value:
     """A constant of a static type; small integers, numbers around 0, or zeros."""
     shape = fact.static_shape

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
-from irfuzz.ir.bodies import depth_of, reads_of
+from irfuzz.ir.bodies import bodies_of, reads_of
 from irfuzz.ir.inline import function_of
 from irfuzz.ir.value import fact_of
 from irfuzz.mutate.sites import RANDOM
@@ -27,7 +27,10 @@ _MOST = 12
 """Most nodes of a region in all."""
 
 MAX_DEPTH = 3
-"""Deepest nesting of bodies that is built."""
+"""Deepest nesting of bodies and functions that is built."""
+
+MAX_INSIDE = 60
+"""Most nodes in the bodies of a node that still gets into another body."""
 
 _DEFAULT = ("", "ai.onnx")
 
@@ -64,7 +67,18 @@ def movable(program: Program, specs: Specs, node: ir.Node) -> bool:
     outputs = [v for v in node.outputs if v.name]
     if not outputs or not all(_is_dense(v) for v in (*outputs, *reads_of(node))):
         return False
-    return depth_of(node) < MAX_DEPTH
+    depth, count = extent_of(program, node)
+    return depth < MAX_DEPTH and count <= MAX_INSIDE
+
+
+def extent_of(program: Program, node: ir.Node) -> tuple[int, int]:
+    """How deep bodies and functions are nested in a node, and how many nodes it stands for with all of them."""
+    function = function_of(program, node)
+    inside: list[ir.Graph | ir.Function] = [*bodies_of(node), *([] if function is None else [function])]
+    if not inside:
+        return 0, 1
+    found = [extent_of(program, n) for nodes in inside for n in nodes]
+    return 1 + max((depth for depth, _ in found), default=0), 1 + sum(count for _, count in found)
 
 
 def _is_dense(value: ir.Value) -> bool:
@@ -104,10 +118,10 @@ def draw_region(program: Program, last: ir.Node, wanted: Wanted, choices: Choice
         )
         if not around:
             break
-        closed = _closed(places, {*nodes, choices.pick(around)})
-        if len(closed) > _MOST or not all(n in nodes or wanted(n) for n in closed):
+        grown = closed(places, {*nodes, choices.pick(around)})
+        if len(grown) > _MOST or not all(n in nodes or wanted(n) for n in grown):
             break
-        nodes = closed
+        nodes = grown
     return region_of(program, sorted(nodes, key=places.__getitem__))
 
 
@@ -138,7 +152,7 @@ def _neighbours(program: Program, nodes: Iterable[ir.Node]) -> Iterable[ir.Node]
                 yield program.owner(use.node)
 
 
-def _closed(places: dict[ir.Node, int], nodes: set[ir.Node]) -> set[ir.Node]:
+def closed(places: dict[ir.Node, int], nodes: set[ir.Node]) -> set[ir.Node]:
     """The nodes with all that stand on a way between two of them."""
     first, last = min(places[n] for n in nodes), max(places[n] for n in nodes)
     between = [n for n, place in places.items() if first <= place <= last]

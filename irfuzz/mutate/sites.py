@@ -176,19 +176,15 @@ def _scanned(node: ir.Node) -> int:
 
 def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:
     """What an output of a node with bodies is computed from."""
-    index = node.outputs.index(value)
-    found = [v for v in node.inputs if v is not None] if node.op_type != "Scan" else []
+    op, index = node.op_type, node.outputs.index(value)
+    states = len(node.inputs) - (2 if op == "Loop" else _scanned(node))
+    found = [node.inputs[index + (2 if op == "Loop" else 0)]] if op in ("Loop", "Scan") and index < states else []
+    found += node.inputs[:2] if op == "Loop" else [] if op == "Scan" else node.inputs
     for body in bodies_of(node):
-        found.append(body.outputs[index + (node.op_type == "Loop")])
-        if node.op_type == "Loop":
+        found.append(body.outputs[index + (op == "Loop")])
+        if op == "Loop":
             found.append(body.outputs[0])
-    if (
-        node.op_type == "Scan"
-        and index < len(node.inputs) - _scanned(node)
-        and (start := node.inputs[index]) is not None
-    ):
-        found.append(start)
-    return found
+    return [v for v in found if v is not None]
 
 
 def _exact_parameters(function: ir.Function, functions: _Functions) -> list[int]:
