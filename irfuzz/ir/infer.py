@@ -16,7 +16,7 @@ from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
-from irfuzz.ir.shape_rules import SHAPE_RULES, broadcast, refine
+from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
 from irfuzz.ir.types import conflict, declared_fact, merge, only_names
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
@@ -44,7 +44,8 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
         same = call.inputs[0] if call.op == "Identity" and call.inputs else None
         return tuple(outputs) if same is None else (same,)
     if shape_rule := SHAPE_RULES.get(call.op):
-        first = replace(first, shape=refine(first.shape, shape_rule(attrs, call.inputs, call.opset)))
+        ours = shape_rule(attrs, call.inputs, call.opset)
+        first = replace(first, shape=refine(None if call.op in OVERRULED else first.shape, ours))
     elif first.shape is None and call.op in _BROADCASTING:
         first = replace(first, shape=_broadcast_shape(call))
     value_rule = VALUE_RULES.get(call.op)

@@ -164,6 +164,9 @@ def _range(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None
         return (None,)
     if start[0] == 0 and delta[0] == 1 and isinstance(limit[0], str):
         return (limit[0],)
+    first, last, step = start[0], limit[0], delta[0]
+    if type(first) is int and type(last) is int and type(step) is int and step:
+        return (len(range(first, last, step)),)
     return None
 
 
@@ -224,8 +227,55 @@ def _one_hot(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
     axis = attrs.get("axis", -1)
     rank = len(indices.shape) + 1
     axis = axis + rank if axis < 0 else axis
-    size = as_size(depth.value[0]) if depth is not None and depth.value else None
+    element = depth.value[0] if depth is not None and depth.value else None
+    # depth may be of any numeric type, and a whole float is a size like an integer
+    size = as_size(int(element) if isinstance(element, float) and element == int(element) else element)
     return (*indices.shape[:axis], size, *indices.shape[axis:])
+
+
+def _as_first(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data = tensor(inputs, 0)
+    return None if data is None else data.shape
+
+
+def _compress(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, condition = tensor(inputs, 0), tensor(inputs, 1)
+    known = condition is not None and condition.known and condition.value is not None
+    count = sum(bool(e) for e in condition.value) if condition is not None and known and condition.value else None
+    axis = attrs.get("axis")
+    if axis is None:
+        return (count,)
+    if data is None or data.shape is None or not -len(data.shape) <= axis < len(data.shape):
+        return None
+    axis %= len(data.shape)
+    return (*data.shape[:axis], count, *data.shape[axis + 1 :])
+
+
+def _max_unpool(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, wanted = tensor(inputs, 0), elements(tensor(inputs, 2))
+    if data is None or data.shape is None or len(inputs) < 3 or inputs[2] is None:
+        return None
+    if wanted is None or len(wanted) != len(data.shape):
+        return (None,) * len(data.shape)
+    return tuple(as_size(d) for d in wanted)
+
+
+def _stft(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    signal, window = tensor(inputs, 0), tensor(inputs, 2)
+    if signal is None or signal.shape is None or len(signal.shape) != 3:
+        return None
+    batch, length, _ = signal.shape
+    step, frame = elements(tensor(inputs, 1)), elements(tensor(inputs, 3))
+    size: Element = frame[0] if frame else None
+    if len(inputs) < 4 or inputs[3] is None:
+        size = window.shape[0] if window is not None and window.shape else None
+        if len(inputs) < 3 or inputs[2] is None:
+            size = length
+    frames: Dim = None
+    if type(length) is int and type(size) is int and step and type(step[0]) is int and step[0] > 0:
+        frames = max(0, (length - size) // step[0] + 1)
+    bins = as_size(size // 2 + 1 if type(size) is int else None) if attrs.get("onesided", 1) else as_size(size)
+    return batch, frames, bins, 2
 
 
 SHAPE_RULES: Mapping[str, ShapeRule] = {
@@ -238,7 +288,14 @@ SHAPE_RULES: Mapping[str, ShapeRule] = {
     "Resize": _resize,
     "Slice": _slice,
     "OneHot": _one_hot,
+    "Compress": _compress,
+    "MaxUnpool": _max_unpool,
+    "STFT": _stft,
+    **dict.fromkeys(("MeanVarianceNormalization", "GroupNormalization"), _as_first),
 }
+
+OVERRULED = frozenset({"STFT"})
+"""Operators of which ONNX infers wrong sizes: STFT's frequencies as if ``onesided`` were 0 where it is left out."""
 
 
 def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:

@@ -81,6 +81,12 @@ def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
     fact = inserter.fact(value)
     if fact.dtype == dtype:
         return value
+    return inserter.cast(guarded(inserter, value, dtype), dtype)
+
+
+def guarded(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
+    """``value``, limited to what ``dtype`` holds where a cast of floats to these integers could leave the range."""
+    fact = inserter.fact(value)
     if fact.dtype.is_floating_point() and dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]
         # A float16 holds at most 65504, and its Clip needs bounds that it can hold.
@@ -90,7 +96,17 @@ def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
             if inserter.opset < _CLIP_ANY and fact.dtype is not _D.FLOAT:
                 value = inserter.cast(value, _D.FLOAT)
             value = inserter.clip(value, low, high)
-    return inserter.cast(value, dtype)
+    return value
+
+
+def within(inserter: Inserter, value: ir.Value, low: float | None, high: float | None) -> ir.Value:
+    """``value``, with a ``Clip`` where its elements may lie outside of ``[low, high]``."""
+    fact = inserter.fact(value)
+    if low is None or high is None or fact.dtype is _D.BOOL:
+        return value
+    if fact.low is not None and fact.high is not None and low <= fact.low and fact.high <= high:
+        return value
+    return inserter.clip(value, low, high)
 
 
 def _shapeable(specs: Specs, opset: int, dtype: ir.DataType) -> bool:

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.mutate.adapt import cast, why_not
+from irfuzz.mutate.adapt import adapt, guarded, why_not, within
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers
 from irfuzz.mutate.materialise import materialise
-from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import dims_of, largest, predict, shape_text, splice_in, with_sizes
-from irfuzz.mutate.sites import NOT_LAYERS, flow_values, is_exact_input, main_uses, node_after, tensor_fact, value_at
+from irfuzz.mutate.open_sizes import Closing, close, draw_closing
+from irfuzz.mutate.portable import runs
+from irfuzz.mutate.relayer import dims_of, largest, shape_text, splice_in
+from irfuzz.mutate.sites import RANDOM, flow_values, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
-from irfuzz.spec import Call, OpSpec, Specs, sample_call
+from irfuzz.spec import OpSpec
 
-_TRIES = 4
-_WEIGHT_ELEMENTS = 1 << 15
-_STAND_IN = 1
-"""Number in place of a named size while a call is drawn: what is valid for 1 (indices, windows) is for more."""
-_NOT_INSERTED = NOT_LAYERS | {"Cast", "CastLike"}
+_TRIES = 5
+_BEHIND = 0.75
+"""How often an operator is tried on the value as it is before the value is adapted to a call drawn from nothing."""
+
+_JOINS = ("Add", "Sub", "Mul", "Max", "Min", "And", "Or", "Xor")
+_JOINED = 0.3
+"""How often a result that could take the value's place is combined with it instead."""
+
+_FIRST = 0.6
+"""How often the first of several outputs is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What is done with a layer's result.
+
+    Attributes:
+        output: which one is used.
+        closing: how its open sizes are got rid of.
+        join: operator that combines it with the value, empty where it takes the value's place.
+        target: what it is adapted to.
+    """
+
+    output: int
+    closing: Closing
+    join: str
+    target: TensorFact
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +57,7 @@ class InsertLayer:
 
     context: Context
     name: ClassVar[str] = "insert-layer"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -44,75 +68,71 @@ class InsertLayer:
         """Draw until the specs give a call whose result can be restored."""
         value = value_at(program, site)
         fact = tensor_fact(program, value)
-        context, opset = self.context, program.opset
+        opset = program.opset
+        if dims_of([fact]) is None:
+            return Skipped("a size that has no name")
         producer = value.producer()
         previous = "<input>" if producer is None else producer.op_type
         limit = largest(program)
-        names = dims_of([fact])
-        if names is None:
-            return Skipped("a size that has no name")
-        sizes = {n: _STAND_IN + place for place, n in enumerate(names)}
-        for _ in range(_TRIES):
-            dtype = fact.dtype
-            if dtype in CASTABLE and choices.boolean(0.25):
-                dtype = choices.pick(CASTABLE)
-            options = layers_for(context.specs, opset, dtype)
-            if not options:
+        specs = layers(self.context.specs, opset, fact.dtype)
+        for _ in range(_TRIES if specs else 0):
+            spec = self._operator(choices, specs, previous)
+            layer = None
+            if choices.boolean(_BEHIND):
+                layer = draw_behind(self.context, choices, opset, spec, fact, limit)
+            layer = layer or draw_free(self.context, choices, opset, spec, fact, limit)
+            way = None if layer is None else self._way(opset, layer, fact, choices)
+            if layer is None or way is None:
                 continue
-            spec, position = context.prefer(choices, options, lambda o: ("edge", previous, o[0].op))
-            if names and spec.op in _BOUND_BY_SIZES:
-                continue
-            taken = replace(fact, dtype=dtype, low=None, high=None, value=None)
-            given = with_sizes(taken, sizes)
-            assert given is not None
-            call = sample_call(spec, {position: given}, choices, seen=context.drawn, max_elements=_WEIGHT_ELEMENTS)
-            if call is None:
-                continue
-            facts = [taken if i == position else p.fact if p else None for i, p in enumerate(call.inputs)]
-            result = predict(context.specs, opset, spec.op, facts, call.attrs, call.outputs, limit)
-            if isinstance(result, Skipped) or why_not(context.specs, opset, result[0], fact):
-                continue
-            self._insert(program, value, dtype, spec, position, call, choices)
-            return f"{spec.op} on {shape_text(taken)} behind {site}, giving {shape_text(result[0])}"
+            self._insert(program, value, layer, way, choices)
+            taken = "nothing" if layer.given is None else shape_text(layer.given)
+            return f"{spec.op} on {taken} behind {site}, giving {shape_text(layer.outputs[way.output])}"
         return Skipped("no call was found")
 
-    def _insert(
-        self,
-        program: Program,
-        value: ir.Value,
-        dtype: ir.DataType,
-        spec: OpSpec,
-        position: int,
-        call: Call,
-        choices: Choices,
-    ) -> None:
+    def _operator(self, choices: Choices, specs: tuple[OpSpec, ...], previous: str) -> OpSpec:
+        """One of the operators, rare ones and new neighbours preferred."""
+        seen = self.context.seen
+        if seen is None:
+            return choices.pick(specs)
+        weights = [
+            1.0 / ((1 + seen.count(("edge", previous, s.op))) * (1 + seen.count(("operator", s.op)))) for s in specs
+        ]
+        return choices.weighted(specs, weights)
+
+    def _way(self, opset: int, layer: Layer, fact: TensorFact, choices: Choices) -> _Way | None:
+        """What to do with the result, ``None`` where nothing can be done."""
+        specs = self.context.specs
+        count = len(layer.outputs)
+        index = 0 if count == 1 or choices.boolean(_FIRST) else choices.index(count)
+        closing = draw_closing(specs, opset, layer.outputs[index], choices, sizes_only=layer.spec.op in RANDOM)
+        if closing is None:
+            return None
+        whole = layer.position is not None and why_not(specs, opset, closing.fact, fact) is None
+        if whole and not choices.boolean(_JOINED):
+            return _Way(index, closing, "", fact)
+        shape = tuple(d if type(d) is int else 1 for d in fact.shape or ())
+        beside = TensorFact(fact.dtype, shape)
+        joins = [op for op in _JOINS if runs(specs, op, opset, fact.dtype)]
+        if joins and 0 not in shape and why_not(specs, opset, closing.fact, beside) is None:
+            return _Way(index, closing, choices.pick(joins), beside)
+        return _Way(index, closing, "", fact) if whole else None
+
+    def _insert(self, program: Program, value: ir.Value, layer: Layer, way: _Way, choices: Choices) -> None:
+        specs = self.context.specs
         inserter = Inserter(program, node_after(program, value))
         uses = main_uses(program, value)
         one = [choices.pick(uses)] if len(uses) > 1 and choices.boolean() else None
-        given = cast(inserter, value, dtype)
-        inputs = materialise(program, inserter, spec.op, call, {position: given}, choices)
-        node = inserter.node(spec.op, inputs, call.attrs, call.outputs)
-        splice_in(program, self.context.specs, inserter, value, node.outputs[0], choices, one)
-
-
-_BOUND_BY_SIZES = frozenset({"ScatterElements", "ScatterND", "GatherElements", "GatherND"})
-"""Operators whose indices stay below the sizes of the data: a named size may be smaller than its stand-in."""
-
-
-@lru_cache(maxsize=512)
-def layers_for(specs: Specs, opset: int, dtype: ir.DataType) -> tuple[tuple[OpSpec, int], ...]:
-    """Operators that can be sampled, each with a position at which a computed value of ``dtype`` may stand."""
-    found = []
-    for spec in specs.overlaid(opset):
-        if spec.op in _NOT_INSERTED:
-            continue
-        for position, formal in enumerate(spec.inputs):
-            measured = spec.portable.get(formal.type_str)
-            if dtype not in formal.dtypes or (measured is not None and dtype not in measured):
-                continue
-            if formal.name in spec.parameters or is_exact_input(spec.op, position, dtype):
-                continue
-            if spec.overlay is not None and formal.name in spec.overlay.values:
-                continue  # its elements are limited
-            found.append((spec, position))
-    return tuple(found)
+        given: dict[int, ir.Value] = {}
+        if layer.position is not None and layer.given is not None:
+            taken = adapt(specs, inserter, value, replace(layer.given, low=None, high=None), choices)
+            taken = within(inserter, taken, layer.given.low, layer.given.high)
+            if is_cast(layer.spec, layer.outputs):
+                taken = guarded(inserter, taken, layer.outputs[0].dtype)
+            given[layer.position] = taken
+        inputs = materialise(program, inserter, layer.spec.op, layer.call, given, choices)
+        node = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs)
+        result = close(inserter, node.outputs[way.output], way.closing)
+        if way.join:
+            side = adapt(specs, inserter, result, way.target, choices)
+            result = inserter.value(way.join, value, side)
+        splice_in(program, specs, inserter, value, result, choices, one)

@@ -53,6 +53,7 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
     """
     for node in program.nodes() if nodes is None else nodes:
         op = node.op_type
+        yield ("operator", op)
         yield ("op", op, len(node.inputs), len(node.outputs))
         for index, value in enumerate(node.inputs):
             if value is None or index > 1:

@@ -42,7 +42,15 @@ def largest(program: Program) -> int:
 
 
 def predict(
-    specs: Specs, opset: int, op: str, inputs: Sequence[Fact | None], attrs: Mapping[str, Any], outputs: int, limit: int
+    specs: Specs,
+    opset: int,
+    op: str,
+    inputs: Sequence[Fact | None],
+    attrs: Mapping[str, Any],
+    outputs: int,
+    limit: int,
+    *,
+    open_sizes: bool = False,
 ) -> tuple[TensorFact, ...] | Skipped:
     """Facts of the outputs that a call would have, or why it must not be made.
 
@@ -54,6 +62,7 @@ def predict(
         attrs: attributes as Python values or ``ir.Attr``.
         outputs: number of outputs.
         limit: most elements that an output may have.
+        open_sizes: sizes of an output may depend on elements.
     """
     spec = specs.get(op, opset)
     if spec is None:
@@ -70,6 +79,8 @@ def predict(
     found = _judged(spec, Call("", op, opset, typed, known, (True,) * outputs))
     if isinstance(found, tuple) and any((fact.size() or 0) > limit for fact in found):
         return Skipped("an output that is too large")
+    if isinstance(found, tuple) and not open_sizes and any(None in (fact.shape or ()) for fact in found):
+        return Skipped("an output whose size depends on elements")
     return found
 
 
@@ -139,8 +150,6 @@ def _outputs(spec: OpSpec, call: Call, inputs: tuple[TensorFact | None, ...]) ->
             return Skipped("an output of unknown rank")
         if 0 in fact.shape:
             return Skipped("an output without elements")
-        if None in fact.shape:
-            return Skipped("an output whose size depends on elements")
         facts.append(fact)
     return tuple(facts)
 

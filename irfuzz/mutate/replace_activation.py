@@ -10,7 +10,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
-from irfuzz.mutate.relayer import put_in_place
+from irfuzz.mutate.relayer import dims_of, put_in_place
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
 
@@ -41,6 +41,8 @@ class ReplaceActivation:
         if value is None:
             return Skipped("it has no input")
         fact = tensor_fact(program, value)
+        if dims_of([fact]) is None:
+            return Skipped("a size that has no name")
         others = [
             op for op in ACTIVATIONS if op != node.op_type and runs(self.context.specs, op, program.opset, fact.dtype)
         ]

@@ -1,0 +1,180 @@
+"""An operator and a value enter, a drawn call of the operator in which the value takes part leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.mutate.adapt import why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS, runs
+from irfuzz.mutate.relayer import dims_of, predict, with_sizes
+from irfuzz.mutate.sites import is_exact_input
+from irfuzz.mutate.types import Skipped
+from irfuzz.spec import Call, sample_call
+from irfuzz.spec.inputs import value_range
+
+if TYPE_CHECKING:
+    from irfuzz.spec import InputPlan, OpSpec, Specs
+
+_WEIGHT_ELEMENTS = 1 << 15
+_FREE_ELEMENTS = 1 << 10
+"""Most elements of inputs and outputs where a call is drawn from nothing."""
+
+_STAND_IN = 1
+"""Number in place of a named size while a call is drawn: what is valid for 1 (indices, windows) is for more."""
+
+_BOUND_BY_SIZES = frozenset({"ScatterElements", "ScatterND", "GatherElements", "GatherND", "Scatter"})
+"""Operators whose indices stay below the sizes of the data: a named size may be smaller than its stand-in."""
+
+_NOT_INSERTED = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_OTHER_TYPE = 0.25
+"""How often a value is cast though the operator takes its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A call that can be inserted.
+
+    Attributes:
+        position: input at which the value stands, ``None`` where the call reads nothing of the program.
+        given: type, shape and range that the value must have there.
+        outputs: what comes out.
+    """
+
+    spec: OpSpec
+    call: Call
+    position: int | None
+    given: TensorFact | None
+    outputs: tuple[TensorFact, ...]
+
+
+@lru_cache(maxsize=512)
+def open_positions(spec: OpSpec) -> tuple[int, ...]:
+    """Inputs at which any computed value of the right type and shape may stand, but for its range."""
+    found: list[int] = []
+    for position, formal in enumerate(spec.inputs):
+        domain = spec.overlay.values.get(formal.name) if spec.overlay is not None else None
+        if not formal.dtypes or formal.name in spec.parameters or (domain is not None and domain.exact):
+            continue
+        found.append(position)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def types_at(spec: OpSpec, position: int) -> tuple[ir.DataType, ...]:
+    """Element types that run at an input."""
+    formal = spec.inputs[position]
+    measured = spec.portable.get(formal.type_str)
+    return tuple(d for d in ir.DataType if d in formal.dtypes and (measured is None or d in measured))
+
+
+@lru_cache(maxsize=256)
+def layers(specs: Specs, opset: int, dtype: ir.DataType) -> tuple[OpSpec, ...]:
+    """Operators that can be put beside or behind a value of a type.
+
+    Their calls can be sampled, and their inputs and first output are dense tensors. What casts do not lead away from
+    stays what it is.
+    """
+    return tuple(
+        spec
+        for spec in specs.overlaid(opset)
+        if spec.op not in _NOT_INSERTED
+        and all(f.dtypes or f.option == "optional" for f in spec.inputs)
+        and all(types != () for types in spec.portable.values())
+        and spec.outputs[0].dtypes
+        and (dtype in CASTABLE or any(dtype in types_at(spec, p) for p in open_positions(spec)))
+    )
+
+
+def draw_behind(
+    context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
+) -> Layer | None:
+    """A call on a value as it is, cast at most; ``None`` where its rank or sizes do not fit."""
+    names = dims_of([fact])
+    if names is None or (names and spec.op in _BOUND_BY_SIZES):
+        return None
+    places = [
+        (p, d) for p in open_positions(spec) if (d := _type_for(context, choices, spec, p, fact.dtype)) is not None
+    ]
+    if not places:
+        return None
+    position, dtype = choices.pick(places)
+    formal = spec.inputs[position]
+    if is_exact_input(spec.op, position, dtype):
+        return None
+    domain = spec.overlay.values.get(formal.name) if spec.overlay is not None else None
+    low, high = value_range(domain, dtype, {}) if domain is not None and not domain.names else (None, None)
+    if domain is not None and (low is None or dtype.is_integer()):
+        return None  # its range depends on what else is drawn
+    given = TensorFact(dtype, fact.shape)
+    static = with_sizes(given, {n: _STAND_IN + place for place, n in enumerate(names)})
+    assert static is not None
+    call = sample_call(spec, {position: static}, choices, seen=context.drawn, max_elements=_WEIGHT_ELEMENTS)
+    if call is None:
+        return None
+    return _layer(context, opset, spec, call, position, replace(given, low=low, high=high), limit)
+
+
+def draw_free(
+    context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
+) -> Layer | None:
+    """A call drawn from nothing, with the value in the place of one of its inputs if it can be adapted to it."""
+    call = sample_call(spec, {}, choices, seen=context.drawn, max_elements=_FREE_ELEMENTS)
+    if call is None:
+        return None
+    places = [p for p in open_positions(spec) if _takes(context.specs, opset, spec, call, p, fact)]
+    if spec.inputs and spec.inputs[-1].option == "variadic" and len(spec.inputs) - 1 in places:
+        places += range(len(spec.inputs), len(call.inputs))
+    if not places:
+        return _layer(context, opset, spec, call, None, None, limit)
+    position = choices.pick(places)
+    plan = call.inputs[position]
+    assert plan is not None
+    given = TensorFact(plan.fact.dtype, plan.fact.shape, plan.low, plan.high)
+    return _layer(context, opset, spec, call, position, given, limit)
+
+
+def _layer(
+    context: Context, opset: int, spec: OpSpec, call: Call, position: int | None, given: TensorFact | None, limit: int
+) -> Layer | None:
+    facts = [given if i == position else _fact(p) for i, p in enumerate(call.inputs)]
+    outputs = predict(context.specs, opset, spec.op, facts, call.attrs, call.outputs, limit, open_sizes=True)
+    return None if isinstance(outputs, Skipped) else Layer(spec, call, position, given, outputs)
+
+
+def _fact(plan: InputPlan | None) -> TensorFact | None:
+    return None if plan is None else plan.fact
+
+
+def _type_for(context: Context, choices: Choices, spec: OpSpec, position: int, own: ir.DataType) -> ir.DataType | None:
+    """The element type that the value is to have at an input: its own, or one to cast it to."""
+    fitting = types_at(spec, position)
+    if own in fitting and not (own in CASTABLE and choices.boolean(_OTHER_TYPE)):
+        return own
+    types = [d for d in CASTABLE if d in fitting]
+    if not types or own not in CASTABLE:
+        return None
+    return context.prefer(choices, types, lambda d: ("dtype", spec.op, min(position, 1), d.value))
+
+
+def _takes(specs: Specs, opset: int, spec: OpSpec, call: Call, position: int, fact: TensorFact) -> bool:
+    """True where the value can be made what the call expects at this input."""
+    plan = call.inputs[position] if position < len(call.inputs) else None
+    if plan is None or plan.value is not None or why_not(specs, opset, fact, plan.fact) is not None:
+        return False
+    bounded = plan.low is not None and plan.high is not None
+    if bounded and not runs(specs, "Clip", opset, plan.fact.dtype):
+        return False
+    return bounded or not is_exact_input(spec.op, position, plan.fact.dtype)
+
+
+def is_cast(spec: OpSpec, outputs: Sequence[TensorFact]) -> bool:
+    """True where floats out of range would be undefined."""
+    return spec.op in ("Cast", "CastLike") and outputs[0].dtype in INTEGER_LIMITS
