@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from irfuzz.campaign import lineage
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.trace import Origin, Trace
-from irfuzz.store.database import Database, ProgramRow
+from irfuzz.store.database import Database
 
 DECODED = 128
 """How many programs are kept decoded."""
 
+CANDIDATES = 32
+"""Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
+
+CROWD = 500
+"""For every so many programs in the corpus a new one must bring one more new feature."""
+
 
 @dataclass(slots=True)
 class Entry:
-    """A program of the corpus and how often it was chosen."""
+    """A program of the corpus and how often it was chosen; the model itself stays in the database.
 
-    row: ProgramRow
+    Attributes:
+        digest: of the program.
+        seed: file name of the seed that it comes from.
+        features: how many were new when it was added.
+        nodes: in its main graph.
+        picked: how often it was a parent.
+    """
+
+    digest: str
+    seed: str
+    features: int
     nodes: int
     picked: int = 0
 
     def weight(self) -> float:
         """Little-used programs that brought much, and small ones, come first."""
-        return (1.0 + min(self.row.features, 50)) / ((1.0 + self.picked) * (1.0 + self.nodes / 30.0))
+        return (1.0 + min(self.features, 50)) / ((1.0 + self.picked) * (1.0 + self.nodes / 30.0))
 
 
 class Corpus:
@@ -40,30 +56,37 @@ class Corpus:
         self._number = 0
         self._entries: list[Entry] = []
         self._seeds: dict[str, Entry] = {}
+        self._donors: tuple[Origin, ...] = ()
         self._decoded: OrderedDict[str, Program] = OrderedDict()
 
-    def refresh(self) -> list[Program]:
-        """Take in what was added since the last call, by any job; returns the new programs."""
-        new: list[Program] = []
-        for number, row in self._database.programs_after(self._number):
-            self._number = number
-            program = Program.from_bytes(row.model)
-            entry = Entry(row, len(program.nodes()))
-            self._entries.append(entry)
-            if not row.parent:
-                self._seeds[row.digest] = entry
-            self._keep(row.digest, program)
-            new.append(program)
-        return new
+    def refresh(self) -> Iterator[Program]:
+        """Take in what was added since the last call, by any job; gives the new programs one by one."""
+        while rows := self._database.programs_after(self._number):
+            for number, row in rows:
+                self._number = number
+                program = Program.from_bytes(row.model)
+                entry = Entry(row.digest, row.seed, row.features, len(program.nodes()))
+                self._entries.append(entry)
+                if not row.parent:
+                    self._seeds[row.digest] = entry
+                self._keep(row.digest, program)
+                yield program
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def pick(self, choices: Choices) -> Entry:
         """A parent for the next mutant."""
-        entry = choices.weighted(self._entries, [e.weight() for e in self._entries])
+        among = self._entries
+        if len(among) > CANDIDATES:
+            among = [choices.pick(among) for _ in range(CANDIDATES)]
+        entry = choices.weighted(among, [e.weight() for e in among])
         entry.picked += 1
         return entry
+
+    def bar(self) -> int:
+        """How many new features a program must bring to be taken in."""
+        return 1 + len(self._entries) // CROWD
 
     @property
     def seed_count(self) -> int:
@@ -76,15 +99,17 @@ class Corpus:
 
     def program(self, entry: Entry) -> Program:
         """The entry's program; shared, so clone it before editing."""
-        return self._load(entry.row)
+        return self._load(entry.digest)
 
     def trace(self, entry: Entry) -> Trace:
         """How the entry was made."""
-        return lineage.load(entry.row.trace)
+        return lineage.load(self._database.program(entry.digest).trace)
 
     def donors(self) -> tuple[Origin, ...]:
         """The seeds, in the order in which splices see them."""
-        return tuple(self.trace(entry).seed for entry in self._seeds.values())
+        if len(self._donors) != len(self._seeds):
+            self._donors = tuple(self.trace(entry).seed for entry in self._seeds.values())
+        return self._donors
 
     def digests(self) -> Sequence[str]:
         """Donors by digest, in the order in which the seeds were added."""
@@ -92,15 +117,15 @@ class Corpus:
 
     def get(self, digest: str) -> Program:
         """A private copy of a donor."""
-        return self._load(self._seeds[digest].row).clone()
+        return self._load(digest).clone()
 
-    def _load(self, row: ProgramRow) -> Program:
-        program = self._decoded.get(row.digest)
+    def _load(self, digest: str) -> Program:
+        program = self._decoded.get(digest)
         if program is None:
-            program = Program.from_bytes(row.model)
-            self._keep(row.digest, program)
+            program = Program.from_bytes(self._database.program(digest).model)
+            self._keep(digest, program)
         else:
-            self._decoded.move_to_end(row.digest)
+            self._decoded.move_to_end(digest)
         return program
 
     def _keep(self, digest: str, program: Program) -> None:

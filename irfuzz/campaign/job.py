@@ -167,7 +167,7 @@ class Job:
             program = self.corpus.program(entry)
         self._mutant = program
         try:
-            ranges = self.ranges.get(entry.row.seed)
+            ranges = self.ranges.get(entry.seed)
             inputs = make_inputs(program, choices.seed(), ranges=ranges, special=choices.boolean(0.1))
         except Unsupported:
             self.counts["no inputs"] += 1
@@ -184,7 +184,7 @@ class Job:
             if left:
                 results = [*results, *self._execute(runner, program, inputs, left)]
             trace = lineage.dump(self._trace(entry, edits, program.to_bytes()))
-            case = Case(program, inputs, results, invalid, trace, entry.row.seed, self.number, self.iteration)
+            case = Case(program, inputs, results, invalid, trace, entry.seed, self.number, self.iteration)
             triage.look(case, self.counts)
         if edits and not invalid:
             self._remember(entry, edits, program, results)
@@ -207,14 +207,14 @@ class Job:
     def _remember(self, entry: Entry, edits: Sequence[Edit], program: Program, results: Sequence[RunResult]) -> None:
         """Add a program to the corpus where it shows something new and something runs it."""
         features = self.seen.add_mutant(program)
-        if not features or not any(r.exit is Exit.OK for r in results):
+        if features < self.corpus.bar() or not any(r.exit is Exit.OK for r in results):
             return
         data = program.to_bytes()
         row = ProgramRow(
             digest=program.digest,
             model=data,
-            seed=entry.row.seed,
-            parent=entry.row.digest,
+            seed=entry.seed,
+            parent=entry.digest,
             trace=lineage.dump(self._trace(entry, edits, data)),
             features=features,
             job=self.number,

@@ -128,13 +128,26 @@ class Database:
             statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
             return connection.execute(statement).rowcount == 1
 
-    def programs_after(self, number: int) -> list[tuple[int, ProgramRow]]:
-        """Programs added after the one of that number, oldest first, each with its number."""
+    def programs_after(self, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:
+        """The oldest programs added after the one of that number, ``most`` at most, each with its number."""
         columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in ProgramRow.__slots__)]
+        query = select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number).limit(most)
         with self._transaction() as connection:
-            rows = connection.execute(select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number))
-            found = [list(row) for row in rows]
+            found = [list(row) for row in connection.execute(query)]
         return [(number, ProgramRow(*values)) for number, *values in found]
+
+    def program(self, digest: str) -> ProgramRow:
+        """The program of that digest.
+
+        Raises:
+            InternalError: there is none.
+        """
+        columns = [PROGRAM.c[name] for name in ProgramRow.__slots__]
+        with self._transaction() as connection:
+            row = connection.execute(select(*columns).where(PROGRAM.c.digest == digest)).one_or_none()
+        if row is None:
+            raise InternalError(f"{self.path}: no program has digest {digest}")
+        return ProgramRow(*row)
 
     def corpus_size(self) -> int:
         """How many programs there are, seeds included."""

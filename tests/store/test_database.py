@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
 
 
@@ -34,6 +34,10 @@ def test_a_program_is_stored_once(database: Database) -> None:
     assert database.add_program(program("d2", "d1"))
     numbers = [number for number, _ in database.programs_after(0)]
     assert [row.digest for _, row in database.programs_after(numbers[0])] == ["d2"]
+    assert [row.digest for _, row in database.programs_after(0, most=1)] == ["d1"]
+    assert database.program("d2").parent == "d1"
+    with pytest.raises(InternalError, match="no program has digest d3"):
+        database.program("d3")
     assert database.corpus_size() == 2
 
 
@@ -115,7 +119,7 @@ def test_nothing_that_was_stored_is_lost_to_kill_9(tmp_path: Path) -> None:
         writer.wait()
         promised.append(int(lines[-1]) if lines else 30)
     database = Database(path)
-    stored = {row.digest for _, row in database.programs_after(0)}
+    stored = {row.digest for _, row in database.programs_after(0, most=10**6)}
     for number, last in enumerate(promised):
         assert {f"{number}-{i}" for i in range(last + 1)} <= stored
         assert database.tally(number)[0] >= last + 1
