@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.verify import verify
+from irfuzz.mutate.sites import has_subgraph
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -21,7 +22,8 @@ def rehearse(program: Program, specs: Specs, edit: Callable[[Program], object], 
         program: it is copied, not edited.
         specs: operator specs.
         edit: edits the program that it is given.
-        static: every inner tensor that the edit touches must have sizes that are numbers.
+        static: every inner tensor that the edit touches must have sizes that are numbers, and no body or function may
+            be touched, for there the rules are not checked.
     """
     copy = program.clone()
     copy.touched.clear()
@@ -31,6 +33,8 @@ def rehearse(program: Program, specs: Specs, edit: Callable[[Program], object], 
         return "ONNX finds the result ill-typed"
     touched = [node for node in copy.graph if node in copy.touched]
     for node in touched:
+        if static and (node.domain not in ("", "ai.onnx") or has_subgraph(node)):
+            return "a body or a function would be open"
         for value in node.outputs:
             fact = copy.fact(value)
             if isinstance(fact, TensorFact) and (fact.shape is None or (static and not fact.is_static)):
