@@ -18,6 +18,10 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
     """
     if op in ("MaxPool", "AveragePool", "LpPool"):
         return _pool(inputs, attrs)
+    if op in _CONVOLUTIONS:
+        return _conv(inputs, attrs, _CONVOLUTIONS[op])
+    if op in ("QuantizeLinear", "DequantizeLinear"):
+        return _blocks(inputs, attrs)
     if op == "Pad":
         return _pad(inputs, attrs)
     rank = None if not inputs or inputs[0] is None else inputs[0].rank
@@ -31,6 +35,17 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         return "LRN of another rank than 4"
     if op in ("ScatterElements", "Scatter", "GatherElements"):
         return _elements(inputs, attrs)
+    return None
+
+
+_CONVOLUTIONS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
+"""Operators whose window is the weights', and where these stand."""
+
+
+def _blocks(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    scale = inputs[1] if len(inputs) > 1 else None
+    if attrs.get("block_size") and scale is not None and (scale.size() or 0) == 1:
+        return "blocks with one scale for the whole tensor"
     return None
 
 
@@ -48,6 +63,8 @@ def _pool(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str 
         return None
     if any(pad >= kernel[i % count] for i, pad in enumerate(pads)):
         return "a window of padding only"
+    if _beyond(data, kernel, pads, dilations):
+        return "a window that is larger than the input"
     if attrs.get("ceil_mode"):
         for axis, size in enumerate(data.shape[2:]):
             if type(size) is not int or axis >= count:
@@ -58,6 +75,28 @@ def _pool(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str 
             if (windows - 1) * strides[axis] >= size + pads[axis]:
                 return "a last window that starts in the padding"
     return None
+
+
+def _conv(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any], weights: int) -> str | None:
+    data = inputs[0] if inputs else None
+    own = inputs[weights] if len(inputs) > weights else None
+    if data is None or own is None or own.shape is None or attrs.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        return None
+    kernel = list(own.shape[2:])
+    pads = list(attrs.get("pads") or [0] * 2 * len(kernel))
+    dilations = list(attrs.get("dilations") or [1] * len(kernel))
+    beyond = len(pads) == 2 * len(dilations) == 2 * len(kernel) and _beyond(data, kernel, pads, dilations)
+    return "a window that is larger than the input" if beyond else None
+
+
+def _beyond(data: TensorFact, kernel: Sequence[Any], pads: Sequence[int], dilations: Sequence[int]) -> bool:
+    """ONNX's formula rounds down to no window, its own shape inference to one."""
+    return any(
+        type(size) is int
+        and type(width) is int
+        and size + pads[axis] + pads[axis + len(kernel)] < dilations[axis] * (width - 1) + 1
+        for axis, (size, width) in enumerate(zip((data.shape or ())[2:], kernel, strict=False))
+    )
 
 
 def _pad(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
