@@ -115,6 +115,7 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     out: list[Violation] = []
     env: dict[str, Any] = dict(c.defaults)
     _attributes(spec, attrs, env, out)
+    env.update((key, key[4:] in attrs) for key in c.lookups if key.startswith("has:") and key[4:] in spec.attrs)
     _inputs(spec, c, inputs, env, out)
     later: list[tuple[str, Item, Any]] = []
     into: list[tuple[str, Pattern, tuple[Any, ...]]] = []

@@ -113,6 +113,11 @@ def among(v: Any, allowed: Any) -> bool | None:
     return None if None in _vector(v) else True
 
 
+def column(v: Any, width: Any, index: Any) -> Vector:
+    """One column of the rows that stand one after the other in ``v``."""
+    return _vector(v)[index::width]
+
+
 def at(v: Any, indices: Any) -> Vector:
     """The elements of ``v`` at ``indices``."""
     v = _vector(v)
@@ -366,6 +371,7 @@ FUNCTIONS: dict[str, Function] = {
     "iota": Function(iota, 1, 1),
     "distinct": Function(distinct, 1, 1),
     "among": Function(among, 2, 2),
+    "column": Function(column, 3, 3),
     "at": Function(at, 2, 2),
     "without": Function(without, 2, 2),
     "put": Function(put, 3, 3),

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onnx import helper
 
 from irfuzz.choices import Choices
-from irfuzz.facts import TensorFact
+from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.spec import Call, InputPlan, OpSpec, bindings, sample_call
 from irfuzz.spec.functions import Undefined
 from tests.spec.onenode import IR_VERSION, array_for
@@ -31,6 +31,8 @@ class Arg:
     Attributes:
         constant: an initializer, not fed: the value is part of the call.
         exact: the overlay prescribes the value; another shape repeats its elements.
+        items: the input is a sequence of so many tensors like ``array``.
+        optional: the input is an optional that holds ``array``.
     """
 
     dtype: ir.DataType
@@ -39,10 +41,21 @@ class Arg:
     high: float | None = None
     constant: bool = False
     exact: bool = False
+    items: int | None = None
+    optional: bool = False
 
     @property
-    def fact(self) -> TensorFact:
+    def fact(self) -> Fact:
         """All that the value says of itself."""
+        if self.items is not None:
+            return SequenceFact(TensorFact(self.dtype, self.array.shape), self.items)
+        if self.optional:
+            return OptionalFact(TensorFact(self.dtype, self.array.shape))
+        return self.tensor
+
+    @property
+    def tensor(self) -> TensorFact:
+        """The fact of the tensor, or of those in it."""
         a = self.array
         if self.dtype == ir.DataType.STRING or a.size > KNOWN_ELEMENTS:
             return TensorFact(self.dtype, a.shape)
@@ -95,7 +108,7 @@ class Case:
     outputs: int = 1
 
     @property
-    def facts(self) -> list[TensorFact | None]:
+    def facts(self) -> list[Fact | None]:
         """The facts that ``check_call`` looks at: types, shapes and values."""
         return [None if a is None else a.fact for a in self.args]
 
@@ -122,7 +135,14 @@ class Case:
     def key(self) -> tuple[Any, ...]:
         """Equal for calls that nothing but the numbers of their data tells apart."""
         args = tuple(
-            a and (a.dtype, a.array.shape, tuple(a.array.ravel().tolist()) if a.exact or a.low is not None else ())
+            a
+            and (
+                a.dtype,
+                a.array.shape,
+                a.items,
+                a.optional,
+                tuple(a.array.ravel().tolist()) if a.exact or a.low is not None else (),
+            )
             for a in self.args
         )
         return (repr(sorted(self.attrs.items(), key=lambda i: i[0])), args, self.outputs)
@@ -138,7 +158,10 @@ class Case:
             value = ""
             if (a.exact or "INT" in a.dtype.name) and a.array.size <= 8:
                 value = f" = {a.array.tolist()}"
-            shown.append(f"{a.dtype.name.lower()}{list(a.array.shape)}{value}")
+            shape = f"{a.dtype.name.lower()}{list(a.array.shape)}{value}"
+            shown.append(
+                f"{a.items} times {shape}" if a.items is not None else f"optional {shape}" * a.optional or shape
+            )
         return f"{self.spec.op}-{self.spec.since}({', '.join(shown)}{'; ' if attrs else ''}{attrs})"
 
     def model(self) -> tuple[bytes, dict[str, Any]]:
@@ -153,11 +176,13 @@ class Case:
                 continue
             name = f"x{i}"
             names.append(name)
-            if arg.constant:
+            # ONNXRuntime's Python interface feeds no scalar of a type that numpy lacks
+            plain = arg.items is None and not arg.optional
+            if plain and (arg.constant or (arg.array.ndim == 0 and arg.array.dtype.kind == "V")):
                 constants.append(_tensor(arg, name))
             else:
-                inputs.append(helper.make_tensor_value_info(name, int(arg.dtype), list(arg.array.shape)))
-                feeds[name] = arg.array
+                inputs.append(helper.make_value_info(name, _type(arg)))
+                feeds[name] = arg.array if arg.items is None else [arg.array] * arg.items
         outputs = [f"y{i}" for i in range(self.outputs)]
         node = helper.make_node(self.spec.op, names, outputs, domain=self.spec.domain)
         for name, value in self.attrs.items():
@@ -171,6 +196,13 @@ class Case:
         opset = helper.make_opsetid(self.spec.domain, self.opset)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION[self.opset])
         return model.SerializeToString(), feeds
+
+
+def _type(arg: Arg) -> onnx.TypeProto:
+    tensor = helper.make_tensor_type_proto(int(arg.dtype), list(arg.array.shape))
+    if arg.items is not None:
+        return helper.make_sequence_type_proto(tensor)
+    return helper.make_optional_type_proto(tensor) if arg.optional else tensor
 
 
 def _tensor(arg: Arg, name: str) -> onnx.TensorProto:
@@ -188,14 +220,28 @@ def case_of(spec: OpSpec, opset: int, call: Call, rng: np.random.Generator) -> C
             continue
         exact = plan.value is not None
         array = np.asarray(array_for(plan, rng))
-        args.append(Arg(plan.fact.dtype, array, plan.low, plan.high, exact or plan.is_parameter, exact))
+        items = plan.outer.length or 0 if isinstance(plan.outer, SequenceFact) else None
+        optional = isinstance(plan.outer, OptionalFact)
+        constant = exact or plan.is_parameter
+        args.append(Arg(plan.fact.dtype, array, plan.low, plan.high, constant, exact, items, optional))
     return Case(spec, opset, dict(call.attrs), tuple(args), call.outputs)
 
 
 def draw(spec: OpSpec, opset: int, seed: str) -> Case | None:
-    """A valid call, with a first input of an unusual shape every other time."""
+    """A valid call, with a first input of an unusual shape every other time; ``None`` where none is found."""
+    for attempt in range(8):
+        case = _draw(spec, opset, f"{seed} {attempt}")
+        if case is not None:
+            return case
+    return None
+
+
+def _draw(spec: OpSpec, opset: int, seed: str) -> Case | None:
     choices = Choices.from_seed(f"census {spec.op} {spec.since} {opset} {seed}")
     given: dict[int, TensorFact] = {}
+    if not spec.is_dense:
+        call = sample_call(spec, {}, choices, max_elements=DRAWN_ELEMENTS)
+        return call and case_of(spec, opset, call, np.random.default_rng(choices.seed()))
     variadic = bool(spec.inputs) and spec.inputs[0].option == "variadic"
     known = spec.overlay.values.get(spec.inputs[0].name) if spec.overlay and spec.inputs else None
     if spec.inputs and not (known and known.exact) and (variadic or choices.boolean(0.5)):

@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.execute.types import Exit, RunResult
-from irfuzz.facts import TensorFact
+from irfuzz.facts import Fact, TensorFact, tensors_in
 from irfuzz.mutate.refusals import refusal
 from irfuzz.spec import OpSpec, bindings
 from tests.spec.census.calls import Case
@@ -33,8 +33,6 @@ class Agreement(StrEnum):
     """The spec refuses and so does a component, but not every one; or they compute different numbers."""
     OVER_REFUSED = "over-refused"
     """The spec refuses, every component accepts, and their numbers agree: a rule is too strict."""
-    STRICT = "refused on purpose"
-    """Over-refused by a rule that says why, with the section of the operator's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,6 @@ class Judged:
     where: str
     text: str
     refused: tuple[str, ...]
-    strict: bool
     declared: str
     answers: Mapping[str, tuple[str, str]]
     agree: bool | None
@@ -75,7 +72,7 @@ class Judged:
         if not accepted:
             return Agreement.INVALID
         if everyone and len(among) > 1 and self.agree:
-            return Agreement.STRICT if self.strict else Agreement.OVER_REFUSED
+            return Agreement.OVER_REFUSED
         return Agreement.PARTLY_ACCEPTED
 
 
@@ -83,13 +80,12 @@ def judge(kind: str, where: str, case: Case, results: Sequence[RunResult]) -> Ju
     """Ask the spec about ``case`` and compare what the components computed."""
     env, violations = bindings(case.spec, case.facts, case.attrs)
     refused = tuple(str(v) for v in violations)
-    strict = bool(violations) and all(v.kind == "declared" for v in violations)
     declared = "" if refused else _declared(case, env)
     answers = {r.target.component: (_answer(r), r.error) for r in results}
     values = [list(r.outputs.values()) for r in results if r.exit is Exit.OK]
     agree = same(values) if len(values) > 1 else None
     told = " | ".join(_shown(r) for r in results if r.exit is Exit.OK) if agree is False else ""
-    return Judged(kind, where, case.text(), refused, strict, declared, answers, agree, told)
+    return Judged(kind, where, case.text(), refused, declared, answers, agree, told)
 
 
 def _shown(result: RunResult) -> str:
@@ -120,20 +116,22 @@ def _declared(case: Case, env: Mapping[str, Any]) -> str:
     unportable = not_portable(case.spec, env, case.facts)
     if unportable:
         return unportable
-    refused = "" if case.spec.domain else refusal(case.spec.op, case.facts, case.attrs)
+    facts = [f if isinstance(f, TensorFact) else None for f in case.facts]
+    refused = "" if case.spec.domain or not facts else refusal(case.spec.op, facts, case.attrs)
     if refused:
         return refused
     open_results = (u for u in case.spec.undefined if u.when is not None and u.when.holds(env) is True)
     return next((f"undefined: {u.name}: {u.why}" for u in open_results), "")
 
 
-def not_portable(spec: OpSpec, env: Mapping[str, Any], facts: Sequence[TensorFact | None]) -> str:
+def not_portable(spec: OpSpec, env: Mapping[str, Any], facts: Sequence[Fact | None]) -> str:
     """The element types that ``[portable]`` leaves out of those that the call has."""
     bound: dict[str, ir.DataType] = {}
     for i, fact in enumerate(facts):
         formal = spec.formal(i)
-        if fact is not None and formal is not None:
-            bound[formal.type_str] = fact.dtype
+        tensor = tensors_in(fact)
+        if tensor is not None and formal is not None:
+            bound[formal.type_str] = tensor.dtype
     for name in spec.type_vars:
         if name not in bound and isinstance(env.get(name), str):
             bound[name] = ir.DataType[env[name].upper()]

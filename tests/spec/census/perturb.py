@@ -31,6 +31,10 @@ def sizes(case: Case, rng: np.random.Generator) -> Iterator[tuple[str, Case]]:
     shared: dict[int, list[tuple[int, int]]] = {}
     for i, arg in _args(case):
         shape = arg.array.shape
+        if arg.items is not None:
+            for items in dict.fromkeys((arg.items + 1, arg.items - 1, 1, 0)):
+                if items >= 0:
+                    yield f"{_name(case, i)} items", case.with_arg(i, replace(arg, items=items))
         for axis, size in enumerate(shape):
             shared.setdefault(size, []).append((i, axis))
             for new in dict.fromkeys((size + 1, size - 1, 1, 0)):
@@ -56,6 +60,10 @@ def ranks(case: Case, rng: np.random.Generator) -> Iterator[tuple[str, Case]]:
     """Every input: an axis of size 1 more at either end, the first or the last axis less."""
     for i, arg in _args(case):
         shape = arg.array.shape
+        if arg.items is not None or arg.optional:
+            yield f"{_name(case, i)} a tensor", case.with_arg(i, replace(arg, items=None, optional=False))
+        else:
+            yield f"{_name(case, i)} a sequence", case.with_arg(i, replace(arg, items=2))
         others = [(1, *shape), (*shape, 1)] + ([shape[1:], shape[:-1]] if shape else [])
         for other in dict.fromkeys(others):
             yield f"{_name(case, i)} rank {len(other)}", case.with_arg(i, arg.reshaped(other, rng))
@@ -124,7 +132,10 @@ def dtypes(case: Case) -> Iterator[tuple[str, Case]]:
 def presence(case: Case) -> Iterator[tuple[str, Case]]:
     """Every input left out; the last one gone; one more; a variadic one repeated."""
     for i, _ in _args(case):
-        yield f"without {_name(case, i)}", case.with_arg(i, None)
+        left = (*case.args[:i], None, *case.args[i + 1 :])
+        while left and left[-1] is None:
+            left = left[:-1]
+        yield f"without {_name(case, i)}", replace(case, args=left)
     if case.args:
         yield "one input less", replace(case, args=case.args[:-1])
         first = next((a for a in case.args if a is not None), None)
@@ -141,6 +152,8 @@ def values(case: Case) -> Iterator[tuple[str, Case]]:
     assert overlay is not None
     for i, arg in _args(case):
         formal = case.spec.formal(i)
+        if arg.items is not None or arg.optional:
+            continue
         if formal is None or formal.name not in overlay.values or not arg.array.size or arg.array.size > 64:
             continue
         flat = arg.array.ravel()

@@ -19,7 +19,6 @@ COLUMNS = (
     ("declared", Agreement.DECLARED),
     ("invalid", Agreement.INVALID),
     ("partly accepted", Agreement.PARTLY_ACCEPTED),
-    ("on purpose", Agreement.STRICT),
     ("over-refused", Agreement.OVER_REFUSED),
 )
 
