@@ -49,7 +49,8 @@ def shown_in(
 ) -> tuple[Shown, ...]:
     """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
 
-    Each version takes the place of the blamed one, with the same variants; other versions that took part are left out.
+    Each version takes the place of the blamed one, with the same variants. Versions that took part and are not blamed bear
+    witness, as they did for ``verdict``.
 
     Args:
         program: shows ``verdict``, best made small.
@@ -70,7 +71,14 @@ def shown_in(
         for r in results
         if (r.target.component, r.target.environment) == (blamed.component, blamed.environment)
     ]
-    witnesses = [r for r in results if r.target.component != blamed.component]
+    names = {verdict.target, *str(verdict.evidence.get("also", "")).split(", ")}
+    mine = (blamed.component, blamed.environment)
+    witnesses = [
+        r
+        for r in results
+        if (r.target.component, r.target.environment) != mine
+        and (r.target.component != blamed.component or r.target.name not in names)
+    ]
     groups: dict[str, list[Target]] = {}
     for target in own:
         for other in versions_of(target):
@@ -84,7 +92,12 @@ def shown_in(
             started = {t.name: t for t in versions.targets}
             for environment, group in groups.items():
                 there = [started[t.name] for t in group if t.name in started]
-                one = _Version(program, inputs, verdict, blamed, witnesses, there, runner, versions, invalid)
+                others = [
+                    w
+                    for w in witnesses
+                    if (w.target.component, w.target.environment) != (blamed.component, environment)
+                ]
+                one = _Version(program, inputs, verdict, blamed, others, there, runner, versions, invalid)
                 found.append(one.answer() if there else _absent(group, environment, versions))
     except UsageError as error:  # none of them starts
         why = str(error).splitlines()[0][:200]
