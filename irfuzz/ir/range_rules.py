@@ -139,6 +139,44 @@ _EXACT_INTEGERS: Mapping[ir.DataType, float] = {
 """Up to where each type holds every integer."""
 
 
+def _uniform(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
+    """RandomUniform draws from [low, high); the formula that scales a number to it may round past either end."""
+    low, high = float(attrs.get("low", 0.0)), float(attrs.get("high", 1.0))
+    if low > high or math.isinf(low) or math.isinf(high):
+        return UNBOUNDED
+    slack = max(abs(low), abs(high)) * (2.0**-8 if out.dtype.bitwidth < 32 else 2.0**-20)
+    return low - slack, high + slack
+
+
+def _class(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
+    """Multinomial gives indices of classes."""
+    data = tensor(inputs, 0)
+    classes = data.shape[1] if data is not None and data.shape is not None and len(data.shape) == 2 else None
+    return 0.0, float(classes - 1) if type(classes) is int and classes > 0 else None
+
+
+def _less(strict: bool, swapped: bool) -> RangeRule:
+    """Less and its like where the ranges of the operands decide; NaN compares as false and is in every range."""
+
+    def rule(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
+        a, b = (tensor(inputs, i) for i in ((1, 0) if swapped else (0, 1)))
+        low, high = _open(bounds_of(a))
+        least, most = _open(bounds_of(b))
+        if any(_UNEVEN <= abs(bound) < math.inf for bound in (low, high, least, most)):
+            return UNBOUNDED  # bounds are doubles, in which neighbouring integers of that size are one number
+        if low >= most if strict else low > most:
+            return 0.0, 0.0
+        whole = a is not None and b is not None and a.dtype.is_integer() and b.dtype.is_integer()
+        if whole and (high < least if strict else high <= least):
+            return 1.0, 1.0
+        return UNBOUNDED
+
+    return rule
+
+
+_UNEVEN = 2.0**53
+
+
 def _fits(low: float, high: float, out: TensorFact) -> bool:
     bits = out.dtype.bitwidth
     least = -(2.0 ** (bits - 1)) if out.dtype.is_signed() else 0.0
@@ -166,4 +204,11 @@ RANGE_RULES: Mapping[str, RangeRule] = {
     "Clip": _clip,
     "Where": _where,
     "Cast": _cast,
+    "Less": _less(strict=True, swapped=False),
+    "LessOrEqual": _less(strict=False, swapped=False),
+    "Greater": _less(strict=True, swapped=True),
+    "GreaterOrEqual": _less(strict=False, swapped=True),
+    "Bernoulli": _constant(0.0, 1.0),
+    "Multinomial": _class,
+    **dict.fromkeys(("RandomUniform", "RandomUniformLike"), _uniform),
 }  # fmt: skip

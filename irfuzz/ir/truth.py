@@ -51,7 +51,7 @@ def _tensor(fact: TensorFact, array: np.ndarray) -> str | None:
             # A name stands for whatever size it has in this run; NaN equals nothing.
             if known is not None and not isinstance(known, str) and known == known and known != element:
                 return f"expected element {place} to be {known}, got {element}"
-    if array.dtype.kind in "fiu" and array.size and (fact.low is not None or fact.high is not None):
+    if array.dtype.kind in "fiub" and array.size and (fact.low is not None or fact.high is not None):
         numbers = array.astype(np.float64)
         numbers = numbers[~np.isnan(numbers)]
         if numbers.size and fact.low is not None and numbers.min() < fact.low:

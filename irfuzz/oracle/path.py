@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import onnx_ir as ir
 
 from irfuzz._native import difference
 from irfuzz.execute.types import Value
-from irfuzz.facts import TensorFact
+from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.numbers import is_float, largest, smallest
@@ -30,6 +31,9 @@ _MASK = 1e30
 """Constants of this magnitude are masks or sentinels, not terms."""
 
 _UNKNOWN_TERMS = 64
+
+_DRAWN = "random"
+"""How ``ops/`` calls it that elements are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,8 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             call = Call(program, node, spec, inputs, values)
             calls.append(call)
             for name in can_be_met(call, env):
+                if name == _DRAWN:
+                    continue  # ``random`` says whether the numbers reach the output; shapes do not hang on them
                 opens[f"{node.op_type}: {name}"] = Open(f"{node.op_type}: {name}", "nan" in name.lower())
     ops = frozenset(n.op_type for _, inner in everything for n in inner)
     fed, top, specials, subnormal = _sources(program, values, inputs)
@@ -145,7 +151,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         jumps=tuple(sorted(jumps)),
         rounds=bool(quantised or ops & traits.ROUNDERS or "Cast" in jumps or "CastLike" in jumps),
         quantised=quantised,
-        random=tuple(sorted(ops & traits.RANDOM | _training_dropout(program, everything))),
+        random=tuple(sorted(_random(program, output, everything))),
         data_shaped=tuple(sorted(shaped if floats and jumps else shaped & traits.DATA_SHAPED)) if floats else (),
         absorbed=_absorbed(program, output),
         step=_step(program, [n for _, inner in everything for n in inner], inputs),
@@ -158,8 +164,13 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     )
 
 
-def _values_behind(output: ir.Value, stop: frozenset[str] = frozenset()) -> set[ir.Value]:
-    """Main-graph values on which ``output``'s elements depend, itself included, but not what stands before ``stop``."""
+def _values_behind(
+    output: ir.Value, stop: frozenset[str] = frozenset(), ends: Callable[[ir.Value], bool] | None = None
+) -> set[ir.Value]:
+    """Main-graph values on which ``output``'s elements depend, itself included, but not what stands before ``stop``.
+
+    Nor is anything looked at that stands before a value for which ``ends`` is true.
+    """
     graph = output.graph
     found: set[ir.Value] = set()
     todo = [output]
@@ -169,7 +180,7 @@ def _values_behind(output: ir.Value, stop: frozenset[str] = frozenset()) -> set[
             continue
         found.add(value)
         node = value.producer()
-        if node is None or node.op_type in traits.SHAPE_ONLY or node.op_type in stop:
+        if node is None or node.op_type in traits.SHAPE_ONLY or node.op_type in stop or (ends and ends(value)):
             continue
         todo.extend(v for v in node.inputs if v is not None)
         for inner in _bodies(node):
@@ -199,7 +210,7 @@ def _all_nodes(program: Program, node: ir.Node, depth: int = 0) -> Iterator[ir.N
 
 
 def _float(program: Program, value: ir.Value) -> np.dtype | None:
-    fact = program.tensor(value)
+    fact = tensors_in(program.fact(value))
     kind = fact.dtype if fact is not None else value.dtype
     if kind is None:
         return None
@@ -212,7 +223,7 @@ def _float_inputs(program: Program, node: ir.Node) -> bool:
     for value in node.inputs:
         if value is None:
             continue
-        fact = program.tensor(value)
+        fact = tensors_in(program.fact(value))
         kind = fact.dtype if fact is not None else value.dtype
         if kind is None or is_float(numpy_dtype(kind)):
             return True
@@ -231,6 +242,8 @@ def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
         return True
     if node.op_type in traits.JUMPS:
         # Loop and Where get their condition as a boolean, which may itself come from a comparison further up.
+        if all(_is_certain(program, v) for v in node.outputs):
+            return False
         return _float_inputs(program, node) and node.op_type not in ("Where", "If", "Loop", "Scan")
     return False
 
@@ -282,12 +295,33 @@ def _terms(
     return max(1.0, terms) * (steps if isinstance(steps, int) else 16)
 
 
+def _is_certain(program: Program, value: ir.Value) -> bool:
+    """True where all elements are known to be the same in every run, whatever the inputs of its node are."""
+    fact = program.tensor(value)
+    if fact is None or fact.known:
+        return fact is not None
+    return fact.low is not None and fact.low == fact.high and not is_float(numpy_dtype(fact.dtype))
+
+
+def _random(program: Program, output: ir.Value, everything: Sequence[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
+    """Operators whose draws reach an output; those that only decide what is certain in any case do not count."""
+    if not any(n.op_type in traits.RANDOM or n.op_type == "Dropout" for _, inner in everything for n in inner):
+        return set()
+    certain = functools.partial(_is_certain, program)
+    reached = {p for v in _values_behind(output, ends=certain) if (p := v.producer()) is not None}
+    drawn = [(node, inner) for node, inner in everything if node in reached]
+    ops = {n.op_type for _, inner in drawn for n in inner}
+    return ops & traits.RANDOM | _training_dropout(program, drawn)
+
+
 def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
     for _, inner in everything:
         for node in inner:
             if node.op_type == "Dropout" and len(node.inputs) > 2 and node.inputs[2] is not None:
                 mode = program.const_array(node.inputs[2])
-                if mode is None or bool(np.any(mode)):
+                ratio = program.const_array(node.inputs[1]) if node.inputs[1] is not None else None
+                drops = ratio is None or bool(np.any(ratio))
+                if drops and (mode is None or bool(np.any(mode))):
                     return {"Dropout"}
     return set()
 

@@ -33,10 +33,10 @@ QUANTISERS = _ops(
 RANDOM = _ops("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli")
 """Draw numbers, with generators that ONNX leaves open even where a seed is given."""
 
-SHAPE_ONLY = frozenset({"Shape", "Size", "SequenceLength"})
-"""Read the shape of their input and nothing else, so that values do not flow through them."""
+SHAPE_ONLY = frozenset({"Shape", "Size", "SequenceLength", "OptionalHasElement"})
+"""Read the shape of their input, or whether there is one, so that values do not flow through them."""
 
-DATA_SHAPED = _ops("Compress NonMaxSuppression NonZero Unique StringSplit Loop If Scan Range")
+DATA_SHAPED = _ops("Compress NonMaxSuppression NonZero Unique StringSplit StringNormalizer Loop If Scan Range")
 """The output shape depends on the elements of any input."""
 
 SHAPE_INPUTS = _ops("Resize Upsample Expand Reshape Tile Pad Slice ConstantOfShape OneHot TopK Split SplitToSequence")

@@ -189,16 +189,30 @@ def _duplicates(call: Call) -> bool:
     return bool((np.diff(ordered, axis=axis) == 0).any())
 
 
+def _foreign_letters(call: Call) -> bool:
+    """True unless all strings are known to be ASCII: constants, what was fed, and numbers as text."""
+    array = call.array(0)
+    if array is not None:
+        texts = (t.decode("utf-8", "replace") if isinstance(t, bytes) else str(t) for t in array.ravel().tolist())
+        return not all(t.isascii() for t in texts)
+    value = call.input(0)
+    maker = None if value is None else value.producer()
+    source = None if maker is None or maker.op_type != "Cast" else call.dtype(maker.inputs[0])
+    return source is None or source.kind == "O"
+
+
 TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
     {
         ("ArgMax", "tie"): _before(12),
         ("ArgMin", "tie"): _before(12),
         ("TopK", "tie"): lambda call: call.spec.since < 11 and _index_read(call),
         ("MaxPool", "tie"): _index_read,
+        ("Bernoulli", "outside_of_probabilities"): lambda call: not 0 <= call.bounds(0)[0] <= call.bounds(0)[1] <= 1,
         ("BitShift", "shift_beyond_width"): _shift,
         ("Cast", "float_out_of_range"): _cast_range,
         ("Cast", "float_to_string"): _cast_text,
         ("Clip", "min_above_max"): _min_above_max,
+        ("StringNormalizer", "case_of_letters"): _foreign_letters,
         ("Div", "integer_division_by_zero"): _zero_divisor,
         ("Mod", "integer_modulo_by_zero"): _zero_divisor,
         ("LpNormalization", "zero_norm"): _before(22),
