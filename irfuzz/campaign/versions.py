@@ -49,8 +49,8 @@ def shown_in(
 ) -> tuple[Shown, ...]:
     """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
 
-    Each version takes the place of the blamed one, with the same variants. Versions that took part and are not blamed bear
-    witness, as they did for ``verdict``.
+    Each version takes the place of the blamed one, with the same variants. Versions that took part and are not blamed
+    bear witness, as they did for ``verdict``.
 
     Args:
         program: shows ``verdict``, best made small.
