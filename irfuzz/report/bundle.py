@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 import onnx
 
 from irfuzz.errors import InternalError, Unsupported
+from irfuzz.export.files import npz_of
 from irfuzz.export.torch import lower
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
@@ -121,7 +121,7 @@ def _torch_files(row: FindingRow) -> dict[str, bytes]:
         if row.target.partition(":")[0] == "torch":
             raise
         return {}  # that target said so, too; the others still tell
-    return {"torch_model.py": source.source.encode(), "torch_weights.npz": _npz(source.arrays)}
+    return {"torch_model.py": source.source.encode(), "torch_weights.npz": npz_of(source.arrays)}
 
 
 def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> tuple[Party, list[Party]]:
@@ -226,16 +226,6 @@ def _plain(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [_plain(item) for item in data]
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An npz of members of any name (``numpy.savez`` takes names as keywords, and some are its own)."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as members:
-        for name, array in arrays.items():
-            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-    return buffer.getvalue()
 
 
 def replays(folder: Path, *, seconds: float, python: str = sys.executable) -> tuple[bool, str]:

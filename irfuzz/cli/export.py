@@ -1,0 +1,64 @@
+"""``irfuzz export``: a model enters, the same model as ONNX or as the source of a framework's module leaves."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.parser import Parser
+from irfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+NAME = "export"
+ABOUT = """Write a model as ONNX, or as a PyTorch module: readable source and its arrays.
+
+torch: OUT/model.py and OUT/weights.npz. The module imports only numpy and torch, has one line an operator, and
+computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name. What PyTorch cannot express
+exactly is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset 17 where a
+front end chose. Exit code: 0, or 2 where the input or a flag is wrong or something cannot be expressed."""
+EXAMPLES = """examples:
+  irfuzz export model.onnx --to torch -o exported
+  irfuzz export model.onnx --to onnx -o same.onnx"""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", type=Path, help="A model, of any kind that `irfuzz fuzz` takes.")
+    add("--to", metavar="FORM", required=True, choices=tuple(WRITERS), help=f"One of {', '.join(WRITERS)}.")
+    add("-o", "--out", metavar="OUT", type=Path, required=True, help="Folder (torch) or file (onnx).")
+
+
+def run(args: argparse.Namespace) -> int:
+    loaded = seeds_of([args.model])
+    if len(loaded) != 1:
+        raise UsageError(f"{args.model}: expected one model, found {len(loaded)}")
+    (program,) = loaded.values()
+    print(WRITERS[args.to](program, args.out))
+    return 0
+
+
+def _onnx(program: Program, out: Path) -> str:
+    from irfuzz.frontends.onnx_file import save_file
+
+    save_file(program, out)
+    return f"{len(program.nodes())} nodes in {out}"
+
+
+def _torch(program: Program, out: Path) -> str:
+    from irfuzz.export.files import write_module
+    from irfuzz.export.torch import lower
+
+    source = lower(program)
+    module, weights = write_module(writable_folder(out, "--out"), source.source, source.arrays)
+    return (
+        f"{len(program.nodes())} nodes in {module}, {len(source.arrays)} arrays in {weights}; "
+        f"inputs: {', '.join(source.inputs) or 'none'}; outputs: {', '.join(source.outputs)}"
+    )
+
+
+WRITERS = {"onnx": _onnx, "torch": _torch}
+"""What a model can be written as."""
