@@ -17,15 +17,19 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.convert_opset import ConvertOpset
 from irfuzz.mutate.dimension_to_symbol import DimensionToSymbol
 from irfuzz.mutate.duplicate_layer import DuplicateLayer
+from irfuzz.mutate.empty_tensor import EmptyTensor
+from irfuzz.mutate.exact_ties import ExactTies
 from irfuzz.mutate.expose_value import ExposeValue
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
-from irfuzz.mutate.input_to_constant import InputToConstant
 from irfuzz.mutate.inline_function import InlineFunction
+from irfuzz.mutate.input_to_constant import InputToConstant
 from irfuzz.mutate.insert_layer import InsertLayer
+from irfuzz.mutate.insert_random import InsertRandom
 from irfuzz.mutate.insert_sequence import InsertSequence
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.outline_function import OutlineFunction
+from irfuzz.mutate.quantise_region import QuantiseRegion
 from irfuzz.mutate.remove_layer import RemoveLayer
 from irfuzz.mutate.replace_activation import ReplaceActivation
 from irfuzz.mutate.share_initializers import ShareInitializers
@@ -52,6 +56,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "change-attribute": ChangeAttribute,
     "insert-layer": InsertLayer,
     "insert-sequence": InsertSequence,
+    "insert-random": InsertRandom,
     "merge-values": MergeValues,
     "connect-layers": ConnectLayers,
     "special-values": SpecialValues,
@@ -74,10 +79,13 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "unwrap-control-flow": UnwrapControlFlow,
     "outline-function": OutlineFunction,
     "inline-function": InlineFunction,
+    "quantise-region": QuantiseRegion,
     "constant-to-input": ConstantToInput,
     "input-to-constant": InputToConstant,
     "dimension-to-symbol": DimensionToSymbol,
     "symbol-to-number": SymbolToNumber,
+    "exact-ties": ExactTies,
+    "empty-tensor": EmptyTensor,
     "freeze-defaults": FreezeDefaults,
 }
 
@@ -99,6 +107,8 @@ WEIGHTS: dict[str, float] = {
     "input-to-constant": 0.5,
     "dimension-to-symbol": 0.3,
     "symbol-to-number": 0.3,
+    "exact-ties": 0.5,
+    "empty-tensor": 0.5,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
