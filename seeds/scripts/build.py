@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.version_converter
-from onnx.reference import ReferenceEvaluator
 
 from . import index
+from .evaluator import reference
 from .seed import Seed
 
 BUILDERS: dict[str, str] = {
@@ -35,6 +34,42 @@ BUILDERS: dict[str, str] = {
     "style": "pictures:style",
     "superresolution": "pictures:superresolution",
     "vae": "pictures:vae",
+    "light_bvlc_alexnet": "light:alexnet",
+    "light_densenet121": "light:densenet121",
+    "light_inception_v1": "light:inception_v1",
+    "light_inception_v2": "light:inception_v2",
+    "light_resnet50": "light:resnet50",
+    "light_shufflenet": "light:shufflenet",
+    "light_squeezenet": "light:squeezenet",
+    "light_vgg19": "light:vgg19",
+    "light_zfnet512": "light:zfnet512",
+    "decoder": "attention:decoder",
+    "gpt": "attention:gpt",
+    "vit": "attention:vit",
+    "mixer": "attention:mixer",
+    "convnext": "attention:convnext",
+    "tcn": "temporal:tcn",
+    "film": "temporal:film",
+    "diabetes": "tables:diabetes",
+    "recommender": "tables:recommender",
+    "detector": "detection:detector",
+    "regions": "detection:regions",
+    "early_exit": "control:early_exit",
+    "greedy": "control:greedy",
+    "kalman": "control:kalman",
+    "crf": "control:crf",
+    "bags": "control:bags",
+    "audio": "signals:audio",
+    "text": "signals:text",
+    "graph_network": "signals:graph_network",
+    "quantized_mlp": "signals:quantized_mlp",
+    "inceptionv3": "keras_images:inceptionv3",
+    "inceptionresnetv2": "keras_images:inceptionresnetv2",
+    "xception": "keras_images:xception",
+    "mobilenetv3": "keras_images:mobilenetv3",
+    "simplernn": "keras_steps:simplernn",
+    "gru": "keras_steps:gru",
+    "bilstm": "keras_steps:bilstm",
 }
 """Every seed that the scripts build, in the order of the index: a module of this package and its function.
 
@@ -52,17 +87,6 @@ def make(name: str) -> Seed:
     if seed.name != name:
         raise ValueError(f"{BUILDERS[name]} builds {seed.name!r}, expected {name!r}")
     return seed
-
-
-def reference(model: onnx.ModelProto) -> ReferenceEvaluator:
-    """The onnx reference evaluator for a model.
-
-    onnx 1.23 implements DequantizeLinear from opset 19 on only, so models that have it are converted first; for 8-bit
-    integers and float32 scales the versions mean the same.
-    """
-    if any(node.op_type == "DequantizeLinear" for node in model.graph.node):
-        model = onnx.version_converter.convert_version(model, 19)
-    return ReferenceEvaluator(model)
 
 
 def quality(seed: Seed) -> dict[str, float]:

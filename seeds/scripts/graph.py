@@ -68,11 +68,16 @@ class Graph:
         self.nodes.append(helper.make_node(op, list(inputs), list(outputs), name=name, **attributes))
         return list(outputs)
 
-    def dense(self, name: str, x: str, before: int, after: int, activation: str | None = None) -> str:
-        """Gemm with a transposed weight, as PyTorch's Linear, and an activation."""
+    def dense(
+        self, name: str, x: str, before: int, after: int, activation: str | None = None, output: str | None = None
+    ) -> str:
+        """Gemm with a transposed weight, as PyTorch's Linear, and an activation, whose output may be named."""
         weights = [self.weight(f"{name}.weight", after, before), self.bias(f"{name}.bias", after)]
-        x = self.node("Gemm", f"{name}/Gemm", [x, *weights], transB=1)
-        return self.node(activation, f"{name}/{activation}", [x]) if activation else x
+        if activation is None:
+            return self.node("Gemm", f"{name}/Gemm", [x, *weights], output, transB=1)
+        return self.node(
+            activation, f"{name}/{activation}", [self.node("Gemm", f"{name}/Gemm", [x, *weights], transB=1)], output
+        )
 
     def conv(self, name: str, x: str, before: int, after: int, size: int, axes: int = 2, **attributes: Any) -> str:
         """Conv with a bias over ``axes`` spatial axes, padded to keep sizes; ``attributes`` go before."""

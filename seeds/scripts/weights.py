@@ -11,6 +11,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from torch import nn
 
+from .evaluator import reference
+
 Arrays = dict[str, np.ndarray]
 
 _SCALED = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
@@ -21,7 +23,7 @@ def draw(model: nn.Module, seed: int) -> nn.Module:
     """Draw all parameters of a PyTorch module with NumPy's generator, in the order of their names.
 
     Weights are normal with He's deviation (He et al. 2015, equation 10, without the factor 2 that ``calibrate`` finds),
-    scales of normalisations uniform around one, biases and everything else normal and small.
+    scales of normalisations uniform in [0.5, 1], biases and everything else normal and small.
 
     Returns:
         The module in evaluation mode.
@@ -32,7 +34,10 @@ def draw(model: nn.Module, seed: int) -> nn.Module:
         for name, parameter in sorted(module.named_parameters(recurse=False)):
             shape = tuple(parameter.shape)
             if isinstance(module, norms) and name == "weight":
-                array = rng.uniform(0.75, 1.25, shape)
+                array = rng.uniform(0.5, 1, shape)
+            elif isinstance(module, norms):
+                # Wide enough that small differences, those of rounding among them, do not grow from layer to layer.
+                array = 0.5 * rng.standard_normal(shape)
             elif isinstance(module, nn.Embedding):
                 array = rng.standard_normal(shape)
             elif parameter.ndim >= 2:
@@ -55,7 +60,8 @@ def calibrate(model: onnx.ModelProto, samples: Mapping[str, np.ndarray]) -> onnx
 
     Mishkin, Matas: All you need is a good init, 2016 (weights are scaled, layer after layer, to outputs of deviation
     one), with biases that centre each channel (Krähenbühl et al.: Data-dependent Initializations, 2016) up to what they
-    were drawn as. Factors are powers of two and statistics have eight significant bits, so that the last bits of a
+    were drawn as. What is normalised and then added to a shortcut is quartered: deep sums of equals amplify rounding.
+    Factors are powers of two and statistics have eight significant bits, so that the last bits of a
     processor's sums do not reach the weights.
 
     Args:
@@ -71,11 +77,14 @@ def calibrate(model: onnx.ModelProto, samples: Mapping[str, np.ndarray]) -> onnx
     count = len(next(iter(samples.values())))
     runs: list[Arrays] = [{name: array[i] for name, array in samples.items()} for i in range(count)]
     fitted: set[str] = set()
+    added = {name for node in graph.node if node.op_type in ("Add", "Sum") for name in node.input}
     for node in graph.node:
-        runner = ReferenceEvaluator(_alone(node, model))
+        runner = reference(_alone(node, model))
         if node.op_type == "BatchNormalization" and not fitted & set(node.input):
             weights.update(_statistics(node, np.stack([run[node.input[0]] for run in runs])))
             fitted.update(node.input[3:5])
+            if added & set(node.output):
+                weights[node.input[1]] = weights[node.input[1]] / 4
         position = _SCALED.get(node.op_type)
         weight = node.input[position] if position is not None else ""
         if weight in weights and weight not in fitted:
@@ -95,7 +104,9 @@ def _linear(node: onnx.NodeProto, weights: Arrays, weight: str, outputs: np.ndar
     axes = tuple(a for a in range(outputs.ndim) if a != channels % outputs.ndim)
     mean = outputs.mean(axis=axes, dtype=np.float64)
     centred = outputs - np.expand_dims(mean, axes)
-    factor = 2.0 ** -np.rint(np.log2(max(float(centred.std()), 1e-6)))
+    # What is left after a large common part is gone must not be blown up: it holds that part's rounding.
+    deviation = max(float(centred.std()), 0.25 * float(np.sqrt(np.mean(np.square(outputs, dtype=np.float64)))), 1e-6)
+    factor = 2.0 ** -np.rint(np.log2(deviation))
     changed = {weight: (weights[weight] * factor).astype(np.float32)}
     bias = node.input[2] if len(node.input) > 2 else ""
     if bias in weights and weights[bias].shape == mean.shape and node.op_type != "MatMul":
@@ -108,7 +119,7 @@ def _statistics(node: onnx.NodeProto, inputs: np.ndarray) -> Arrays:
     """Mean and variance of each channel of inputs [samples, N, C, ...]."""
     axes = tuple(a for a in range(inputs.ndim) if a != 2)
     mean, variance = inputs.mean(axis=axes, dtype=np.float64), inputs.var(axis=axes, dtype=np.float64)
-    floor = max(0.05 * float(variance.mean()), 1e-3)
+    floor = np.maximum(0.05 * np.square(mean), max(0.25 * float(variance.mean()), 1e-3))
     return {node.input[3]: _short(mean), node.input[4]: _short(np.maximum(variance, floor))}
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.version_converter
 import pytest
-from onnx.reference import ReferenceEvaluator
+
+from seeds.scripts.evaluator import reference
+
+__all__ = ["reference"]
 
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT / "seeds"
@@ -42,13 +44,6 @@ def feed(entry: dict[str, Any], index: int, count: int = 1) -> dict[str, np.ndar
     if "labels" in entry["data"]:
         return {name: array[index : index + count] for name, array in arrays.items()}
     return {name: np.asarray(array[index]) for name, array in arrays.items()}
-
-
-def reference(model: onnx.ModelProto) -> ReferenceEvaluator:
-    # onnx 1.23's evaluator has DequantizeLinear from opset 19 on only; for bytes the versions mean the same.
-    if any(node.op_type == "DequantizeLinear" for node in model.graph.node):
-        model = onnx.version_converter.convert_version(model, 19)
-    return ReferenceEvaluator(model)
 
 
 def session(model: onnx.ModelProto, level: str) -> Any:
