@@ -525,7 +525,9 @@ class Program:
     def _all_names(self) -> set[str]:
         if self._names is None:
             names: set[str] = set()
-            for graph in self.model.graphs():
+            # Names inside of functions are their own, but some runtimes mix them up with those around a call.
+            functions = [g for f in self.model.functions.values() for g in (f.graph, *f.subgraphs())]
+            for graph in (*self.model.graphs(), *functions):
                 for value in graph.inputs:
                     names.add(value.name or "")
                 names.update(graph.initializers)
