@@ -24,8 +24,10 @@ from irfuzz.mutate.freeze_defaults import FreezeDefaults
 from irfuzz.mutate.inline_function import InlineFunction
 from irfuzz.mutate.input_to_constant import InputToConstant
 from irfuzz.mutate.insert_layer import InsertLayer
+from irfuzz.mutate.insert_optional import InsertOptional
 from irfuzz.mutate.insert_random import InsertRandom
 from irfuzz.mutate.insert_sequence import InsertSequence
+from irfuzz.mutate.insert_strings import InsertStrings
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.outline_function import OutlineFunction
@@ -56,6 +58,8 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "change-attribute": ChangeAttribute,
     "insert-layer": InsertLayer,
     "insert-sequence": InsertSequence,
+    "insert-optional": InsertOptional,
+    "insert-strings": InsertStrings,
     "insert-random": InsertRandom,
     "merge-values": MergeValues,
     "connect-layers": ConnectLayers,
@@ -109,6 +113,9 @@ WEIGHTS: dict[str, float] = {
     "symbol-to-number": 0.3,
     "exact-ties": 0.5,
     "empty-tensor": 0.5,
+    "insert-optional": 0.4,
+    "insert-strings": 0.4,
+    "insert-random": 0.5,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
