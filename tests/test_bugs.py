@@ -1,4 +1,8 @@
-"""Every listed bug shows itself with the versions that it was found with, outside irfuzz; list and folders agree."""
+"""Every listed bug shows itself with the versions that it was found with, outside irfuzz; list and folders agree.
+
+Those of older versions need an environment of ``irfuzz env add``; where it is not there their test is skipped and says
+so. What is listed as fixed must not show with what is installed.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,17 @@ from pathlib import Path
 import onnx
 import pytest
 
+from irfuzz.execute import environments
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "bugs.md"
 FOLDERS = ROOT / "docs" / "bugs"
 FILES = {"model.onnx", "inputs.npz", "repro.py"}
 LARGEST = 10_000
 
-ROW = re.compile(r"^\| (\d+) \| (\w+) ([\d.]+)[^|]*\| ([^|]+) \| ([^|]+) \| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$")
+ROW = re.compile(
+    r"^\| (\d+) \| (\w+) ([\d.]+)([^|]*)\| ([^|]+) \| ([^|]+) \| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$"
+)
 SEEN = re.compile(r"^Seen with (.*)\.$", re.MULTILINE)
 
 
@@ -28,6 +36,7 @@ class Bug:
     number: int
     package: str
     version: str
+    fixed: bool
     operators: tuple[str, ...]
     folder: str
 
@@ -38,7 +47,10 @@ def listed() -> list[Bug]:
     assert all(rows), f"rows of another form: {[line for line, row in zip(lines, rows, strict=True) if row is None]}"
     found = [row.groups() for row in rows if row is not None]
     assert all(text == link for *_, text, link in found)
-    return [Bug(int(n), p, v, tuple(ops.strip().split(", ")), link) for n, p, v, ops, _, _, link in found]
+    return [
+        Bug(int(n), p, v, ", fixed by " in more, tuple(ops.strip().split(", ")), link)
+        for n, p, v, more, ops, _, _, link in found
+    ]
 
 
 BUGS = listed()
@@ -74,20 +86,50 @@ def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path) -> None
     seen = SEEN.search(script.read_text())
     assert seen is not None
     assert f"{'reference' if bug.package == 'onnx' else bug.package} {bug.version}" in seen[1]
-    for part in seen[1].split(", "):
-        name, version = part.split()
-        package = "onnx" if name == "reference" else name
-        try:
-            installed = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            pytest.skip(f"needs {package} {version}, which is not installed")
-        if installed != version:
-            pytest.skip(f"was found with {package} {version}; {installed} is installed")
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    # Isolated: neither this folder nor PYTHONPATH, and so no irfuzz of a checkout.
-    command = [sys.executable, "-I", str(script)]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, errors="replace", timeout=120, check=False
-    )
+    python = interpreter(bug)
+    if python == sys.executable:
+        for name, version in (part.split() for part in seen[1].split(", ")):
+            package = "onnx" if name == "reference" else name
+            if installed_version(package) != version:
+                pytest.skip(f"was found with {package} {version}; {installed_version(package)} is installed")
+    done = run(python, script, tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "the fault shows" in done.stdout
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize("bug", [b for b in BUGS if b.fixed], ids=lambda b: b.folder)
+def test_a_bug_that_is_fixed_does_not_show_itself_with_a_newer_version(bug: Bug, tmp_path: Path) -> None:
+    newer = installed_version(bug.package)
+    if newer is None or environments.version_key(newer) <= environments.version_key(bug.version):
+        pytest.skip(f"needs a newer {bug.package} than {bug.version}; {newer} is installed")
+    done = run(sys.executable, FOLDERS / bug.folder / "repro.py", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the fault does not show" in done.stdout
+
+
+def interpreter(bug: Bug) -> str:
+    """Python of the environment that has the bug: ours, or one that ``irfuzz env add`` built."""
+    if installed_version(bug.package) == bug.version:
+        return sys.executable
+    for environment in environments.installed():
+        if (environment.distribution, environment.wanted) == (bug.package, bug.version):
+            return environment.interpreter
+    found, wanted = installed_version(bug.package), f"{bug.package}=={bug.version}"
+    pytest.skip(f"was found with {wanted}; {found} is installed, and no environment of `irfuzz env add {wanted}`")
+
+
+def installed_version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def run(python: str, script: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    # Isolated: neither this folder nor PYTHONPATH, and so no irfuzz of a checkout.
+    command = [python, "-I", str(script)]
+    return subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, errors="replace", timeout=120, check=False
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -75,7 +76,8 @@ def _commands(row: FindingRow, runs: Sequence[Mapping[str, Any]]) -> list[str]:
     needed = next((str(r.get("requirement", "")) for r in runs if r["target"] == row.target), "")
     if not needed:
         return ["python repro.py"]
-    return ["python -m venv old", f"old/bin/pip install {_fenced(needed)}", "old/bin/python repro.py"]
+    words = shlex.join(needed.split())
+    return ["python -m venv old", f"old/bin/pip install {_fenced(words)}", "old/bin/python repro.py"]
 
 
 def _origin(row: FindingRow) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,18 +118,19 @@ def _usage(scene: Scene) -> str:
         f"Seen with {seen}.\n\n"
         "    python repro.py    # exit code 1 where it shows, 0 where it does not, 2 where it cannot be told\n\n"
         f"Needs {', '.join(p for p in ['numpy', *packages] if p)}, and beside it {', '.join(files)}.\n"
-        f"{_how_to_get(scene.blamed)}"
+        f"{_how_to_get(scene)}"
     )
 
 
-def _how_to_get(blamed: Party) -> str:
+def _how_to_get(scene: Scene) -> str:
     """How to run the version that is blamed, where it is not simply the one at hand."""
-    if not blamed.requirement:
+    if not scene.blamed.requirement:
         return ""
-    component, *others = (_line(word) for word in blamed.requirement.split())
+    component, *others = (shlex.quote(_line(word)) for word in scene.blamed.requirement.split())
     more = "".join(f" --with {other}" for other in others if other != "numpy")
+    missing = "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
     return (
-        "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
+        f"{missing if _recorded(scene) else chr(10)}"
         f"    python -m venv old; old/bin/pip install {' '.join((component, *others))}; old/bin/python repro.py\n\n"
         f"`irfuzz env add {component}{more}` makes the same environment and prints its interpreter.\n"
     )
