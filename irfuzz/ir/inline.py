@@ -131,7 +131,15 @@ def unroll(program: Program, node: ir.Node) -> None:
     turns = turns_of(program, node)
     if reason is not None or turns is None:
         raise InvalidProgram(f"{node.op_type} {node.name!r}: {reason}")
-    body = _taken(program, node)
+    write_out(program, node, _taken(program, node), turns)
+
+
+def write_out(program: Program, node: ir.Node, body: ir.Graph, turns: int) -> None:
+    """Replace an If, Loop or Scan by so many turns of one of its bodies, whatever it does at run time.
+
+    Raises:
+        InvalidProgram: something inside is ill-typed then; the program is half changed.
+    """
     program.model.ir_version = max(program.model.ir_version, FREE_INITIALIZERS)
     if node.op_type == "If":
         _put_results(program, node, _turn(program, node, body, []))

@@ -196,11 +196,11 @@ def _producer(value: ir.Value) -> ir.Node:
 
 
 def _parameters(program: Program, region: Region, choices: Choices) -> list[_Parameter]:
-    """Up to three attributes of nodes of the default domain that become the function's."""
+    """Up to three attributes of operators without bodies that become the function's."""
     possible = [
         (place, name)
         for place, node in enumerate(region.nodes)
-        if function_of(program, node) is None
+        if function_of(program, node) is None and next(bodies_of(node), None) is None
         for name, attr in node.attributes.items()
         if attr.type in _PLAIN and not attr.is_ref()
     ]

@@ -171,7 +171,7 @@ def _enter_all(
 
 def _scanned(node: ir.Node) -> int:
     attr = node.attributes.get("num_scan_inputs")
-    return len(node.inputs) if attr is None else attr.as_int()
+    return len(node.inputs) if attr is None or attr.is_ref() else attr.as_int()
 
 
 def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:

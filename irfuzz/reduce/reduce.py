@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
+from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
 from irfuzz.reduce.bypass import bypass_nodes
 from irfuzz.reduce.casts import drop_casts
 from irfuzz.reduce.constants import fold_known
@@ -25,10 +26,13 @@ STRUCTURE: tuple[Pass, ...] = (
     keep_one_output,
     end_earlier,
     begin_later,
+    inline_calls,
+    unwrap_bodies,
     fold_known,
     bypass_nodes,
     cut_single_values,
     drop_casts,
+    simplify_bodies,
     drop_optional_inputs,
     drop_attributes,
 )

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
+import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Value
+from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.program import Program, known_operator
 from irfuzz.ir.types import declare, undeclare
 from irfuzz.ir.verify import verify
@@ -159,9 +161,21 @@ def infer_anew(program: Program) -> None:
         if known_operator(program, node):  # of others the declaration is all that is known
             for output in node.outputs:
                 undeclare(output)
+        for body in bodies_of(node):
+            _forget_shapes(body)
     program.infer()
     for value in program.graph.outputs:
         declare(value, program.fact(value))
+
+
+def _forget_shapes(body: ir.Graph) -> None:
+    """Leave of declarations in a body, and of those inside of it, the element types."""
+    for value in (*body.inputs, *(o for node in body for o in node.outputs)):
+        if isinstance(value.type, ir.TensorType):
+            value.shape = None
+    for node in body:
+        for inner in bodies_of(node):
+            _forget_shapes(inner)
 
 
 def is_number(value: Value) -> TypeGuard[np.ndarray]:

@@ -49,8 +49,6 @@ def shrink_sizes(session: Session) -> bool:
     Equal sizes mostly belong together (the channels of a weight and of what it meets); where they do not, the result
     is ill-typed and is not tried.
     """
-    if any(True for _ in session.program.graph.subgraphs()):
-        return False  # their declarations would have to follow
     found = False
     for size in sorted({n for n, _ in _axes(session)}, reverse=True):
         axes = [axis for n, axis in _axes(session) if n == size]

@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from irfuzz.ir.program import Program
+from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
 from irfuzz.reduce.bypass import bypass_nodes
 from irfuzz.reduce.casts import drop_casts
 from irfuzz.reduce.constants import fold_known
@@ -309,3 +310,83 @@ def test_names_that_the_fault_needs_stay() -> None:
 
 def test_every_pass_is_tested_here() -> None:
     assert {one.__name__ for one in (*STRUCTURE, *DATA, *LOOKS)} <= set(globals())
+
+
+CALLS = """
+<domain: "own", opset_import: ["" : 17]>
+Twice <k> (a) => (c) { b = Neg(a)  c = LeakyRelu <alpha : float = @k> (b) }
+"""
+
+
+def test_inline_calls() -> None:
+    program = parse(
+        "g (float[2,3] x) => (float[2,3] y) { a = own.Twice <k = 0.5> (x)  y = own.Twice <k = 0.25> (a) }",
+        functions=CALLS,
+    )
+    session = after(inline_calls, program, X, has("LeakyRelu"))
+    assert ops(session.program) == ["Neg", "LeakyRelu", "Neg", "LeakyRelu"]
+    assert not session.program.model.functions
+    assert session.tries == 1
+    nothing(inline_calls, session.program, X, has("LeakyRelu"))
+
+
+def test_inline_one_of_two_calls() -> None:
+    """A fault that needs a call keeps one."""
+    program = parse(
+        "g (float[2,3] x) => (float[2,3] y) { a = own.Twice <k = 0.5> (x)  y = own.Twice <k = 0.25> (a) }",
+        functions=CALLS,
+    )
+    session = after(inline_calls, program, X, has("Twice"))
+    assert sorted(ops(session.program)) == ["LeakyRelu", "Neg", "Twice"]
+
+
+BRANCHES = """
+g (float[2,3] x, bool c) => (float[2,3] y) {
+  z = If (c) <then_branch = a () => (float[2,3] t) { u = Abs(x)  t = Exp(u) },
+              else_branch = b () => (float[2,3] e) { v = Neg(x)  w = Sin(x)  e = Tanh(v) }>
+  y = Relu(z)
+}
+"""
+
+
+def test_unwrap_bodies_takes_the_branch_that_is_needed() -> None:
+    given = {**X, "c": np.array(True)}
+    session = after(unwrap_bodies, parse(BRANCHES), given, has("Tanh"))
+    assert ops(session.program) == ["Neg", "Tanh", "Relu"]
+    assert set(session.inputs) == {"x"}
+
+
+def test_unwrap_bodies_writes_out_a_loop() -> None:
+    program = parse(
+        """
+g (float[2,3] x) => (float[2,3] y, float[2,2,3] s) <int64 trips = {2}, bool cond = {1}> {
+  y, s = Loop (trips, cond, x) <body = b (int64 i, bool k, float[2,3] v) => (bool d, float[2,3] u, float[2,3] o) {
+    d = Identity(k)  u = Sin(v)  o = Neg(u)
+  }>
+}
+"""
+    )
+    session = after(unwrap_bodies, program, X, has("Sin"))
+    assert "Loop" not in ops(session.program)
+    assert ops(session.program).count("Sin") == 2
+    now, once = run(session.program, session.inputs), np.sin(X["x"])
+    np.testing.assert_allclose(now["y"], np.sin(once), rtol=1e-6)
+    np.testing.assert_allclose(now["s"], np.stack([-once, -np.sin(once)]), rtol=1e-6)
+
+
+def test_simplify_bodies() -> None:
+    given = {**X, "c": np.array(True)}
+    session = after(simplify_bodies, parse(BRANCHES), given, has("If"))
+    inside = [n.op_type for n in session.program.graph.all_nodes()]
+    assert sorted(inside) == ["Constant", "Constant", "If", "Relu"]
+    nothing(simplify_bodies, session.program, session.inputs, has("If"))
+
+
+def test_sizes_in_bodies_shrink() -> None:
+    """What a body declares does not hold its sizes."""
+    given = {"x": np.ones((4, 6), np.float32), "c": np.array(True)}
+    program = parse(BRANCHES.replace("[2,3]", "[4,6]"))
+    session = after(shrink_sizes, program, given, has("If"))
+    value = session.inputs["x"]
+    assert isinstance(value, np.ndarray)
+    assert value.size == 1
