@@ -12,7 +12,8 @@ import onnx_ir as ir
 import pytest
 from onnx import helper
 
-from irfuzz.export.torch import lower_model
+from irfuzz.export.torch import lower, lower_model
+from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.backend
 pytest.importorskip("torch")
@@ -366,3 +367,58 @@ def test_a_loop_may_swap_its_states() -> None:
         out = module["run"]({}, {"a": a, "b": b, "n": np.array(n)})
         same(out["c"], b if n % 2 else a)
         same(out["e"], np.tile(a + b, (n, 1)).reshape(n, 2))
+
+
+def test_no_turn_at_all_gives_the_type_that_is_inferred() -> None:
+    """The body says nothing of its outputs."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (uint8[2] a, int64 n) => (uint8[2] c, uint8[T, 2, 1] e)
+        {
+            axes = Constant<value_ints = [1]>()
+            c, e = Loop (n, "", a) <body = inner (int64 i, bool k, uint8[2] p) => (bool kept, uint8[2] q, uint8 s)
+                { kept = Identity(k) q = Add(p, p) s = Unsqueeze(q, axes) }>
+        }
+    """)
+    body = model.graph.node[1].attribute[0].g
+    for value in body.output:
+        value.ClearField("type")
+    lowered = lower(Program.from_proto(model))
+    module: dict[str, Any] = {}
+    exec(lowered.source, module)
+    a = np.array([1, 200], np.uint8)
+    for n, last in ((0, a), (1, a * 2), (2, a * 4)):
+        out = module["run"](lowered.arrays, {"a": a, "n": np.array(n)})
+        same(out["c"], last)
+        same(out["e"], np.array([a * 2, a * 4], np.uint8)[:n].reshape(n, 2, 1))
+
+
+def test_functions_are_lowered_with_their_attributes_and_types() -> None:
+    """A function calls another one from inside a branch, and hands an attribute on; another one has a default."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 9, opset_import: ["" : 17, "own" : 1]>
+        g (uint16[3] x, bool c) => (uint16[3] y, float[3] z)
+        {
+            y = own.Pick <k = 2> (x, c)
+            f = Cast <to = 1> (x)
+            z = own.Leak (f)
+        }
+        <domain: "own", opset_import: ["" : 17, "own" : 1]>
+        Pick <k> (a, c) => (b)
+        {
+            b = If (c) <then_branch = t () => (uint16[3] p) { p = own.Shift <k : int = @k> (a) },
+                        else_branch = e () => (uint16[3] q) { q = Identity(a) }>
+        }
+        <domain: "own", opset_import: ["" : 17]>
+        Shift <k> (a) => (b) { i = Constant <value_int : int = @k> () j = CastLike(i, a) b = Sub(a, j) }
+        <domain: "own", opset_import: ["" : 17]>
+        Leak <alpha: float = 0.5> (a) => (b) { n = Neg(a) b = LeakyRelu <alpha : float = @alpha> (n) }
+    """)
+    lowered = lower(Program.from_proto(model))
+    module: dict[str, Any] = {}
+    exec(lowered.source, module)
+    x = np.array([1, 2, 60000], np.uint16)
+    for c in (True, False):
+        out = module["run"](lowered.arrays, {"x": x, "c": np.array(c)})
+        same(out["y"], [65535, 0, 59998] if c else x, np.uint16)
+        same(out["z"], x.astype(np.float32) * np.float32(-0.5))

@@ -52,7 +52,10 @@ class Context:
         array_dtypes: their torch types.
     """
 
-    __slots__ = ("_constants", "_dtype_of", "_names", "array_dtypes", "arrays", "lower_graph", "opset", "used")
+    __slots__ = (
+        *("_constants", "_dtype_of", "_names", "_shape_of"),
+        *("array_dtypes", "arrays", "lower_graph", "opset", "used"),
+    )
 
     def __init__(
         self,
@@ -61,11 +64,13 @@ class Context:
         constants: Callable[[ir.Value], np.ndarray | None],
         dtype_of: Callable[[ir.Value], ir.DataType | None],
         lower_graph: Callable[[ir.Graph, Sequence[str], int], list[str]],
+        shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
     ) -> None:
         self.opset = opset
         self._names = names
         self._constants = constants
         self._dtype_of = dtype_of
+        self._shape_of = shape_of
         self.lower_graph = lower_graph
         self.used: set[str] = set()
         self.arrays: dict[str, np.ndarray] = {}
@@ -102,6 +107,13 @@ class Context:
     def dtype(self, value: ir.Value | None) -> ir.DataType | None:
         """Element type of ``value`` where it is known."""
         return None if value is None else self._dtype_of(value)
+
+    def shape(self, value: ir.Value) -> tuple[int, ...] | None:
+        """Sizes of ``value`` where all are known."""
+        found = self._shape_of(value)
+        if found is not None or value.shape is None or not value.shape.is_static():
+            return found
+        return tuple(int(d) for d in value.shape.numpy())
 
     def is_plain(self, value: ir.Value | None) -> bool:
         """True where torch surely has the usual operators on this element type."""

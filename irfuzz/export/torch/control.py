@@ -52,9 +52,9 @@ def loop(ctx: Context, node: ir.Node) -> Emitted:
 
 def _stack(ctx: Context, name: str, element: ir.Value, axis: int) -> str:
     """Code that stacks a list of ``element``s, whose type and shape an empty list needs."""
-    shape = None if element.shape is None or not element.shape.is_static() else element.shape.numpy()
-    dtype = None if element.dtype is None else Code(ctx.spell(element.dtype))
-    return ctx.call("stacked", Code(name), axis, dtype, shape)
+    kind = ctx.dtype(element)
+    dtype = None if kind is None else Code(ctx.spell(kind))
+    return ctx.call("stacked", Code(name), axis, dtype, ctx.shape(element))
 
 
 def scan(ctx: Context, node: ir.Node) -> Emitted:

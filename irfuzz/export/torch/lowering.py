@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx_ir as ir
@@ -16,9 +15,7 @@ from irfuzz.export.torch.names import Names
 from irfuzz.export.torch.source import TorchSource
 from irfuzz.export.torch.support_text import pieces, support_text
 from irfuzz.export.torch.table import EMITTERS
-
-if TYPE_CHECKING:
-    from irfuzz.ir.program import Program
+from irfuzz.ir.program import Program
 
 OLDEST_OPSET = 6
 """Before it, several operators took sizes as attributes, and wrote into their inputs."""
@@ -35,16 +32,35 @@ def lower(program: Program) -> TorchSource:
     Raises:
         Unsupported: an operator, attribute or element type has no exact form in torch.
     """
+    if program.model.functions:
+        program = _inlined(program)
 
     def dtype_of(value: ir.Value) -> ir.DataType | None:
         dtype = getattr(program.fact(value), "dtype", None)
         return dtype if dtype is not None else value.dtype
 
-    return lower_model(program.model, dtype_of=dtype_of)
+    def shape_of(value: ir.Value) -> tuple[int, ...] | None:
+        fact = program.tensor(value)
+        return None if fact is None else fact.static_shape
+
+    return lower_model(program.model, dtype_of=dtype_of, shape_of=shape_of)
 
 
-def lower_model(model: ir.Model, dtype_of: Callable[[ir.Value], ir.DataType | None] | None = None) -> TorchSource:
-    """``lower`` for a model without facts; ``dtype_of`` gives element types where they are known."""
+def _inlined(program: Program) -> Program:
+    """A copy without local functions, in which everything has a fact."""
+    model = program.model.clone()
+    InlinePass()(model)
+    copy = Program(model, program.residue)
+    copy.infer()
+    return copy
+
+
+def lower_model(
+    model: ir.Model,
+    dtype_of: Callable[[ir.Value], ir.DataType | None] | None = None,
+    shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
+) -> TorchSource:
+    """``lower`` for a model without facts; ``dtype_of`` and ``shape_of`` give what is known of its values."""
     if model.functions:
         model = model.clone()
         InlinePass()(model)
@@ -53,18 +69,24 @@ def lower_model(model: ir.Model, dtype_of: Callable[[ir.Value], ir.DataType | No
     opset = model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0))
     if "" in model.opset_imports and opset < OLDEST_OPSET:
         raise Unsupported("torch", "model", f"opset {opset} is older than {OLDEST_OPSET}")
-    return _Writer(model, opset, known_dtype).write()
+    return _Writer(model, opset, known_dtype, shape_of).write()
 
 
 class _Writer:
     """Writes one module. The main graph and control flow bodies become the body of ``forward``."""
 
-    def __init__(self, model: ir.Model, opset: int, dtype_of: Callable[[ir.Value], ir.DataType | None]) -> None:
+    def __init__(
+        self,
+        model: ir.Model,
+        opset: int,
+        dtype_of: Callable[[ir.Value], ir.DataType | None],
+        shape_of: Callable[[ir.Value], tuple[int, ...] | None],
+    ) -> None:
         self.model = model
         self.graph = model.graph
         self.names = Names(pieces())
         self.overridable = {v.name for v in self.graph.inputs}
-        self.context = Context(opset, self.names, self._constant, dtype_of, self._graph_lines)
+        self.context = Context(opset, self.names, self._constant, dtype_of, self._graph_lines, shape_of)
 
     def write(self) -> TorchSource:
         graph = self.graph
