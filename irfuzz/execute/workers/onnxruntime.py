@@ -6,6 +6,7 @@ Runs in the worker's interpreter: imports only the standard library, numpy and o
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import re
 import time
@@ -29,6 +30,8 @@ RAW_TYPES = {
     "uint2": 25,
     "int2": 26,
 }
+BITS = {"bfloat16": 16, "uint4": 4, "int4": 4, "float4e2m1": 4, "uint2": 2, "int2": 2}
+"""How wide their elements are, where it is not 8 bits."""
 
 LEVELS = {
     "disabled": "ORT_DISABLE_ALL",
@@ -173,6 +176,11 @@ def _compute(session: Any, feeds: list[Any]) -> tuple[list[dict[str, Any]], list
     for about, value in feeds:
         name = about["name"]
         if "raw" in about:
+            if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
+                raise _NotCarried(
+                    f"the Python interface of onnxruntime {onnxruntime.__version__} cannot feed {name!r}, "
+                    "a tensor of a type that numpy lacks"
+                )
             # The tensor borrows this memory: a packed type needs fewer bytes than it has elements, never more.
             buffer = np.zeros(about["shape"], np.dtype(about["unit"]))
             flat = buffer.reshape(-1).view(np.uint8)
@@ -196,7 +204,7 @@ def _compute(session: Any, feeds: list[Any]) -> tuple[list[dict[str, Any]], list
                 f"onnxruntime's Python interface cannot read output {output.name!r} of type {output.type}"
             )
         else:
-            size = value.tensor_size_in_bytes()
+            size = -(-math.prod(value.shape()) * BITS.get(kind, 8) // 8)
             data = ctypes.string_at(value.data_ptr(), size) if size else b""
             names.append({"name": output.name, "raw": RAW_TYPES[kind], "shape": list(value.shape())})
             values.append(np.frombuffer(data, np.uint8))
