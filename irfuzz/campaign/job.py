@@ -31,6 +31,7 @@ from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.types import StartError
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.table import FUZZING
 from irfuzz.mutate.trace import Trace
 from irfuzz.mutate.types import Edit, Relation
 from irfuzz.oracle import judge
@@ -115,6 +116,7 @@ class Job:
             seen=self.seen,
             donors=self.corpus,
             max_opset=max_opset,
+            weights=FUZZING if self.config.mutators is None else None,
         )
 
     def _tell(self, runner: Runner) -> None:

@@ -35,7 +35,10 @@ def arguments(parser: Parser) -> None:
     add("-o", "--out", metavar="DIR", type=Path, required=True, help="Folder for the mutants.")
     add("-n", "--count", metavar="N", type=whole(0), default=10, help="How many mutants in all. Default: 10.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
-    add("--mutators", metavar="NAMES", type=names, help="Mutators, separated by commas. Default: all.")
+    add(
+        "--mutators", metavar="NAMES", type=names,
+        help="Mutators, separated by commas. Default: all but invalid-value, which breaks rules on purpose.",
+    )  # fmt: skip
     add(
         "--max-nodes", metavar="N", type=whole(1), default=200,
         help="No mutant gets more nodes, unless its seed has. Default: 200.",
@@ -94,7 +97,8 @@ def _write(mutant: TracedMutant, out: Path, index: int, as_json: bool) -> None:
         raise
     if as_json:
         about = {"model": str(model), "trace": str(trace)}
-        print(json.dumps({**about, "seed": mutant.trace["seed"]["name"], "edits": mutant.trace["edits"]}), flush=True)
+        about["seed"] = mutant.trace["seed"]["name"]
+        print(json.dumps({**about, "invalid": mutant.declared_invalid, "edits": mutant.trace["edits"]}), flush=True)
 
 
 def _shown(mutants: Iterable[TracedMutant], count: int) -> Iterator[TracedMutant]:

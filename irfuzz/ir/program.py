@@ -374,8 +374,8 @@ class Program:
         self._digest = None
         self._reinfer({node})
 
-    def set_attr(self, node: ir.Node, name: str, value: Any) -> None:
-        """Set an attribute (``None`` removes it) and infer what follows."""
+    def set_attr(self, node: ir.Node, name: str, value: Any, *, infer: bool = True) -> None:
+        """Set an attribute (``None`` removes it) and infer what follows, unless the value breaks a rule on purpose."""
         if value is None:
             node.attributes.pop(name, None)
         else:
@@ -383,7 +383,8 @@ class Program:
             typed = infer_attribute_types(node.op_type, self.inference.opset(domain), domain, {name: value})
             node.attributes[name] = typed[name]
         self._digest = None
-        self._reinfer({node})
+        if infer:
+            self._reinfer({node})
 
     def set_constant(self, value: ir.Value, array: np.ndarray) -> None:
         """Give an initializer other elements (and possibly another shape), and infer what follows."""

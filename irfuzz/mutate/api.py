@@ -19,7 +19,7 @@ from irfuzz.mutate.engine import Counts, Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.splice import Splice, donor_of
 from irfuzz.mutate.trace import FixedDonors, Origin, Trace, sha256
-from irfuzz.mutate.types import Edit
+from irfuzz.mutate.types import Edit, Relation
 from irfuzz.spec import load_specs
 
 Model: TypeAlias = "Program | onnx.ModelProto | ir.Model | bytes | str | Path"
@@ -60,6 +60,11 @@ class TracedMutant:
         return self._bytes
 
     @property
+    def declared_invalid(self) -> bool:
+        """True where an edit breaks a rule of ONNX on purpose; only ``invalid-value`` does."""
+        return any(edit.relation is Relation.INVALID for edit in self.edits)
+
+    @property
     def model_proto(self) -> onnx.ModelProto:
         """The mutant as an ONNX model."""
         return self.program.to_proto()
@@ -75,6 +80,10 @@ class _Parent:
     program: Program
     seed: Origin
     edits: tuple[Edit, ...]
+
+    @property
+    def declared_invalid(self) -> bool:
+        return any(edit.relation is Relation.INVALID for edit in self.edits)
 
 
 def load(model: Model) -> Program:
@@ -118,7 +127,7 @@ def mutate(
             several, ``splice`` takes parts of one into another.
         seed: of all random choices.
         n: how many mutants.
-        mutators: names of the mutators to use (default: all).
+        mutators: names of the mutators to use (default: all but ``invalid-value``, which breaks rules on purpose).
         max_nodes: most nodes of a mutant (default: 200, or 30 more than the largest seed has).
         edits: edits from parent to mutant (default: 1 to 4, drawn).
         weights: how often each mutator is tried, relative to the others.
@@ -188,8 +197,14 @@ def _mutants(
         failures = 0
         made += 1
         child = _Parent(mutant.program, parent.seed, parent.edits + mutant.edits)
-        new = seen.add_mutant(mutant.program)
-        if len(child.edits) < MAX_DEPTH and len(mutant.program.nodes()) < room and (new or choices.boolean(0.2)):
+        valid = not child.declared_invalid
+        new = valid and seen.add_mutant(mutant.program)
+        if (
+            valid
+            and len(child.edits) < MAX_DEPTH
+            and len(mutant.program.nodes()) < room
+            and (new or choices.boolean(0.2))
+        ):
             if len(pool) < POOL:
                 pool.append(child)
             else:

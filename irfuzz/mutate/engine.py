@@ -17,7 +17,7 @@ from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
-from irfuzz.mutate.table import WEIGHTS, build_mutators
+from irfuzz.mutate.table import ON_DEMAND, WEIGHTS, build_mutators
 from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class Engine:
         for name in weights or ():
             if name not in table:
                 raise UsageError(f"weights: unknown mutator {name!r}; known: {', '.join(sorted(table))}")
-        given = {**WEIGHTS, **(weights or {})}
+        asked = {name: 1.0 for name in mutators or () if name in ON_DEMAND}
+        given = {**WEIGHTS, **asked, **(weights or {})}
         self._names = tuple(self.mutators)
         self._weights = tuple(float(given.get(name, 1.0)) for name in self._names)
         if min(self._weights) < 0 or sum(self._weights) <= 0:
@@ -139,7 +140,8 @@ class Engine:
             edits: how many edits are wanted; fewer are made where too many attempts fail.
 
         Returns:
-            ``None`` where not one edit could be made: ``counts`` of the engine says why.
+            ``None`` where not one edit could be made: ``counts`` of the engine says why. An edit that makes the program
+            invalid on purpose is the last one.
         """
         counts = Counts()
         reason = self._refused(program)
@@ -161,6 +163,8 @@ class Engine:
                     break
                 if edit is _Failed.SPOILT:
                     work = self._redo(program, done)
+            if done and done[-1].relation is Relation.INVALID:
+                break  # of a program that breaks a rule nothing is known any more
         self.counts.add(counts)
         if len(done) == given:
             return None

@@ -28,6 +28,7 @@ from irfuzz.mutate.insert_optional import InsertOptional
 from irfuzz.mutate.insert_random import InsertRandom
 from irfuzz.mutate.insert_sequence import InsertSequence
 from irfuzz.mutate.insert_strings import InsertStrings
+from irfuzz.mutate.invalid_value import InvalidValue
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.outline_function import OutlineFunction
@@ -90,6 +91,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "symbol-to-number": SymbolToNumber,
     "exact-ties": ExactTies,
     "empty-tensor": EmptyTensor,
+    "invalid-value": InvalidValue,
     "freeze-defaults": FreezeDefaults,
 }
 
@@ -116,9 +118,16 @@ WEIGHTS: dict[str, float] = {
     "insert-optional": 0.4,
     "insert-strings": 0.4,
     "insert-random": 0.5,
+    "invalid-value": 0.0,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
+
+ON_DEMAND = frozenset({"invalid-value"})
+"""Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones."""
+
+FUZZING: dict[str, float] = {"invalid-value": 0.25}
+"""Weights of a campaign that differ: whether a component survives what is invalid is worth a look now and then."""
 
 
 def build_mutators(context: Context) -> dict[str, Mutator]:

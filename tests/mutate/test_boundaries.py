@@ -66,7 +66,8 @@ def test_ties_are_put_before_who_chooses_already(table: dict[str, Mutator], pars
 
 def test_a_copy_without_elements_changes_nothing(table: dict[str, Mutator], parse: Parse) -> None:
     program = parse("""g (float[2, 3, 4] x) => (float[2, 3, 4] y)
-    <float[4] s = {1, 2, 3, 4}> { a = Softmax <axis = 1> (x) b = Add(a, x) y = LayerNormalization <axis = 2> (b, s) }""")
+    <float[4] s = {1, 2, 3, 4}>
+    { a = Softmax <axis = 1> (x) b = Add(a, x) y = LayerNormalization <axis = 2> (b, s) }""")
     expected = run(program, X)[0]
     empty: set[tuple[int, ...]] = set()
     outputs = set()

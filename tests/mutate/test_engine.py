@@ -11,8 +11,10 @@ import pytest
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.program import Program
+from irfuzz.ir.verify import verify
 from irfuzz.mutate import engine as engine_module
 from irfuzz.mutate import table as table_module
+from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.engine import Engine, replay
 from irfuzz.mutate.novelty import Seen
@@ -189,3 +191,41 @@ def test_strings_and_other_domains_are_no_obstacle(specs: Specs, parse: Callable
     mutant = engine.mutate(program, Choices.from_seed(2))
     assert mutant is not None
     assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes()
+
+
+def test_invalid_values_are_declared_and_last(specs: Specs, seeds: dict[str, Program]) -> None:
+    engine = Engine(specs, ["invalid-value"])
+    named: set[str] = set()
+    for seed in range(12):
+        program = seeds["lenet5"]
+        mutant = engine.mutate(program, Choices.from_seed(seed), edits=4)
+        assert mutant is not None
+        assert [edit.relation for edit in mutant.edits] == [Relation.INVALID]
+        assert "has the invalid" in mutant.edits[0].detail
+        named.add(mutant.edits[0].detail.split(" has the invalid ")[1].split(" = ")[0])
+        assert verify(mutant.program, specs) != []
+        assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes()
+    assert len(named) > 3
+
+
+def test_invalid_values_come_only_where_they_are_named(seeds: dict[str, Program]) -> None:
+    named = [("lenet5.onnx", seeds["lenet5"])]
+    assert not any(m.declared_invalid for m in mutate_many(named, seed=3, n=40))
+    mixed = list(mutate_many(named, seed=3, n=40, mutators=["invalid-value", "replace-activation"]))
+    invalid = [m for m in mixed if m.declared_invalid]
+    assert 5 < len(invalid) < 40
+    assert all(e.relation is not Relation.INVALID for m in mixed for e in m.edits[:-1])
+    assert all(m.trace["edits"][-1]["relation"] == "invalid" for m in invalid)
+    weighted = mutate_many(named, seed=3, n=40, weights={"invalid-value": 5.0})
+    assert any(m.declared_invalid for m in weighted)
+
+
+def test_a_value_that_is_valid_here_is_not_called_invalid(specs: Specs, parse: Callable[..., Program]) -> None:
+    """Of 7 and -7 neither breaks a rule where there are 8 axes."""
+    shape = ", ".join("1" for _ in range(8))
+    program = parse(f"g (float[{shape}] x) => (float[{shape}] y) {{ y = Softmax <axis = 1> (x) }}")
+    mutator = table_module.build_mutators(Context(specs))["invalid-value"]
+    before = program.to_bytes()
+    assert mutator.sites(program) == ["y"]
+    assert mutator.apply(program, "y", Choices.from_seed(0)) == Skipped("no declared value breaks a rule here")
+    assert program.to_bytes() == before
