@@ -41,11 +41,11 @@ def answer_text(
         for index in place[0] if place is not None else ():
             value = value[index]
         array = np.asarray(value)
+        if array.dtype.kind in "OUSVc" and array.dtype.isbuiltin in (0, 1):
+            return ""
         if place is not None:
             array = array[place[1]]
     except (IndexError, TypeError, ValueError):
-        return ""
-    if array.dtype.kind in "OUSVc" and array.dtype.isbuiltin == 1:
         return ""
     if array.dtype.isbuiltin != 1:  # of ml_dtypes: a script that reads the answer may lack it
         array = array.astype(np.float64)
