@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import onnx_ir as ir
+
 from irfuzz.facts import Dim, Element, Fact, TensorFact
 
 Shape: TypeAlias = tuple[Dim, ...]
@@ -83,6 +85,8 @@ def _reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
     for axis, d in enumerate(wanted):
         if d == 0 and not isinstance(d, str) and not attrs.get("allowzero", 0):
             out.append(source[axis] if source is not None and axis < len(source) else None)
+        elif isinstance(d, str) and not attrs.get("allowzero", 0) and not _has(source, axis, d):
+            out.append(None)  # of a named size that is 0 at run time the input's own size is taken
         else:
             out.append(d)
     if -1 not in out:
@@ -102,6 +106,11 @@ def _reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
             elif quotient == 1 and sum(left.values()) == 1:
                 sizes[hole] = next(iter(left))
     return tuple(sizes)
+
+
+def _has(shape: Shape | None, axis: int, size: str) -> bool:
+    """The axis has that size, or there is none to copy: such a call is invalid where the size is 0."""
+    return shape is not None and (axis >= len(shape) or shape[axis] == size)
 
 
 def _expand(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
@@ -228,8 +237,11 @@ def _one_hot(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
     rank = len(indices.shape) + 1
     axis = axis + rank if axis < 0 else axis
     element = depth.value[0] if depth is not None and depth.value else None
-    # depth may be of any numeric type, and a whole float is a size like an integer
-    size = as_size(int(element) if isinstance(element, float) and element == int(element) else element)
+    # depth may be of any numeric type, and a whole float is a size like an integer; half floats are not read at all
+    if isinstance(element, float):
+        whole = depth is not None and depth.dtype is not ir.DataType.FLOAT16 and element == int(element)
+        element = int(element) if whole else None
+    size = as_size(element)
     return (*indices.shape[:axis], size, *indices.shape[axis:])
 
 

@@ -61,8 +61,8 @@ class InsertLayer:
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers."""
-        return [value.name for value in flow_values(program) if value.name]
+        """Values between layers, all of whose sizes are known or have names."""
+        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw until the specs give a call whose result can be restored."""

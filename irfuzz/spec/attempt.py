@@ -144,6 +144,12 @@ class Attempt:
             if all(self.env.get(v) == DTYPE_NAMES[d] for v, d in combo.items()):
                 raise Failed("a combination of types that does not run")
 
+    def suits(self, var: str, dtype: ir.DataType) -> bool:
+        """No rule that can be decided by now forbids a type variable this type."""
+        rules = [r for _, r in self.overlay.rules if var in r.names]
+        env = self.env | {var: DTYPE_NAMES[dtype]} if rules else self.env
+        return all(r.holds(env) is not False for r in rules)
+
     def pick(self, items: list[Any], kind: str, name: str) -> Any:
         """One of several, unseen ones preferred."""
         if self.seen is None or len(items) == 1:
@@ -289,6 +295,9 @@ class Attempt:
             self.must(step.rules)
             return
         d = step.domain
+        if d is not None and d.generate is not None:
+            self.draw(d, step.name, step.rules)
+            return
         items = options(d, self.env) if d is not None else None
         if items is None:
             items = list(range(1, 9))
@@ -404,6 +413,8 @@ class Attempt:
         if position in self.given:
             return given_input(formal.name, self.given[position], domain, ends)
         parameter = formal.name in self.spec.parameters
+        if position not in self.shapes:
+            raise Failed(f"nothing gives {formal.name} a shape")
         if position in self.exact:
             return exact_input(dtype, self.exact[position], is_parameter=parameter)
         fact = TensorFact(dtype, self.shapes[position], *ends)

@@ -117,6 +117,10 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     _attributes(spec, attrs, env, out)
     env.update((key, key[4:] in attrs) for key in c.lookups if key.startswith("has:") and key[4:] in spec.attrs)
     _inputs(spec, c, inputs, env, out)
+    for name, domain in c.domains:
+        # What an omission stands for may decide which pattern applies.
+        if domain.absent is not None and not domain.absent.names and name in spec.attrs and f"?{name}" not in env:
+            env.setdefault(name, domain.absent.evaluate(env))
     later: list[tuple[str, Item, Any]] = []
     into: list[tuple[str, Pattern, tuple[Any, ...]]] = []
     _match(c, inputs, env, out, later, into)

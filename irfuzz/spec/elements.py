@@ -97,6 +97,25 @@ def write_places(choices: Choices, batch: int, room: int, written: int) -> Vecto
     return tuple(choices.integer(0, room - written) for _ in range(batch))
 
 
+def shortened(choices: Choices, sizes: Vector, axis: int) -> Vector | None:
+    """The same sizes, one of them possibly smaller."""
+    if not -len(sizes) <= axis < len(sizes) or sizes[axis] < 1:
+        return None
+    out = list(sizes)
+    out[axis] = choices.integer(1, out[axis])
+    return tuple(out)
+
+
+def multiple(choices: Choices, factor: int, most: int) -> int:
+    """A multiple of a number, up to ``most`` times it."""
+    return factor * choices.integer(1, most)
+
+
+def either(choices: Choices, one: int, other: int) -> int:
+    """One of two numbers."""
+    return choices.pick((one, other))
+
+
 GENERATORS: dict[str, Any] = {
     "mask": mask,
     "one_element": one_element,
@@ -107,5 +126,8 @@ GENERATORS: dict[str, Any] = {
     "affine_size": affine_size,
     "mask_shape": mask_shape,
     "write_places": write_places,
+    "shortened": shortened,
+    "multiple": multiple,
+    "either": either,
 }
 """As in ``irfuzz/spec/generators.py``, which includes them."""
