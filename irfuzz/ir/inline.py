@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
@@ -62,6 +63,21 @@ def inline_call(program: Program, node: ir.Node) -> None:
     program.put_in(copy_nodes(body, mapping, program.fresh), before=node)
     _put_results(program, node, [mapping[v] for v in body.outputs])
     drop_uncalled(program)
+
+
+def without_functions(program: Program) -> Program:
+    """A copy in which every call is replaced by its function's body, in bodies too; the program where there is none.
+
+    Raises:
+        InvalidProgram: a body is ill-typed.
+    """
+    if not program.model.functions:
+        return program
+    model = program.model.clone()
+    InlinePass()(model)
+    copy = Program(model, program.residue, program.parents)
+    copy.infer()
+    return copy
 
 
 def drop_uncalled(program: Program) -> int:

@@ -12,6 +12,7 @@ import onnx_ir as ir
 from irfuzz._native import difference
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.inline import without_functions
 from irfuzz.oracle.kinds import accepted
 from irfuzz.oracle.nudge import Nudges, Rerun, measure
 from irfuzz.oracle.numbers import FACTOR, is_float, resolution
@@ -93,7 +94,7 @@ class Case:
         name = output.name or ""
         if name not in self._paths:
             if self._sized is None:
-                self._sized = sized(self.program, self.inputs)
+                self._sized = without_functions(sized(self.program, self.inputs))
             end = self._sized.value(name) or output
             self._paths[name] = path_to(self._sized, end, self.inputs, self.specs or load_specs())
         return self._paths[name]

@@ -16,6 +16,7 @@ from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
+from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest, smallest
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
@@ -114,7 +115,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     """
     values = _values_behind(output)
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
-    everything = [(n, list(_all_nodes(program, n))) for n in nodes]
+    everything = [(n, [i for i, _ in nodes_inside(program, n)]) for n in nodes]
     floats = {d for v in values if (d := _float(program, v)) is not None}
     inside = [n for _, inner in everything for n in inner if n.op_type not in traits.SHAPE_ONLY]
     floats |= {
@@ -124,26 +125,32 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     roundings, quantised = 1.0, 0
     opens: dict[str, Open] = {}
     calls: list[Call] = []
-    for node, inner in everything:
-        spec = specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
-        facts = [None if v is None else program.tensor(v) for v in node.inputs]
-        env = _bindings(spec, node, facts, program)
-        roundings += _terms(node, facts, spec, env, program)
-        for n in inner:
+    used = values | values_inside([n for node, inner in everything if len(inner) > 1 for n in inner if n is not node])
+    for node, _ in everything:
+        first, repeated = len(calls), False
+        for n, times in nodes_inside(program, node):
+            spec = specs.get(n.op_type, program.inference.opset(n.domain), n.domain)
+            facts = [None if v is None else program.tensor(v) for v in n.inputs]
+            env = _bindings(spec, n, facts, program)
+            repeated = repeated or times > 1
+            if not is_shell(program, n):
+                roundings += times * _terms(n, facts, spec, env, program)
             quantised += n.op_type in traits.QUANTISERS
-            if n.op_type in traits.DATA_SHAPED or (n.op_type in traits.SHAPE_INPUTS and _computed_shape(program, n)):
+            if _is_data_shaped(program, n):
                 shaped.add(n.op_type)
-            if _jumps(program, n, values):
+            if _jumps(program, n, used):
                 jumps.add(n.op_type)
-        if spec is not None:
-            call = Call(program, node, spec, inputs, values)
-            calls.append(call)
-            for name in can_be_met(call, env):
-                if name == _DRAWN:
-                    continue  # ``random`` says whether the numbers reach the output; shapes do not hang on them
-                opens[f"{node.op_type}: {name}"] = Open(f"{node.op_type}: {name}", "nan" in name.lower())
+            if spec is not None:
+                call = Call(program, n, spec, inputs, used)
+                calls.append(call)
+                for name in can_be_met(call, env):
+                    if name == _DRAWN:
+                        continue  # ``random`` says whether the numbers reach the output; shapes do not hang on them
+                    opens[f"{n.op_type}: {name}"] = Open(f"{n.op_type}: {name}", "nan" in name.lower())
+        if repeated:
+            calls += calls[first:]  # what a later turn does stands behind what an earlier one did
     ops = frozenset(n.op_type for _, inner in everything for n in inner)
-    fed, top, specials, subnormal = _sources(program, values, inputs)
+    fed, top, specials, subnormal = _sources(program, used, inputs)
     return Path(
         ops=ops,
         dtypes=frozenset(floats),
@@ -199,16 +206,6 @@ def _bodies(node: ir.Node) -> Iterator[ir.Node]:
                 yield from graph.all_nodes()
 
 
-def _all_nodes(program: Program, node: ir.Node, depth: int = 0) -> Iterator[ir.Node]:
-    """A node, those in its subgraphs, and those of the local functions that they call."""
-    for n in (node, *_bodies(node)):
-        yield n
-        function = program.model.functions.get(n.op_identifier())
-        if function is not None and depth < 8:
-            for inner in function:
-                yield from _all_nodes(program, inner, depth + 1)
-
-
 def _float(program: Program, value: ir.Value) -> np.dtype | None:
     fact = tensors_in(program.fact(value))
     kind = fact.dtype if fact is not None else value.dtype
@@ -256,6 +253,14 @@ def _bindings(
     if not spec.undefined and (spec.numerics is None or spec.numerics.terms is None):
         return None  # nothing will be evaluated
     return bindings(spec, facts, program.attrs(node))[0]
+
+
+def _is_data_shaped(program: Program, node: ir.Node) -> bool:
+    if node.op_type in ("If", "Loop", "Scan"):
+        return has_open_sizes(program, node)
+    if node.op_type in traits.SHAPE_INPUTS:
+        return _computed_shape(program, node)
+    return node.op_type in traits.DATA_SHAPED
 
 
 def _computed_shape(program: Program, node: ir.Node) -> bool:
@@ -330,15 +335,16 @@ def _absorbed(program: Program, output: ir.Value) -> float:
     """Largest constant added on the way: ``(x + 1e6) - 1e6`` has an error of 1e6 roundings, whatever x is."""
     top = 0.0
     for value in _values_behind(output, traits.SATURATING):
-        node = value.producer()
-        if node is None or node.op_type not in traits.ADDITIVE:
-            continue
-        # Of the rest the first input is the signal and the second one holds factors, which are relative.
-        terms = node.inputs if node.op_type in ("Add", "Sub", "Sum", "Mean") else node.inputs[2:]
-        for term in terms:
-            array = program.const_array(term)
-            if array is not None and is_float(array.dtype):
-                top = max(top, _magnitude(array, _MASK))
+        maker = value.producer()
+        for node, _ in nodes_inside(program, maker) if maker is not None else ():
+            if node.op_type not in traits.ADDITIVE:
+                continue
+            # Of the rest the first input is the signal and the second one holds factors, which are relative.
+            terms = node.inputs if node.op_type in ("Add", "Sub", "Sum", "Mean") else node.inputs[2:]
+            for term in terms:
+                array = program.const_array(term)
+                if array is not None and is_float(array.dtype):
+                    top = max(top, _magnitude(array, _MASK))
     return top
 
 

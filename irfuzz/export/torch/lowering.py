@@ -15,6 +15,7 @@ from irfuzz.export.torch.names import Names
 from irfuzz.export.torch.source import TorchSource
 from irfuzz.export.torch.support_text import pieces, support_text
 from irfuzz.export.torch.table import EMITTERS
+from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 
 OLDEST_OPSET = 6
@@ -32,8 +33,7 @@ def lower(program: Program) -> TorchSource:
     Raises:
         Unsupported: an operator, attribute or element type has no exact form in torch.
     """
-    if program.model.functions:
-        program = _inlined(program)
+    program = without_functions(program)
 
     def dtype_of(value: ir.Value) -> ir.DataType | None:
         dtype = getattr(program.fact(value), "dtype", None)
@@ -44,15 +44,6 @@ def lower(program: Program) -> TorchSource:
         return None if fact is None else fact.static_shape
 
     return lower_model(program.model, dtype_of=dtype_of, shape_of=shape_of)
-
-
-def _inlined(program: Program) -> Program:
-    """A copy without local functions, in which everything has a fact."""
-    model = program.model.clone()
-    InlinePass()(model)
-    copy = Program(model, program.residue)
-    copy.infer()
-    return copy
 
 
 def lower_model(
