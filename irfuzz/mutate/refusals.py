@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import onnx_ir as ir
+
 from irfuzz.facts import TensorFact
 
 
@@ -35,6 +37,8 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         return "LRN of another rank than 4"
     if op in ("ScatterElements", "Scatter", "GatherElements"):
         return _elements(inputs, attrs)
+    if op in ("Cast", "CastLike") and attrs.get("saturate", 1) != 1:
+        return _saturation(inputs, attrs)
     return None
 
 
@@ -120,6 +124,18 @@ def _pad(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str |
         if type(size) is int and pad >= size:
             return f"mode {mode!r} beyond the size of its axis"
     return None
+
+
+_SMALL_FLOATS = frozenset(
+    {ir.DataType.FLOAT8E4M3FN, ir.DataType.FLOAT8E4M3FNUZ, ir.DataType.FLOAT8E5M2, ir.DataType.FLOAT8E5M2FNUZ}
+)
+
+
+def _saturation(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    # "It only applies for float 8 conversion" (Cast-19, saturate); ONNXRuntime refuses it for all others.
+    like = inputs[1] if len(inputs) > 1 else None
+    target = ir.DataType(attrs["to"]) if "to" in attrs else None if like is None else like.dtype
+    return None if target in _SMALL_FLOATS else "saturation where the target is no float of eight bits"
 
 
 def _elements(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:

@@ -113,6 +113,17 @@ def among(v: Any, allowed: Any) -> bool | None:
     return None if None in _vector(v) else True
 
 
+def distinct_grams(pool: Any, counts: Any) -> bool:
+    """True where no two n-grams of one length are equal; those of length n begin at ``counts[n - 1]``."""
+    pool, counts = _vector(pool), (*_vector(counts), len(pool))
+    for n in range(1, len(counts)):
+        part = pool[counts[n - 1] : counts[n]]
+        grams = [part[i : i + n] for i in range(0, len(part), n)]
+        if len(set(grams)) < len(grams):
+            return False
+    return True
+
+
 def column(v: Any, width: Any, index: Any) -> Vector:
     """One column of the rows that stand one after the other in ``v``."""
     return _vector(v)[index::width]
@@ -338,6 +349,7 @@ def einsum(equation: Any, shapes: Any) -> bool | None:
     if any(not (c.isascii() and c.isalpha()) for c in (left + right).replace("...", "").replace(",", "")):
         raise Undefined("a term holds something else than letters and '...'")
     known: dict[str, Any] = {}
+    ellipsis: Vector = ()
     for term, shape in zip(terms, shapes, strict=True):
         if term.count("...") > 1:
             raise Undefined("a term has more than one '...'")
@@ -345,10 +357,17 @@ def einsum(equation: Any, shapes: Any) -> bool | None:
             continue
         before, dots, after = term.partition("...")
         letters = len(before) + len(after)
+        if dots and known.setdefault(dots, len(shape) - letters) != len(shape) - letters:
+            raise Undefined("'...' stands for different numbers of dimensions")
         if letters > len(shape) or (not dots and letters != len(shape)):
             raise Undefined(f"term {term!r} for an operand of rank {len(shape)}")
+        if dots:
+            ellipsis = broadcast(ellipsis, tuple(shape[len(before) : len(shape) - len(after)]))
         sizes = [*shape[: len(before)], *shape[len(shape) - len(after) :]]
+        own: dict[str, Any] = {}
         for letter, size in zip(before + after, sizes, strict=True):
+            if size is not None and own.setdefault(letter, size) != size:
+                raise Undefined(f"{letter!r} is {own[letter]} and {size} in one operand")
             # like NumPy, a size of 1 broadcasts
             if size not in (None, 1) and known.setdefault(letter, size) != size:
                 raise Undefined(f"{letter!r} is {known[letter]} and {size}")
@@ -371,6 +390,7 @@ FUNCTIONS: dict[str, Function] = {
     "iota": Function(iota, 1, 1),
     "distinct": Function(distinct, 1, 1),
     "among": Function(among, 2, 2),
+    "distinct_grams": Function(distinct_grams, 2, 2),
     "column": Function(column, 3, 3),
     "at": Function(at, 2, 2),
     "without": Function(without, 2, 2),

@@ -208,6 +208,19 @@ def resize_sizes(choices: Choices, sizes: Vector, inner: int) -> Vector:
     )
 
 
+def resize_axes(choices: Choices, rank: int, any_axes: bool) -> Vector | None:
+    """Axes for Resize: different ones, or the last two of four, which is all that linear modes are run with."""
+    if any_axes:
+        return axes(choices, rank)
+    return signed(choices, (2, 3), rank) if rank == 4 else None
+
+
+def resize_roi(choices: Choices, count: int) -> tuple[float, ...]:
+    """Begins, then ends, of the part of each axis that Resize crops to, exact in binary; some ends lie outside."""
+    begins = [choices.integer(-1, 2) / 8 for _ in range(count)]
+    return (*begins, *(choices.integer(6, 9) / 8 for _ in range(count)))
+
+
 def scale_shape(choices: Choices, shape: Vector, axis: int, block: int) -> Vector:
     """Shape of a quantisation scale: of one number, of one an element of ``axis``, or of one a block of it."""
     if -len(shape) <= axis < len(shape):
@@ -329,36 +342,46 @@ def concat_shapes(choices: Choices, shape: Vector, axis: int, count: int) -> lis
 _LETTERS = "abcdefghij"
 
 
-def equation(choices: Choices, rank: int, inputs: int) -> str | None:
-    """An Einsum equation whose first operand has ``rank`` axes: products, contractions, transposes, diagonals."""
+def equation(choices: Choices, shape: Vector, inputs: int) -> str | None:
+    """An Einsum equation whose first operand has ``shape``: products, contractions, transposes, diagonals, ellipses."""
+    rank = len(shape)
     if rank > 5:
         return None
-    first = _LETTERS[:rank]
+    letters = list(_LETTERS[:rank])
+    equal = [(i, k) for k in range(rank) for i in range(k) if shape[i] == shape[k]]
+    if equal and choices.boolean(0.2):
+        i, k = choices.pick(equal)
+        letters[k] = letters[i]
+    dots = choices.integer(1, rank) if rank and choices.boolean(0.2) else 0
+    first = "..." * bool(dots) + "".join(letters[dots:])
     terms = [first]
-    known = list(dict.fromkeys(first))
+    known = list(dict.fromkeys(letters[dots:]))
     for _ in range(inputs - 1):
         shared = choices.sample(known, choices.integer(0, min(3, len(known))))
-        fresh = [c for c in _LETTERS if c not in known][: choices.integer(0, 1)]
-        letters = choices.sample([*shared, *fresh], 4)
-        terms.append("".join(letters))
+        fresh = [c for c in _LETTERS if c not in letters and c not in known][: choices.integer(0, 1)]
+        own = choices.sample([*shared, *fresh], 4)
+        terms.append("..." * (bool(dots) and choices.boolean(0.5)) + "".join(own))
         known += fresh
     text = ",".join(terms)
     if choices.boolean(0.2):
         return text
     kept = choices.sample(known, choices.integer(0, min(4, len(known))))
-    return text + "->" + "".join(kept)
+    return text + "->" + "..." * bool(dots) + "".join(kept)
 
 
 def einsum_shapes(choices: Choices, text: str, shape: Vector, count: int) -> list[Vector]:
     """Shapes of the other operands of an Einsum whose first has ``shape``."""
     terms = text.partition("->")[0].replace(" ", "").split(",")
-    sizes = dict(zip(terms[0], shape, strict=False))
+    first = terms[0].replace("...", "")
+    dots = shape[: len(shape) - len(first)]
+    sizes = dict(zip(first, shape[len(dots) :], strict=False))
     out: list[Vector] = []
     for term in terms[1 : 1 + count]:
-        for letter in term:
+        for letter in term.replace("...", ""):
             if letter not in sizes:
                 sizes[letter] = choices.integer(1, 4)
-        out.append(tuple(sizes[letter] for letter in term))
+        own = tuple(sizes[letter] for letter in term.replace("...", ""))
+        out.append((*dots, *own) if "..." in term else own)
     return out
 
 
@@ -374,6 +397,8 @@ GENERATORS: dict[str, Generator] = {
     "slice_starts": slice_starts,
     "slice_ends": slice_ends,
     "pads": pads,
+    "resize_axes": resize_axes,
+    "resize_roi": resize_roi,
     "resize_scales": resize_scales,
     "resize_sizes": resize_sizes,
     "scale_shape": scale_shape,

@@ -54,6 +54,21 @@ def test_reshape_through_shape_gather_concat() -> None:
     assert shape_of(p, "y") == ("N", 64)
 
 
+def test_reshape_to_a_size_that_may_be_0_copies_there() -> None:
+    """Where M is 0, the first size of y is N: 0 copies."""
+    text = """g (float[N,M,2] x) => (y, z, w) <int64[3] other = {1, 0, 2}> {
+          s = Shape(x)
+          swapped = Gather(s, other)
+          y = Reshape(x, swapped)
+          z = Reshape<allowzero = 1>(x, swapped)
+          w = Reshape(x, s)
+        }"""
+    p = program(HEAD + text)
+    assert shape_of(p, "y") == (None, None, 2)
+    assert shape_of(p, "z") == ("M", "N", 2)
+    assert shape_of(p, "w") == ("N", "M", 2)
+
+
 def test_shape_arithmetic_on_integers_is_computed() -> None:
     p = program(
         HEAD

@@ -46,6 +46,8 @@ def ints(*values: int) -> TensorFact:
         ("Slice", [data(4, 4)], {"axes": [2]}, {"axes": [1]}),
         ("LSTM", [data(5, 1, 3), None, None, None, None, data(2, 1, 4)], {}, {"direction": "bidirectional"}),
         ("ScatterElements", [data(4, 3), data(3, 4)], {"axis": 0}, {"axis": 1}),
+        ("Cast", [data(3)], {"to": 6, "saturate": 0}, {"to": 17, "saturate": 0}),
+        ("CastLike", [data(3), ints(1)], {"saturate": 0}, {"saturate": 1}),
     ],
 )
 def test_refused_and_allowed(

@@ -40,6 +40,13 @@ def value(text: str, **env: Any) -> Any:
         ("2 ** 10", {}, 1024),
         ("shape(X)[0]", {"shape:X": (7,)}, 7),
         ("has(B)", {"has:B": False}, False),
+        ("among(a, ('Relu', 'Tanh'))", {"a": ("relu", "Tanh")}, True),
+        ("among(a, ('Relu', 'Tanh'))", {"a": ("Elu", "Tanh")}, False),
+        ("among(labels, join(iota(3), -1))", {"labels": (0, 2, -1)}, True),
+        ("column(rois, 3, 1)", {"rois": (1, 2, 3, 4, 5, 6)}, (2, 5)),
+        ("distinct_grams(pool, (0, 2))", {"pool": (1, 2, 5, 6, 5, 7)}, True),
+        ("distinct_grams(pool, (0, 2))", {"pool": (1, 2, 5, 6, 5, 6)}, False),
+        ("distinct_grams(pool, (0, 2))", {"pool": (1, 1, 5, 6)}, False),
     ],
 )
 def test_values(text: str, env: dict[str, Any], expected: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -170,15 +171,17 @@ class Case:
         inputs: list[onnx.ValueInfoProto] = []
         constants: list[onnx.TensorProto] = []
         feeds: dict[str, Any] = {}
+        raw = any(a is not None and a.array.dtype.kind == "V" for a in self.args)
         for i, arg in enumerate(self.args):
             if arg is None:
                 names.append("")
                 continue
             name = f"x{i}"
             names.append(name)
-            # ONNXRuntime's Python interface feeds no scalar of a type that numpy lacks
+            # ONNXRuntime's Python interface feeds no scalar of a type that numpy lacks, and no string beside one
             plain = arg.items is None and not arg.optional
-            if plain and (arg.constant or (arg.array.ndim == 0 and arg.array.dtype.kind == "V")):
+            apart = arg.dtype == ir.DataType.STRING and raw
+            if plain and (arg.constant or apart or (arg.array.ndim == 0 and arg.array.dtype.kind == "V")):
                 constants.append(_tensor(arg, name))
             else:
                 inputs.append(helper.make_value_info(name, _type(arg)))
@@ -227,6 +230,18 @@ def case_of(spec: OpSpec, opset: int, call: Call, rng: np.random.Generator) -> C
     return Case(spec, opset, dict(call.attrs), tuple(args), call.outputs)
 
 
+@functools.cache
+def wide(spec: OpSpec) -> OpSpec:
+    """The spec with all valid values of its attributes to draw, also those that not every component has."""
+    attrs = {
+        n: replace(a, domain=replace(a.domain, pick=None, omit=0.2))
+        if a.domain is not None and a.domain.one_of is not None and a.domain.pick is not None
+        else a
+        for n, a in spec.attrs.items()
+    }
+    return replace(spec, attrs=attrs) if attrs != spec.attrs else spec
+
+
 def draw(spec: OpSpec, opset: int, seed: str) -> Case | None:
     """A valid call, with a first input of an unusual shape every other time; ``None`` where none is found."""
     for attempt in range(8):
@@ -238,6 +253,8 @@ def draw(spec: OpSpec, opset: int, seed: str) -> Case | None:
 
 def _draw(spec: OpSpec, opset: int, seed: str) -> Case | None:
     choices = Choices.from_seed(f"census {spec.op} {spec.since} {opset} {seed}")
+    if choices.boolean(0.3):
+        spec = wide(spec)
     given: dict[int, TensorFact] = {}
     if not spec.is_dense:
         call = sample_call(spec, {}, choices, max_elements=DRAWN_ELEMENTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,11 @@ COLUMNS = (
     ("partly accepted", Agreement.PARTLY_ACCEPTED),
     ("over-refused", Agreement.OVER_REFUSED),
 )
+NUMBERS = ("drawn", "calls", *(name for name, _ in COLUMNS), "numbers differ")
+_LETTERS = {"reference": "r", "onnxruntime": "o", "torch": "t"}
+
+Rows = dict[str, tuple[str, str, list[int]]]
+"""By operator: versions, who runs it, and the numbers."""
 
 
 def summary(record: Census) -> str:
@@ -29,36 +35,57 @@ def summary(record: Census) -> str:
     return f"{record.op}-{record.since} ({record.drawn} drawn, {'+'.join(record.components) or 'nobody'}): {counts}"
 
 
-def by_operator(records: Sequence[Census]) -> dict[str, list[Census]]:
-    """The versions of each operator."""
-    out: dict[str, list[Census]] = {}
+def rows(records: Sequence[Census]) -> Rows:
+    """One row an operator."""
+    by: dict[str, list[Census]] = {}
     for record in records:
-        out.setdefault(record.op, []).append(record)
+        by.setdefault(record.op, []).append(record)
+    out: Rows = {}
+    for op, versions in by.items():
+        counts: Counter[str] = Counter()
+        for r in versions:
+            counts.update(r.counts)
+        who = {c for r in versions for c in r.components}
+        numbers = [sum(r.drawn for r in versions), sum(r.calls for r in versions)]
+        numbers += [counts[agreement.value] for _, agreement in COLUMNS]
+        numbers.append(sum(r.differ for r in versions))
+        letters = "".join(letter for name, letter in _LETTERS.items() if name in who)
+        out[op] = (", ".join(str(v.since) for v in versions), letters, numbers)
     return out
 
 
-def table(records: Sequence[Census]) -> str:
-    """One line an operator, and the sum, as Markdown."""
+def table(found: Rows) -> str:
+    """The rows, by name, and their sum, as Markdown."""
     lines = [
-        "| operator | versions | run by | calls | " + " | ".join(name for name, _ in COLUMNS) + " | numbers differ |",
-        "|---|---|---|" + "---:|" * (len(COLUMNS) + 2),
+        "| operator | versions | run by | " + " | ".join(NUMBERS) + " |",
+        "|---|---|---|" + "---:|" * len(NUMBERS),
     ]
-    for op, versions in by_operator(records).items():
-        lines.append(_line(op, ", ".join(str(v.since) for v in versions), versions))
-    lines.append(_line("**all**", str(len(records)), records))
+    lines += [_line(op, *row) for op, row in sorted(found.items())]
+    lines.append(_line("**all**", str(sum(_count(v) for v, _, _ in found.values())), "", total(found)))
     return "\n".join(lines)
 
 
-def _line(name: str, versions: str, records: Sequence[Census]) -> str:
-    counts: Counter[str] = Counter()
-    for r in records:
-        counts.update(r.counts)
-    who = sorted({c for r in records for c in r.components})
-    letters = "".join({"reference": "r", "onnxruntime": "o", "torch": "t"}.get(c, c) for c in who)
-    cells = [name, versions, letters if name[0] != "*" else "", str(sum(r.calls for r in records))]
-    cells += [str(counts[agreement.value]) for _, agreement in COLUMNS]
-    cells.append(str(sum(r.differ for r in records)))
-    return "| " + " | ".join(cells) + " |"
+def total(found: Rows) -> list[int]:
+    """The sums of the columns."""
+    return [sum(column) for column in zip(*(numbers for _, _, numbers in found.values()), strict=True)]
+
+
+def _count(versions: str) -> int:
+    return versions.count(",") + 1
+
+
+def _line(name: str, versions: str, who: str, numbers: Sequence[int]) -> str:
+    return "| " + " | ".join([name, versions, who, *map(str, numbers)]) + " |"
+
+
+def read(text: str) -> Rows:
+    """The rows of a table that ``table`` made."""
+    out: Rows = {}
+    for line in text.partition(MARK)[2].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if re.fullmatch(r"\w+", cells[0]) and len(cells) == 3 + len(NUMBERS) and cells[3].isdigit():
+            out[cells[0]] = (cells[1], cells[2], [int(c) for c in cells[3:]])
+    return out
 
 
 def failures(records: Sequence[Census]) -> list[str]:
@@ -77,21 +104,15 @@ def failures(records: Sequence[Census]) -> list[str]:
     return out
 
 
-def document(records: Sequence[Census], components: Mapping[str, str], command: str) -> str:
-    """The page: its own words stay, the part below the mark is made anew."""
-    kept = DOCUMENT.read_text().partition(MARK)[0].rstrip() if DOCUMENT.exists() else "# Census of the operators"
-    calls = sum(r.calls for r in records)
-    over = sum(r.counts[Agreement.OVER_REFUSED.value] for r in records)
-    under = sum(r.counts[Agreement.UNDER_REFUSED.value] for r in records)
+def document(records: Sequence[Census], components: Mapping[str, str], command: str, *, only: bool) -> str:
+    """The page: its own words stay, the part below the mark is made anew; with ``only``, the rows of ``records``."""
+    text = DOCUMENT.read_text(encoding="utf-8") if DOCUMENT.exists() else "# Census of the operators"
+    found = {**read(text), **rows(records)} if only else rows(records)
+    sums = dict(zip(NUMBERS, total(found), strict=True))
     names = ", ".join(f"{name} {version}" for name, version in components.items())
-    drawn = sum(r.drawn for r in records)
-    what = f"{len(by_operator(records))} operators in {len(records)} versions, {drawn} drawn calls, {calls} perturbed"
-    head = [
-        MARK,
-        "",
-        f"`{command}`: {what}; {names}.",
-        "",
-        f"Under-refused: {under}. Over-refused: {over} ({over / max(1, calls):.2%}).",
-        "",
-    ]
-    return "\n".join([kept, "", *head, table(records)]) + "\n"
+    versions = sum(_count(v) for v, _, _ in found.values())
+    what = f"{len(found)} operators in {versions} versions, {sums['drawn']} drawn and {sums['calls']} perturbed calls"
+    share = f"{sums['over-refused'] / max(1, sums['calls']):.2%}"
+    faults = f"Under-refused: {sums['under-refused']}. Over-refused: {sums['over-refused']} ({share})."
+    head = f"`{command}` ({names}): {what}. {faults}"
+    return "\n".join([text.partition(MARK)[0].rstrip(), "", MARK, "", head, "", table(found)]) + "\n"
