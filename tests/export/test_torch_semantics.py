@@ -422,3 +422,52 @@ def test_functions_are_lowered_with_their_attributes_and_types() -> None:
         out = module["run"](lowered.arrays, {"x": x, "c": np.array(c)})
         same(out["y"], [65535, 0, 59998] if c else x, np.uint16)
         same(out["z"], x.astype(np.float32) * np.float32(-0.5))
+
+
+NUMBERS = np.linspace(-2, 2, 4000, dtype=np.float32).reshape(40, 100)
+
+
+def test_drawn_numbers_follow_their_distribution() -> None:
+    normal = run("RandomNormalLike", [NUMBERS], mean=3.0, scale=2.0, seed=1.0)
+    assert (normal.dtype, normal.shape) == (np.float32, NUMBERS.shape)
+    assert abs(normal.mean() - 3) < 0.2
+    assert abs(normal.std() - 2) < 0.2
+    uniform = run("RandomUniform", [], shape=[4000], low=-1.0, high=3.0, dtype=11)
+    assert uniform.dtype == np.float64
+    assert -1 <= uniform.min() < -0.9
+    assert 2.9 < uniform.max() < 3
+    assert run("RandomUniformLike", [NUMBERS.astype(np.int64)], dtype=10).dtype == np.float16
+    same(run("RandomNormal", [], shape=[7], seed=2.5), run("RandomNormal", [], shape=[7], seed=2.5))
+    assert not np.array_equal(
+        run("RandomNormal", [], shape=[7], seed=2.5), run("RandomNormal", [], shape=[7], seed=2.0)
+    )
+
+
+def test_probabilities_are_those_of_a_one() -> None:
+    chances = np.repeat(np.array([[0.0, 0.2, 0.9, 1.0]], np.float32), 4000, axis=0)
+    drawn = run("Bernoulli", [chances], dtype=7)
+    assert drawn.dtype == np.int64
+    assert set(np.unique(drawn)) == {0, 1}
+    np.testing.assert_allclose(drawn.mean(axis=0), chances[0], atol=0.05)
+    assert drawn[:, 0].max() == 0
+    assert drawn[:, 3].min() == 1
+
+
+def test_classes_are_drawn_by_unnormalised_logarithms() -> None:
+    logs = np.log(np.array([[1.0, 3.0, 0.0], [2.0, 0.0, 2.0]]) * 5, where=[[True, True, False], [True, False, True]],
+                  out=np.full((2, 3), -np.inf)).astype(np.float32)  # fmt: skip
+    drawn = run("Multinomial", [logs], sample_size=4000)
+    assert (drawn.dtype, drawn.shape) == (np.int32, (2, 4000))
+    assert set(np.unique(drawn[0])) == {0, 1}
+    assert abs((drawn[0] == 1).mean() - 0.75) < 0.05
+    assert abs((drawn[1] == 2).mean() - 0.5) < 0.05
+
+
+def test_training_drops_elements_and_scales_the_others() -> None:
+    x = np.ones(8000, np.float32)
+    ratio, yes, no = np.array(0.25, np.float32), np.array(True), np.array(False)
+    y, mask = run("Dropout", [x, ratio, yes], outputs=2, constants=(1,))
+    assert abs(mask.mean() - 0.75) < 0.05
+    same(y, np.where(mask, np.float32(1) / np.float32(0.75), np.float32(0)), np.float32)
+    same(run("Dropout", [x, ratio, no]), x)
+    same(run("Dropout", [x, np.array(0.0, np.float32), yes]), x)

@@ -140,8 +140,6 @@ def test_the_table_names_only_operators_that_onnx_has() -> None:
         ('g (string[2] x) => (string[2] y) { y = Identity(x) }', "input 'x'", "STRING"),
         ("g (float[2] x) => (float8e4m3fn[2] y) { y = Cast<to = 17>(x) }", "Cast", "FLOAT8E4M3FN"),
         ("g (float[1,1,4] x) => (float[1,1,4] y) { y = GridSample(x, x) }", "GridSample", "no lowering"),
-        ("g (float[2] x, bool t) => (float[2] y) { r = Constant<value_float = 0.5>() y = Dropout(x, r, t) }",
-         "Dropout", "random"),
         ("g (float[1,1,2,2,2,2] x, float[1,1,1,1,1,1] w) => (float[1,1,2,2,2,2] y) { y = Conv(x, w) }",
          "Conv", "1 to 3 spatial axes"),
         ("g (float[1,1,5] x) => (float[1,1,2] y) { y = MaxPool<kernel_shape=[2], auto_pad=\"VALID\", ceil_mode=1>(x) }",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from irfuzz.export.torch.context import Code, Context, Emitted, Emitter, Many
+from irfuzz.export.torch.random import training_dropout
 
 
 def unary(function: str) -> Emitter:
@@ -124,13 +125,13 @@ def erf(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def dropout(ctx: Context, node: ir.Node) -> Emitted:
-    """Dropout in inference: the input itself and a mask of ones."""
+    """Dropout: in inference, or where nothing is dropped, the input itself and a mask of ones."""
     training = ctx.input_value(node, 2)
     if ctx.opset < 7 and not ctx.attr(node, "is_test"):
         raise ctx.unsupported(node, "the result is random without is_test")
     if training is not None:
         known, ratio = ctx.constant(training), ctx.constant(ctx.input_value(node, 1))
         if known is None or (bool(known) and (ratio is None or float(ratio) != 0)):
-            raise ctx.unsupported(node, "the result is random where training_mode is, or may be, true")
+            return training_dropout(ctx, node)
     x = ctx.input(node, 0)
     return Many(f"{x}, torch.ones_like({x}, dtype=torch.bool)", 2) if len(node.outputs) > 1 else str(x)

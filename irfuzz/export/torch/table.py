@@ -13,6 +13,7 @@ from irfuzz.export.torch import (
     norm,
     pool,
     quant,
+    random,
     reduce,
     resize,
     rnn,
@@ -180,6 +181,13 @@ _DEFAULT_DOMAIN: dict[str, Emitter] = {
     "ScatterElements": gather.scatter_elements,
     "ScatterND": gather.scatter_nd,
     "TopK": gather.top_k,
+    # random numbers
+    "Bernoulli": random.bernoulli,
+    "Multinomial": random.multinomial,
+    "RandomNormal": random.drawn("random_normal", "mean", "scale"),
+    "RandomNormalLike": random.drawn_like("random_normal", "mean", "scale"),
+    "RandomUniform": random.drawn("random_uniform", "high", "low"),
+    "RandomUniformLike": random.drawn_like("random_uniform", "high", "low"),
     # losses
     "NegativeLogLikelihoodLoss": loss.nll_loss,
     "SoftmaxCrossEntropyLoss": loss.cross_entropy,
