@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.calls import AttrValue, hashable_attrs, schema_of
 from irfuzz.ir.infer import fact_of, label
 from irfuzz.ir.program import Program
@@ -39,7 +40,7 @@ def verify(program: Program, specs: Specs | None = None, *, nodes: Iterable[ir.N
     Args:
         program: the program; its facts are taken as they are.
         specs: operator specs, the shipped ones by default.
-        nodes: check only these nodes and the graph outputs (after an edit); everything where omitted.
+        nodes: check only these nodes, their bodies and the graph outputs (after an edit); everything where omitted.
 
     Returns:
         The broken rules, empty for a valid program. Unknown sizes never break a rule.
@@ -52,6 +53,11 @@ def verify(program: Program, specs: Specs | None = None, *, nodes: Iterable[ir.N
             for node in graph:
                 problems += _node(program, specs, node)
         nodes = program.nodes()
+    else:
+        nodes = list(nodes)
+        problems += [
+            p for n in nodes for body in bodies_of(n) for i in body.all_nodes() for p in _node(program, specs, i)
+        ]
     for node in nodes:
         if node.graph is program.graph:
             problems += _node(program, specs, node)

@@ -15,6 +15,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.integer_layers import WAYS, integer_layer
 from irfuzz.mutate.quantised import Scheme, dequantise, of_constant, of_value, parameters, quantise
+from irfuzz.mutate.region import needs_declaration
 from irfuzz.mutate.relayer import dims_of, splice_in
 from irfuzz.mutate.sites import exact_values, is_exact, layer_nodes, main_uses, node_after, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
@@ -80,6 +81,8 @@ class QuantiseRegion:
         chosen = [index for index in inputs if choices.boolean(0.8)]
         end = self._end(program, node, exact, choices)
         behind = choices.boolean(0.7) or not chosen
+        if needs_declaration(program, node) or (end is not node and needs_declaration(program, end)):
+            return Skipped("an output that only its declaration types")
         if behind and dims_of([tensor_fact(program, end.outputs[0])]) is None:
             return Skipped("a size that has no name")
         dtype = types[0] if choices.boolean(0.3) else choices.pick(types)

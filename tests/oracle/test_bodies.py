@@ -21,7 +21,7 @@ g (float[3] x) => (float[3] y) <bool c = {1}>
 """
 
 
-def path(program, inputs) -> Path:  # noqa: ANN001
+def path(program, inputs) -> Path:
     case = Case(program, inputs, [], specs=load_specs())
     return case.path(program.graph.outputs[0])
 
