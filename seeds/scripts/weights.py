@@ -61,8 +61,8 @@ def calibrate(model: onnx.ModelProto, samples: Mapping[str, np.ndarray]) -> onnx
     Mishkin, Matas: All you need is a good init, 2016 (weights are scaled, layer after layer, to outputs of deviation
     one), with biases that centre each channel (Krähenbühl et al.: Data-dependent Initializations, 2016) up to what they
     were drawn as. What is normalised and then added to a shortcut is quartered: deep sums of equals amplify rounding.
-    Factors are powers of two and statistics have eight significant bits, so that the last bits of a
-    processor's sums do not reach the weights.
+    All is computed in float64, factors are powers of two and statistics have eight significant bits, so that the last
+    bits of a processor's sums do not reach the weights.
 
     Args:
         model: with random initialisers; subgraphs stay as they are.
@@ -73,15 +73,16 @@ def calibrate(model: onnx.ModelProto, samples: Mapping[str, np.ndarray]) -> onnx
     """
     model = onnx.ModelProto.FromString(model.SerializeToString())
     graph = model.graph
-    weights = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    weights = {t.name: _wide(numpy_helper.to_array(t)) for t in graph.initializer}
     count = len(next(iter(samples.values())))
-    runs: list[Arrays] = [{name: array[i] for name, array in samples.items()} for i in range(count)]
+    runs: list[Arrays] = [{name: _wide(array[i]) for name, array in samples.items()} for i in range(count)]
     fitted: set[str] = set()
     added = {name for node in graph.node if node.op_type in ("Add", "Sum") for name in node.input}
     for node in graph.node:
         runner = reference(_alone(node, model))
         if node.op_type == "BatchNormalization" and not fitted & set(node.input):
-            weights.update(_statistics(node, np.stack([run[node.input[0]] for run in runs])))
+            found = _statistics(node, np.stack([run[node.input[0]] for run in runs]))
+            weights.update({name: _wide(array) for name, array in found.items()})
             fitted.update(node.input[3:5])
             if added & set(node.output):
                 weights[node.input[1]] = weights[node.input[1]] / 4
@@ -89,12 +90,15 @@ def calibrate(model: onnx.ModelProto, samples: Mapping[str, np.ndarray]) -> onnx
         weight = node.input[position] if position is not None else ""
         if weight in weights and weight not in fitted:
             outputs = np.stack([_run(runner, node, weights, run)[0] for run in runs])
-            weights.update(_linear(node, weights, weight, outputs))
+            found = _linear(node, weights, weight, outputs)
+            weights.update({name: _wide(array) for name, array in found.items()})
             fitted.add(weight)
         for run in runs:
             run.update(zip(node.output, _run(runner, node, weights, run), strict=True))
     for tensor in graph.initializer:
-        tensor.CopyFrom(numpy_helper.from_array(weights[tensor.name], tensor.name))
+        array = weights[tensor.name]
+        narrow = array.astype(np.float32) if tensor.data_type == onnx.TensorProto.FLOAT else array
+        tensor.CopyFrom(numpy_helper.from_array(narrow, tensor.name))
     return model
 
 
@@ -154,5 +158,13 @@ def _captured(node: onnx.NodeProto) -> set[str]:
 
 
 def _run(runner: ReferenceEvaluator, node: onnx.NodeProto, weights: Arrays, run: Arrays) -> list[np.ndarray]:
-    names = runner.input_names
-    return runner.run(None, {n: weights[n] if n in weights else run[n] for n in names})
+    given = {n: weights[n] if n in weights else run[n] for n in map(str, runner.input_names)}
+    if node.op_type == "MeanVarianceNormalization":
+        # Its function body holds a float32 constant, which mixes with nothing wider.
+        given = {n: array.astype(np.float32) for n, array in given.items()}
+    return [_wide(value) for value in runner.run(None, given)]
+
+
+def _wide(value: np.ndarray) -> np.ndarray:
+    """Float32 as float64; anything else, sequences too, as it is."""
+    return value.astype(np.float64) if getattr(value, "dtype", None) == np.float32 else value
