@@ -174,11 +174,13 @@ class Job:
         except Unsupported:
             self.counts["no inputs"] += 1
             return
-        wanted = schedule.turn(runner.targets, self.iteration, self.config.every)
         invalid = any(edit.relation is Relation.INVALID for edit in edits)
+        # Who accepts what is invalid shows only beside all the others.
+        wanted = runner.targets if invalid else schedule.turn(runner.targets, self.iteration, self.config.every)
         results = self._execute(runner, program, inputs, wanted)
         verdicts = judge(program, inputs, results, expected_invalid=invalid)
         self.programs += 1
+        self.counts["declared invalid"] += invalid
         self._count(results)
         if verdicts:
             # Whoever has not spoken yet is heard as a witness before anything is believed.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.errors import IrfuzzError, Unsupported
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.types import Target, Value
 
@@ -70,8 +71,18 @@ class TorchAdapter:
         # The exporter is only needed where PyTorch is a target.
         from irfuzz.export.torch import lower
         from irfuzz.ir.program import Program
+        from irfuzz.ir.verify import verify
 
-        lowered = lower(Program.from_bytes(program) if isinstance(program, bytes) else program)
+        try:
+            lowered = lower(Program.from_bytes(program) if isinstance(program, bytes) else program)
+        except IrfuzzError:
+            raise
+        except Exception as error:
+            problems = [] if isinstance(program, bytes) else verify(program)
+            if not problems:
+                raise
+            # Lowerings take valid calls for granted.
+            raise Unsupported("irfuzz's lowering to PyTorch", "an invalid call", str(problems[0])) from error
         message = {
             "do": "run",
             "source": lowered.source,

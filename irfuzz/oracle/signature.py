@@ -53,6 +53,7 @@ def title(verdict: Verdict, program: Program) -> str:
         Symptom.HANG: f"does not come back{where}",
         Symptom.MEMORY: f"runs out of memory{where}",
         Symptom.REJECTION: f"rejects a program that others run{where}{told}",
+        Symptom.LENIENCY: f"runs what breaks a rule of {evidence.get('operator')}: {evidence.get('rule')}",
         Symptom.WRONG_DTYPE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
         Symptom.WRONG_SHAPE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
         Symptom.NAN_INF: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",

@@ -13,6 +13,7 @@ from irfuzz.oracle.case import Case
 from irfuzz.oracle.crash import judge_crash
 from irfuzz.oracle.exact import judge_exact
 from irfuzz.oracle.kind import judge_type
+from irfuzz.oracle.leniency import judge_leniency
 from irfuzz.oracle.limits import judge_hang, judge_memory
 from irfuzz.oracle.numeric import judge_numeric
 from irfuzz.oracle.rejection import judge_rejection
@@ -34,6 +35,7 @@ BUILT_IN: Mapping[str, Oracle] = MappingProxyType(
         "nan-inf": judge_special,
         "numeric": judge_numeric,
         "exact": judge_exact,
+        "leniency": judge_leniency,
     }
 )
 

@@ -19,6 +19,8 @@ class Symptom(StrEnum):
     NAN_INF = "nan-inf"
     DIFFERENCE = "difference"
     PROTOCOL = "protocol"
+    LENIENCY = "leniency"
+    """A component runs what is invalid on purpose and what others refuse; never more than a suspect."""
 
 
 @dataclass(frozen=True, slots=True)
