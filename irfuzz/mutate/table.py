@@ -119,6 +119,10 @@ WEIGHTS: dict[str, float] = {
     "insert-strings": 0.4,
     "insert-random": 0.5,
     "invalid-value": 0.0,
+    "wrap-if": 0.75,
+    "wrap-loop": 0.75,
+    "outline-function": 0.75,
+    "inline-function": 2.5,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
