@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,7 @@ IMPORT_SECONDS = 300.0
 _UNREACHABLE = re.compile(
     r"NewConnectionError|Failed to establish a new connection|name resolution|Name or service not known"
     r"|ConnectTimeout|ReadTimeout|ProxyError|Connection refused|Network is unreachable|Max retries exceeded|SSLError"
+    r"|\(from versions: none\)"  # pip's only word where it is told not to try again
 )
 _NUMPY = re.compile(r"compiled using NumPy 1\.x|_ARRAY_API not found|numpy\.core\.multiarray failed to import")
 
@@ -207,13 +209,14 @@ def _explain(said: str, requirements: Sequence[str], wheels: Path | None) -> str
     """What pip said, in one line, and what to do about it."""
     errors = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
     told = next((e for e in errors if "Could not find a version" in e), errors[-1] if errors else _last(said))
-    line = f"pip cannot install {' '.join(requirements)}: {told[:300]}"
+    told = told if len(told) <= 300 else f"{told[:140]} ... {told[-150:]}"  # the newest versions stand last
+    line = f"pip cannot install {' '.join(requirements)}: {told}"
     if wheels is not None:
         return f"{line}; {wheels} lacks a wheel for this Python: fill it with `pip download` where there is a network"
     if _UNREACHABLE.search(said):
         return (
-            f"{line}; no package index can be reached: run `pip download -d DIR {' '.join(requirements)}` where there "
-            "is one, and add --wheels DIR here"
+            f"{line}; no package index that can be reached has it: without a network, run `pip download -d DIR "
+            f"{shlex.join(requirements)}` where there is one, and add --wheels DIR here"
         )
     if "Could not find a version" in told:
         return f"{line}; see `pip index versions`, or name another interpreter with --python"
