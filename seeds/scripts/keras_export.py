@@ -235,12 +235,18 @@ class _Canonical:
                 self._captured(attribute.g, node.name)
                 inner.names.update(self.names)
                 inner.apply()
+                attribute.g.name = f"{node.name}.{attribute.name}"
         node.input[:] = [self.names[name] if name else "" for name in node.input]
         for index, name in enumerate(node.output):
             if name and name not in self.names:
                 self._name(name, f"{node.name}_output" + (f"_{index}" if index else ""))
         node.output[:] = [self.names[name] if name else "" for name in node.output]
         node.ClearField("doc_string")
+        if not node.domain:
+            node.ClearField("domain")  # or it is there in one process and not in the next, empty
+        attributes = sorted(node.attribute, key=lambda attribute: attribute.name)
+        del node.attribute[:]
+        node.attribute.extend(attributes)
 
     def _captured(self, graph: onnx.GraphProto, reader: str) -> None:
         """Weights of this graph that an inner one reads."""

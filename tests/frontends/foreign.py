@@ -55,6 +55,17 @@ def torch_branches():
     return Branches(), {"image": image, "rows": rows}
 
 
+def torch_draws():
+    """Nothing but what PyTorch draws, imported late and not seeded."""
+    import onnx
+    import torch
+
+    drawn = onnx.numpy_helper.from_array(torch.randn(64).numpy(), "w")
+    model = proto()
+    model.graph.initializer.append(drawn)
+    return model
+
+
 def graphsurgeon():
     import onnx_graphsurgeon as gs
 

@@ -17,6 +17,7 @@ import onnx
 import pytest
 
 import irfuzz
+from irfuzz.cli.main import main
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends import convert
 from irfuzz.frontends.convert import Converters
@@ -174,7 +175,7 @@ def test_an_exported_program_computes_the_same(exported: Path, converters: Conve
 
 
 @needs_torch
-def test_a_module_from_a_factory_is_exported_in_evaluation_mode_and_the_same_each_time(converters: Converters) -> None:
+def test_a_module_from_a_factory_is_exported_in_evaluation_mode(converters: Converters) -> None:
     path = Path(f"{FOREIGN}:torch_branches")
     model = load_file(path, converters=converters)
     is_normal(model)
@@ -182,7 +183,13 @@ def test_a_module_from_a_factory_is_exported_in_evaluation_mode_and_the_same_eac
     assert {"conv.weight", "head.weight"} <= {t.name for t in model.graph.initializer}
     assert {"Dropout", "RandomUniformLike"}.isdisjoint(n.op_type for n in model.graph.node)
     assert not any(n.metadata_props for n in model.graph.node), "the exporter's notes name folders of this machine"
-    assert load_file(path, converters=converters) == model
+
+
+@needs_torch
+def test_weights_that_a_factory_does_not_seed_are_the_same_each_time(converters: Converters) -> None:
+    first, second = (load_file(Path(f"{FOREIGN}:torch_draws"), converters=converters) for _ in range(2))
+    assert np.ptp(onnx.numpy_helper.to_array(first.graph.initializer[0])) > 1
+    assert first == second
 
 
 def rewritten(source: Path, target: Path, change: str) -> Path:
@@ -364,6 +371,27 @@ def test_a_missing_framework_is_named_with_what_installs_it(
 def test_the_python_interface_takes_a_factory() -> None:
     (mutant,) = irfuzz.mutate(f"{FOREIGN}:proto", seed=1, n=1)
     assert mutant.trace["seed"]["name"] == "foreign.py:proto"
+
+
+def test_commands_take_a_factory_beside_a_file(
+    tmp_path: Path, tiny_model: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tiny.onnx").write_bytes(tiny_model)
+    words = [
+        "mutate",
+        str(tmp_path / "tiny.onnx"),
+        f"{FOREIGN}:proto",
+        f"{FOREIGN}:raises",
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    assert main([*words, "-n", "4", "--json"]) == 0
+    told = capsys.readouterr()
+    assert {json.loads(line)["seed"] for line in told.out.splitlines()} <= {"tiny.onnx", "foreign.py:proto"}
+    assert "skipped: " in told.err
+    assert "raises() raised OSError: weights.npz is missing" in told.err
+    assert main(["mutate", f"{FOREIGN}:raises", "-o", str(tmp_path / "none")]) == 2
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.fixture
