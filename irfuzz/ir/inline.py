@@ -262,8 +262,9 @@ def _slices(program: Program, node: ir.Node, turn: int, turns: int) -> list[ir.V
 
 
 def _stack(program: Program, node: ir.Node, parts: Sequence[ir.Value], axis: int) -> ir.Value:
-    fact = program.tensor(parts[0])
-    assert fact is not None
+    fact = program.tensor(parts[0]) if parts else None
+    if fact is None:
+        raise InvalidProgram(f"{node.op_type} {node.name!r}: nothing to stack")
     at = axis % ((fact.rank or 0) + 1)
     if program.opset < _AXES_AS_INPUT:
         wide = [program.insert("Unsqueeze", [v], {"axes": [at]}, before=node).outputs[0] for v in parts]

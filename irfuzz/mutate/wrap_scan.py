@@ -127,9 +127,8 @@ class WrapScan:
         added = [draft.inserter.value("Add", t, results[v]) for t, v in zip(totals, sums, strict=True)]
         results.update(zip(sums, added, strict=True))
         invariant = [v for p in passed if (v := mapping[p]) is not None]
-        body = draft.close(
-            [*added, *invariant, *(results[v] for v in region.outputs)], constants=constants, whole=whole
-        )
+        # onnxruntime demands shapes of a Scan's body, and cannot infer them where a Loop stands before it.
+        body = draft.close([*added, *invariant, *(results[v] for v in region.outputs)], constants=constants, whole=True)
         count = len(plan.scanned)
         turned_in = [int(choices.boolean(0.3)) for _ in range(count)]
         turned_out = [int(choices.boolean(0.3)) for _ in region.outputs]

@@ -157,25 +157,32 @@ def infer_anew(program: Program) -> None:
     Raises:
         InvalidProgram: a node is ill-typed.
     """
+    inside: list[ir.Value] = []
     for node in program.nodes():
         if known_operator(program, node):  # of others the declaration is all that is known
             for output in node.outputs:
                 undeclare(output)
         for body in bodies_of(node):
-            _forget_shapes(body)
+            inside += _forget_shapes(body)
     program.infer()
+    for value in inside:
+        fact = program.tensor(value)
+        value.shape = None if fact is None or fact.shape is None else ir.Shape(fact.shape)
     for value in program.graph.outputs:
         declare(value, program.fact(value))
 
 
-def _forget_shapes(body: ir.Graph) -> None:
-    """Leave of declarations in a body, and of those inside of it, the element types."""
+def _forget_shapes(body: ir.Graph) -> list[ir.Value]:
+    """Leave of declarations in a body, and of those inside of it, the element types; the values that had more."""
+    found: list[ir.Value] = []
     for value in (*body.inputs, *(o for node in body for o in node.outputs)):
-        if isinstance(value.type, ir.TensorType):
+        if isinstance(value.type, ir.TensorType) and value.shape is not None:
             value.shape = None
+            found.append(value)
     for node in body:
         for inner in bodies_of(node):
-            _forget_shapes(inner)
+            found += _forget_shapes(inner)
+    return found
 
 
 def is_number(value: Value) -> TypeGuard[np.ndarray]:

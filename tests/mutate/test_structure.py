@@ -78,20 +78,19 @@ def require_sound(program: Program) -> None:
 @pytest.mark.parametrize("name", [*WRAPS, "outline-function"])
 @pytest.mark.parametrize("model", ["lstm", "qcnn", "transformer"])
 def test_results_are_valid_and_replay(name: str, model: str, table: Table, seeds: dict[str, Program]) -> None:
-    for work, detail, _ in edits(table[name], seeds[model], 6):
+    for work, detail, _ in edits(table[name], seeds[model], 4):
         assert detail
         require_sound(work)
 
 
-@pytest.mark.parametrize("model", ["lenet5", "lstm", "transformer"])
 def test_what_is_called_equal_is_equal_and_pytorch_agrees(
-    model: str, specs: Specs, seeds: dict[str, Program], tmp_path: Path
+    specs: Specs, seeds: dict[str, Program], tmp_path: Path
 ) -> None:
     """Chains of edits run on ONNXRuntime and as lowered, with inputs of every new condition."""
     engine = Engine(specs, ALL, max_nodes=400)
-    program = seeds[model]
     equal: set[str] = set()
-    for seed in range(8):
+    for seed in range(10):
+        program = seeds[("lenet5", "lstm")[seed % 2]]
         mutant = engine.mutate(program, Choices.from_seed(seed), edits=3)
         assert mutant is not None
         require_sound(mutant.program)
@@ -106,7 +105,7 @@ def test_what_is_called_equal_is_equal_and_pytorch_agrees(
     done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-800:]
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == 8
+    assert len(answers) == 10
     for answer in answers:
         assert all(d < 2e-4 for d in answer["torch"].values()), answer
         if answer["name"] in equal:
