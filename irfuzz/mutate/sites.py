@@ -100,6 +100,8 @@ def exact_values(program: Program) -> set[ir.Value]:
             _enter_deep(node, functions, stack, fed)
         elif op in EXACT_INPUTS or op in _DIVISORS:
             _enter_plain(node, stack)
+        elif op == "Cast" and _is_text(node.inputs[0]) and not _is_text(node.outputs[0]):
+            stack.extend(v for v in node.inputs[:1] if v is not None)  # other text may be no number
     _follow(exact, stack, fed)
     return exact
 
@@ -117,8 +119,13 @@ def _follow(exact: set[ir.Value], stack: list[ir.Value], fed: Mapping[ir.Value, 
                 stack.extend(fed[value])
         elif producer.op_type in _CONTROL and producer.domain in _DEFAULT:
             stack.extend(_sources_of(producer, value))
-        elif producer.op_type not in FORGETFUL:
+        elif producer.op_type not in FORGETFUL and not (producer.op_type == "Cast" and _is_text(value)):
             stack.extend(v for v in producer.inputs if v is not None and v not in exact)
+
+
+def _is_text(value: ir.Value | None) -> bool:
+    fact = None if value is None else fact_of(value)
+    return isinstance(fact, TensorFact) and fact.dtype is ir.DataType.STRING
 
 
 def _enter_plain(node: ir.Node, stack: list[ir.Value]) -> None:
@@ -141,9 +148,7 @@ def _enter_deep(
         stack.extend(v for index in exact if index < len(node.inputs) and (v := node.inputs[index]) is not None)
         return
     op, inputs = node.op_type, node.inputs
-    if op == "SequenceMap":
-        stack.extend(v for v in inputs if v is not None)
-    elif op == "Loop":
+    if op == "Loop":
         stack.extend(v for v in inputs[:2] if v is not None)
     for body in bodies_of(node):
         _enter_all(body, functions, stack, fed)
@@ -167,6 +172,8 @@ def _enter_all(
             _enter_deep(node, functions, stack, fed)
         elif op in EXACT_INPUTS or op in _DIVISORS:
             _enter_plain(node, stack)
+        elif op == "Cast" and _is_text(node.inputs[0]) and not _is_text(node.outputs[0]):
+            stack.extend(v for v in node.inputs[:1] if v is not None)  # other text may be no number
 
 
 def _scanned(node: ir.Node) -> int:

@@ -18,6 +18,7 @@ from irfuzz.ir.truth import contradiction
 from irfuzz.ir.types import proto_of_fact
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.sites import flow_values
 from irfuzz.mutate.table import build_mutators
 from irfuzz.mutate.types import Applied, Mutator, Relation, Skipped
 from irfuzz.oracle.path import path_to
@@ -160,3 +161,21 @@ def test_a_longer_way_through_a_sequence_is_described(table: dict[str, Mutator],
     assert any("SplitToSequence" in d and "ConcatFromSequence" in d for d in details)
     assert any("SequenceMap of" in d for d in details)
     assert all(" through " in d for d in details)
+
+
+def test_text_that_is_read_as_a_number_is_left_alone_and_what_it_is_written_from_is_not(
+    parse: Callable[..., Program],
+) -> None:
+    program = parse(
+        "g (int64[3] x) => (int64[3] y) { h = Neg(x) s = Cast<to=8>(h) t = Identity(s) n = Cast<to=7>(t) y = Abs(n) }"
+    )
+    assert [v.name for v in flow_values(program)] == ["x", "h", "n", "y"]
+
+
+def test_what_goes_into_a_sequence_may_still_be_changed(parse: Callable[..., Program]) -> None:
+    program = parse(
+        """g (float[3] x) => (float[3] y)
+        { h = Neg(x) k = Constant<value = int64 {0}>() c = SequenceConstruct(h, x) i = SequenceInsert(c, h, k)
+          m = SequenceMap<body = b (float[3] e) => (float[3] o) { o = Relu(e) }>(i) y = SequenceAt(m, k) }"""
+    )
+    assert [v.name for v in flow_values(program)] == ["x", "h", "y"]
