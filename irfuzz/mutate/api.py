@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
+from irfuzz.frontends.graphsurgeon import from_graphsurgeon
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Counts, Engine
@@ -23,7 +24,7 @@ from irfuzz.mutate.types import Edit, Relation
 from irfuzz.spec import load_specs
 
 Model: TypeAlias = "Program | onnx.ModelProto | ir.Model | bytes | str | Path"
-"""What ``mutate`` takes; text is a path."""
+"""What ``mutate`` takes, besides an ``onnx_graphsurgeon.Graph``; text is a path (docs/models.md)."""
 
 
 POOL = 64
@@ -101,6 +102,8 @@ def load(model: Model) -> Program:
         return Program.from_model(model)
     if isinstance(model, bytes):
         return Program.from_bytes(model)
+    if type(model).__module__.partition(".")[0] == "onnx_graphsurgeon":
+        return Program.from_proto(from_graphsurgeon(model))
     if not isinstance(model, str | Path):
         raise UsageError(
             f"expected a model (ModelProto, onnx_ir.Model, bytes, Program or a path), got {type(model).__name__}"

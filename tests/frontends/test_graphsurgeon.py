@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import irfuzz
 from irfuzz.errors import UsageError
 from irfuzz.frontends.graphsurgeon import from_graphsurgeon
 from irfuzz.ir.program import Program
@@ -21,6 +22,8 @@ def test_a_graph_comes_in() -> None:
     model = from_graphsurgeon(gs.Graph(nodes=[add], inputs=[x], outputs=[y], opset=17))
     assert [n.op_type for n in model.graph.node] == ["Add"]
     assert Program.from_proto(model).to_proto().graph.initializer[0].raw_data == np.ones(3, dtype="<f4").tobytes()
+    graph = gs.import_onnx(model)
+    assert next(irfuzz.mutate(graph, seed=3)).trace == next(irfuzz.mutate(model, seed=3)).trace
     with pytest.raises(UsageError, match=r"expected an onnx_graphsurgeon\.Graph, got int"):
         from_graphsurgeon(3)
 
