@@ -24,6 +24,11 @@ torch = pytest.importorskip("torch")
 # The expected values of these were computed step by step in a 16-bit type, whose rounding unit (2**-11, 2**-8) is near
 # or above the cases' rtol of 1e-3; ours round softmax once, from float32. They get three rounding units instead.
 ROUNDED_IN_STEPS = {
+    "test_attention_3d_causal_bf16": 2.0**-8,
+    "test_attention_4d_attn_mask_causal_bf16": 2.0**-8,
+    "test_attention_4d_causal_bf16": 2.0**-8,
+    "test_attention_4d_causal_padded_kv_bf16": 2.0**-8,
+    "test_attention_4d_padded_kv_bf16": 2.0**-8,
     "test_attention_3d_causal_bf16_expanded": 2.0**-8,
     "test_attention_4d_attn_mask_causal_bf16_expanded": 2.0**-8,
     "test_attention_4d_causal_bf16_expanded": 2.0**-8,
@@ -32,6 +37,9 @@ ROUNDED_IN_STEPS = {
     "test_attention_4d_padded_kv_bf16_expanded": 2.0**-8,
 }
 
+# The expected zeros of these are what float32 leaves of a forward and an inverse transform.
+NOT_QUITE_ZERO = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}
+
 # Why a case may be refused, by how the reason begins.
 TYPES = ("STRING", "FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2")
 REASONS = (
@@ -39,13 +47,13 @@ REASONS = (
     "the result is random",
     "opset 1 is older than 6",
     "the batches of opset 8",
+    "softmax_precision DOUBLE",
+    "ONNX does not say in which shape indices count",
 )
 # Operators without a lowering: rare in real models, or not of the default domain.
 NOT_LOWERED = frozenset((
-    "AffineGrid", "Attention", "BitCast", "BlackmanWindow", "CausalConvWithState", "Col2Im", "DFT",
-    "DeformConv", "GridSample", "HammingWindow", "HannWindow", "ImageDecoder", "LinearAttention", "MaxUnpool",
-    "MelWeightMatrix", "NonMaxSuppression", "RoiAlign", "RotaryEmbedding", "STFT", "SwiGLU",
-    "TensorScatter", "TfIdfVectorizer", "Unique", "ai.onnx.ml.ArrayFeatureExtractor", "ai.onnx.ml.Binarizer",
+    "ImageDecoder", "TfIdfVectorizer",
+    "ai.onnx.ml.ArrayFeatureExtractor", "ai.onnx.ml.Binarizer",
     "ai.onnx.ml.TreeEnsemble", "ai.onnx.preview.FlexAttention", "ai.onnx.preview.training.Adagrad",
     "ai.onnx.preview.training.Adam", "ai.onnx.preview.training.Gradient", "ai.onnx.preview.training.Momentum",
 ))  # fmt: skip
@@ -127,7 +135,7 @@ def undrawn(actual: Any, expected: Any) -> Any:
     return actual if alike else expected
 
 
-@pytest.mark.parametrize(("kind", "least"), [("node", 1424), ("simple", 15), ("pytorch-converted", 82)])
+@pytest.mark.parametrize(("kind", "least"), [("node", 1650), ("simple", 15), ("pytorch-converted", 82)])
 def test_every_case_passes_or_is_refused_for_a_listed_reason(kind: str, least: int) -> None:
     torch.set_num_threads(1)
     passed, wrong = 0, []
@@ -150,7 +158,7 @@ def test_every_case_passes_or_is_refused_for_a_listed_reason(kind: str, least: i
             rtol = max(case.rtol, 3 * ROUNDED_IN_STEPS.get(case.name, 0.0))
             for name, value in zip(lowered.outputs, expected, strict=True):
                 wanted = undrawn(outputs[name], value) if draws(model) else value
-                text = text or difference(outputs[name], wanted, rtol, case.atol)
+                text = text or difference(outputs[name], wanted, rtol, NOT_QUITE_ZERO.get(case.name, case.atol))
         if text:
             wrong.append(f"{case.name}: {text}")
         else:

@@ -139,7 +139,10 @@ def test_the_table_names_only_operators_that_onnx_has() -> None:
     [
         ('g (string[2] x) => (string[2] y) { y = Identity(x) }', "input 'x'", "STRING"),
         ("g (float[2] x) => (float8e4m3fn[2] y) { y = Cast<to = 17>(x) }", "Cast", "FLOAT8E4M3FN"),
-        ("g (float[1,1,4] x) => (float[1,1,4] y) { y = GridSample(x, x) }", "GridSample", "no lowering"),
+        ("g (float[1,1,4,4] x, float[1,5] r) => (float[1,1,1,1] y) { y = MaxRoiPool<pooled_shape = [1, 1]>(x, r) }",
+         "MaxRoiPool", "no lowering"),
+        ("g (int32[1,1,4,4] x, float[1,2,2,2] w) => (int32[1,1,2,2] y) { y = GridSample(x, w) }",
+         "GridSample", "sampling rounds INT32"),
         ("g (float[1,1,2,2,2,2] x, float[1,1,1,1,1,1] w) => (float[1,1,2,2,2,2] y) { y = Conv(x, w) }",
          "Conv", "1 to 3 spatial axes"),
         ("g (float[1,1,5] x) => (float[1,1,2] y) { y = MaxPool<kernel_shape=[2], auto_pad=\"VALID\", ceil_mode=1>(x) }",

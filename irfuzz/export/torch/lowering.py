@@ -107,11 +107,13 @@ class _Writer:
         constants = [t for t in support if not t.startswith("def ")]
         functions = [t for t in support if t.startswith("def ")]
         text = "".join([*functions, *body])
+        imports = [f"import {name}" for name in ("itertools", "math") if f"{name}." in text]
         title = (graph.name or "model").replace("\\", "/").replace('"', "'").replace("\n", " ")
         header = [
             f'"""PyTorch form of {title!r}, ONNX opset {context.opset}: arrays enter ``run``, the outputs leave."""',
             "",
-            *(["import math", ""] if "math." in text else []),
+            *imports,
+            *([""] if imports else []),
             "import numpy as np",
             "import torch",
             *(["import torch.nn.functional as F"] if "F." in text else []),

@@ -8,7 +8,20 @@ import re
 from collections.abc import Iterable
 
 _MODULE = frozenset(
-    {"torch", "np", "F", "math", "weights", "inputs", "forward", "tensors", "run", "INPUT_DTYPES", "WEIGHT_DTYPES"}
+    {
+        "torch",
+        "np",
+        "F",
+        "itertools",
+        "math",
+        "weights",
+        "inputs",
+        "forward",
+        "tensors",
+        "run",
+        "INPUT_DTYPES",
+        "WEIGHT_DTYPES",
+    }
 )
 _ALWAYS_TAKEN = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | _MODULE
 

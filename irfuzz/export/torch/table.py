@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irfuzz.export.torch import (
+    attention,
     cast,
     control,
     conv,
@@ -18,6 +19,7 @@ from irfuzz.export.torch import (
     resize,
     rnn,
     shape,
+    signal,
 )
 from irfuzz.export.torch.context import Emitter
 from irfuzz.export.torch.elementwise import along_axis, binary, infix, unary, variadic, with_attrs
@@ -188,6 +190,29 @@ _DEFAULT_DOMAIN: dict[str, Emitter] = {
     "RandomNormalLike": random.drawn_like("random_normal", "mean", "scale"),
     "RandomUniform": random.drawn("random_uniform", "high", "low"),
     "RandomUniformLike": random.drawn_like("random_uniform", "high", "low"),
+    # signals, sampling and selection
+    "AffineGrid": signal.affine_grid,
+    "BitCast": signal.bit_cast,
+    "BlackmanWindow": signal.window(0.42, 0.5, 0.08),
+    "Col2Im": signal.col2im,
+    "DFT": signal.dft,
+    "DeformConv": signal.deform_conv,
+    "GridSample": signal.grid_sample,
+    "HammingWindow": signal.window(25 / 46, 21 / 46),
+    "HannWindow": signal.window(0.5, 0.5),
+    "MaxUnpool": signal.max_unpool,
+    "MelWeightMatrix": signal.mel_weights,
+    "NonMaxSuppression": signal.non_max_suppression,
+    "RoiAlign": signal.roi_align,
+    "STFT": signal.stft,
+    "Unique": signal.unique,
+    # language models
+    "Attention": attention.attention,
+    "CausalConvWithState": attention.causal_conv,
+    "LinearAttention": attention.linear_attention,
+    "RotaryEmbedding": attention.rotary_embedding,
+    "SwiGLU": with_attrs("swiglu", alpha="alpha"),
+    "TensorScatter": attention.tensor_scatter,
     # losses
     "NegativeLogLikelihoodLoss": loss.nll_loss,
     "SoftmaxCrossEntropyLoss": loss.cross_entropy,
