@@ -17,6 +17,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.negative_axes import REDUCTIONS
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes, facts_of, inputs_alike
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, main_uses, node_after, node_at, tensor_fact
@@ -66,6 +67,8 @@ class EmptyTensor:
             return Skipped("its first input must not change")
         if not runs(specs, "Slice", opset, first.dtype) or not runs(specs, "Concat", opset, old.dtype):
             return Skipped(f"{first.dtype.name} cannot be sliced, or {old.dtype.name} not be joined")
+        if node.op_type in REDUCTIONS and any(axis < 0 for axis in _reduced(program, node)):
+            return Skipped("onnxruntime 1.31.1 does not reduce an empty tensor along an axis counted from its end")
         axes = [axis for axis in _axes(node, first.rank or 0) if type((first.shape or ())[axis]) is int]
         ways = [(axis, where) for axis in axes for where in (alike, [0])]
         for axis, where in choices.sample(ways, _TRIES):
@@ -107,6 +110,15 @@ class EmptyTensor:
         except InvalidProgram:
             return None
         return fact.shape if isinstance(fact, TensorFact) else None
+
+
+def _reduced(program: Program, node: ir.Node) -> list[int]:
+    """Axes that a reduction names, as an attribute or a constant input."""
+    attr = node.attributes.get("axes")
+    if attr is not None:
+        return list(attr.as_ints())
+    array = program.const_array(node.inputs[1] if len(node.inputs) > 1 else None)
+    return [] if array is None else array.ravel().tolist()
 
 
 def _axes(node: ir.Node, rank: int) -> range:

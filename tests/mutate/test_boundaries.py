@@ -95,3 +95,16 @@ def test_what_cannot_be_empty_stays(table: dict[str, Mutator], parse: Parse) -> 
     answer = mutator.apply(norm, "y", Choices.from_seed(0))
     assert answer == Skipped("no axis along which there may be no elements")
     assert norm.to_bytes() == before
+
+
+def test_reductions_along_axes_from_the_end_stay_full(table: dict[str, Mutator], parse: Parse) -> None:
+    """ONNXRuntime 1.31.1 gives them the shape [2, 0, 4] instead of [2, 0, 1]."""
+    reduced = "g (float[2, 3, 4] x) => (float[2, 3, 1] y) { y = ReduceMean <axes = [AXIS]> (x) }"
+    mutator, program = table["empty-tensor"], parse(reduced.replace("AXIS", "-1"))
+    answer = mutator.apply(program, "y", Choices.from_seed(0))
+    assert isinstance(answer, Skipped)
+    assert "counted from its end" in answer.reason
+    counted = parse(reduced.replace("AXIS", "2"))
+    assert len(apply(mutator, counted, "y", 0)[0].nodes()) > 1
+    empty = parse("g (float[2, 0, 4] x) => (float[2, 0, 1] y) { y = ReduceMean <axes = [2]> (x) }")
+    assert table["negative-axes"].sites(empty) == []
