@@ -41,6 +41,11 @@ def _same(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
     return bounds_of(tensor(inputs, 0))
 
 
+def _below(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
+    """MaxPool: of a window of padding and NaN, ONNXRuntime gives the lowest number there is."""
+    return None, bounds_of(tensor(inputs, 0))[1]
+
+
 def _union(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
     return _hull([bounds_of(tensor(inputs, i)) for i in range(len(inputs))])
 
@@ -188,7 +193,7 @@ RANGE_RULES: Mapping[str, RangeRule] = {
     **dict.fromkeys(
         (
             "Identity", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Gather", "GatherElements",
-            "GatherND", "Expand", "Tile", "MaxPool", "Split",
+            "GatherND", "Expand", "Tile", "Split",
             "DepthToSpace", "SpaceToDepth",
         ),
         _same,
@@ -199,6 +204,7 @@ RANGE_RULES: Mapping[str, RangeRule] = {
     **dict.fromkeys(("Tanh", "Softsign", "Erf", "Sin", "Cos"), _constant(-_ONE, _ONE)),
     **dict.fromkeys(("Exp", "Sqrt", "Softplus", "Shape", "Size", "NonZero"), _constant(0.0, None)),
     **dict.fromkeys(("ArgMax", "ArgMin"), _arg),
+    "MaxPool": _below,
     "Relu": _relu,
     "Abs": _abs,
     "Clip": _clip,
