@@ -130,7 +130,7 @@ def add(
         shutil.rmtree(place, ignore_errors=True)  # half of one, of somebody who was killed
         try:
             _build(place, python, requirements, wheels, say)
-            found = _examined(name, wish, place / "bin" / "python", requirements)
+            found = _examined(name, wish, place / "bin" / "python", requirements, say)
             environments.write(found)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -231,11 +231,13 @@ def _last(said: str) -> str:
 # ---- before it counts -----------------------------------------------------------------------
 
 
-def _examined(name: str, wish: Wish, interpreter: Path, requirements: tuple[str, ...]) -> Environment:
+def _examined(name: str, wish: Wish, interpreter: Path, requirements: tuple[str, ...], say: Say) -> Environment:
     """Have a worker import the component, and the handler of its targets say what it is."""
     module = MODULES.get(wish.distribution, wish.distribution.replace("-", "_"))
     about = _ask(wish, interpreter, WORKERS / "probe.py", {"do": "import", "module": module}, [])
     packages = {_normal(n): v for n, v in about["packages"].items()}
+    if about["lacking"]:
+        say(f"its torchvision lacks operators for this torch: {', '.join(about['lacking'])}; what needs them fails")
     adapter = adapter_for(wish.distribution)
     told: Mapping[str, Any] = {}
     if adapter is not None:
