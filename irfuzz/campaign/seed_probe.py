@@ -14,6 +14,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit, Target, Value
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.frontends.operators import nodes_in
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -71,7 +72,7 @@ def examine(
         model=data,
         digest=program.digest,
         nodes=len(graph.node),
-        operators=tuple(sorted({node.op_type for node in program.nodes()})),
+        operators=tuple(sorted({node.op_type for node in nodes_in(graph.node)})),
         opset=program.opset,
         ir_version=program.model.ir_version,
         inputs=tuple(_input(name, fact, draws, ranges.get(name)) for name, fact in facts.items()),

@@ -103,6 +103,13 @@ def test_without_ranges_they_are_those_of_what_irfuzz_draws(tmp_path: Path) -> N
     assert 0 < entry["inputs"][0]["high"] <= 2
 
 
+def test_operators_of_inner_graphs_are_listed(tmp_path: Path) -> None:
+    then, other = "t () => (float[3] a) { a = Exp(x) }", "e () => (float[3] b) { b = Abs(x) }"
+    body = f"y = If(c) <then_branch = {then}, else_branch = {other}>"
+    added(tmp_path, "branches", program(body, "(bool c, float[3] x) => (float[3] y)"))
+    assert list_seeds(tmp_path)[0].operators == ("Abs", "Exp", "If")
+
+
 def test_other_entries_stay_as_they_were(tmp_path: Path) -> None:
     before = (seeds_dir() / "index.toml").read_text()
     (tmp_path / "index.toml").write_text(before)
