@@ -81,8 +81,9 @@ def test_onnxruntime_runs_all_and_every_fact_is_true(mutants: list[TracedMutant]
     for answer in answers:
         for fact, (shape, dtype) in zip(facts[answer["name"]], answer.get("outputs", ()), strict=False):
             assert isinstance(fact, TensorFact)
-            assert fact.shape is not None
             assert str(fact.dtype.numpy()) == dtype
+            if fact.shape is None:
+                continue  # taken out of a sequence of tensors of several ranks
             assert len(fact.shape) == len(shape)
             assert all(type(d) is not int or d == size for d, size in zip(fact.shape, shape, strict=True))
         assert "error" in answer or len(answer["outputs"]) == len(facts[answer["name"]])
