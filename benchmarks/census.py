@@ -2,7 +2,7 @@
 
 Draws valid calls of every operator that has an overlay, perturbs each by one (size, rank, attribute, element type,
 presence, value), and compares what the spec says with what the components accept. The classes are described in
-docs/census.md, whose table ``--write`` makes anew.
+docs/census.md, whose table ``--write`` makes anew (with ``--ops``, the rows of these operators).
 
 Run ``python -m benchmarks.census [-n 6] [--most 80] [--ops Conv,Pad] [--opsets 17,26] [--json FILE] [--write]`` from
 the repository's root. The exit code is 1 where a call is under-refused or more than 2% are over-refused.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from irfuzz.spec import load_specs
 from tests.spec.census import run
-from tests.spec.census.table import DOCUMENT, document, failures, summary, table
+from tests.spec.census.table import DOCUMENT, document, failures, rows, summary, table
 
 SHOWN = ("under-refused", "over-refused", "numbers differ", "died", "partly refused")
 
@@ -56,7 +56,7 @@ def main() -> int:
             for example in record.examples.get(name, [])[: a.examples]:
                 print(f"{record.op}-{record.since} {name}: {example['where']}: {example['call']}")
                 print(f"    spec: {example['spec'] or 'valid'}\n    {example['answers']}")
-    print(table(records))
+    print(table(rows(records)))
     if a.json:
         content = {
             "seed": a.seed,
@@ -70,7 +70,7 @@ def main() -> int:
         a.json.write_text(json.dumps(content, indent=1) + "\n")
     if a.write:
         command = f"python -m benchmarks.census -n {a.n} --most {a.most} --seed {a.seed} --write"
-        DOCUMENT.write_text(document(records, components, command))
+        DOCUMENT.write_text(document(records, components, command, only=bool(ops)), encoding="utf-8")
     wrong = failures(records)
     print("\n".join(wrong))
     return 1 if wrong else 0

@@ -68,7 +68,8 @@ class Judged:
                 return Agreement.VALID
             if self.declared:
                 return Agreement.DECLARED
-            return Agreement.PARTLY_REFUSED if accepted else Agreement.UNDER_REFUSED
+            anyone = any(answer == "ok" for answer, _ in self.answers.values())
+            return Agreement.PARTLY_REFUSED if anyone else Agreement.UNDER_REFUSED
         if not accepted:
             return Agreement.INVALID
         if everyone and len(among) > 1 and self.agree:
