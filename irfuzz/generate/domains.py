@@ -58,6 +58,7 @@ _INTERVALS: Mapping[tuple[str, int], tuple[float, float]] = {
     ("MelWeightMatrix", 2): (8000, 16000),
     ("MelWeightMatrix", 3): (0, 100),
     ("MelWeightMatrix", 4): (1000, 4000),
+    ("GridSample", 1): (-1.25, 1.25),
     ("NonMaxSuppression", 2): (1, 3),
     ("NonMaxSuppression", 3): (0, 1),
     ("NonMaxSuppression", 4): (0, 1),
@@ -375,6 +376,8 @@ _RULES: Mapping[tuple[str, int], Callable[[Sizes, ir.Node], Limit | None]] = {
     ("Mod", 1): _divisor,
     ("Pow", 1): _exponent,
     ("MaxUnpool", 1): _unpool,
+    ("RoiAlign", 2): lambda sizes, node: _index(sizes.dim(node, 0, 0)),
+    ("MaxRoiPool", 1): lambda sizes, node: _index(sizes.dim(node, 0, 0)),
     **{
         (f"Reduce{kind}", 1): _axes
         for kind in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")

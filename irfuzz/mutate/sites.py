@@ -119,8 +119,33 @@ def _follow(exact: set[ir.Value], stack: list[ir.Value], fed: Mapping[ir.Value, 
                 stack.extend(fed[value])
         elif producer.op_type in _CONTROL and producer.domain in _DEFAULT:
             stack.extend(_sources_of(producer, value))
-        elif producer.op_type not in FORGETFUL and not (producer.op_type == "Cast" and _is_text(value)):
+        elif (
+            producer.op_type not in FORGETFUL
+            and not (producer.op_type == "Cast" and _is_text(value))
+            and not (producer.op_type == "Clip" and _is_limited(producer, value))
+        ):
             stack.extend(v for v in producer.inputs if v is not None and v not in exact)
+
+
+_READ_INDICES = frozenset(
+    {"Gather", "GatherElements", "RoiAlign", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RotaryEmbedding"}
+)
+
+
+def _is_limited(node: ir.Node, value: ir.Value) -> bool:
+    """True for integers between constant limits that only pick from floats: fit for that, whatever went in."""
+    fact = fact_of(value)
+    limits = [v for v in node.inputs[1:3] if v is not None and v.is_initializer() and not v.is_graph_input()]
+    if not isinstance(fact, TensorFact) or not fact.dtype.is_integer() or len(limits) != 2 or value.is_graph_output():
+        return False
+    for use in value.uses():
+        data = use.node.inputs[0]
+        picked = None if data is None else fact_of(data)
+        if use.node.op_type not in _READ_INDICES or not isinstance(picked, TensorFact):
+            return False
+        if not picked.dtype.is_floating_point():
+            return False  # what is picked may be a shape
+    return True
 
 
 def _is_text(value: ir.Value | None) -> bool:

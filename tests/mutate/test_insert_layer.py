@@ -23,7 +23,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.layer_draw import layers
 from irfuzz.mutate.open_sizes import Closing, close, draw_closing
-from irfuzz.mutate.sites import RANDOM
+from irfuzz.mutate.sites import RANDOM, exact_values
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import Specs
 
@@ -123,3 +123,15 @@ def test_rare_operators_come_first(specs: Specs, parse: Callable[..., Program]) 
     mutator = InsertLayer(Context(specs, Only("Det")))
     texts = [mutator.apply(parse(SEVERAL), "h", Choices.from_seed(seed)) for seed in range(6)]
     assert all(isinstance(t, str) and t.startswith("Det on ") for t in texts)
+
+
+@pytest.mark.parametrize(("read", "free"), [("limited", True), ("whole", False)])
+def test_indices_within_constant_limits_leave_what_feeds_them_free(
+    parse: Callable[..., Program], read: str, free: bool
+) -> None:
+    program = parse(f"""
+    g (float[2, 4] x) => (float[2, 2, 4] y)
+    <int64 low = {{0}}, int64 high = {{3}}>
+    {{ h = Relu(x) whole = Cast <to = 7> (h) limited = Clip(whole, low, high) y = Gather <axis = 1> (x, {read}) }}
+    """)
+    assert (program.value("h") not in exact_values(program)) is free
