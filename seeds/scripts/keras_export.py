@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import onnx.checker
 import onnx.defs
+import onnx.shape_inference
 from onnx import numpy_helper
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -50,6 +51,7 @@ def export(make: Callable[[], keras.Model], seed: int, names: tuple[str, str]) -
         model.save(path)
         proto = onnx.ModelProto.FromString(converters.convert(Source("keras", path), MAX_MODEL))
     _round(proto.graph)
+    _collapse(proto)
     ends = [value.name for value in (*proto.graph.input, *proto.graph.output)]
     _Canonical(proto.graph, dict(zip(ends, names, strict=True))).apply()
     proto.graph.name = model.name
@@ -147,6 +149,37 @@ def _round(graph: onnx.GraphProto) -> None:
             mantissa, exponent = np.frexp(numpy_helper.to_array(tensor).astype(np.float64))
             array = np.ldexp(np.rint(mantissa * 4096) / 4096, exponent).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def _collapse(model: onnx.ModelProto) -> None:
+    """Let each Reshape read what was there before it was reshaped, and drop those that change nothing.
+
+    How many tf2onnx leaves between others differs from process to process.
+    """
+    graph = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph
+    shapes: dict[str, list[int]] = {}
+    for value in (*graph.value_info, *graph.input, *graph.output):
+        dims = value.type.tensor_type.shape.dim
+        if all(d.HasField("dim_value") for d in dims):
+            shapes[value.name] = [d.dim_value for d in dims]
+    makers = {name: node for node in model.graph.node for name in node.output}
+    ends = {value.name for value in model.graph.output}
+    same: dict[str, str] = {}
+    for node in model.graph.node:
+        if node.op_type != "Reshape" or node.output[0] not in shapes or node.output[0] in ends:
+            continue
+        root = node.input[0]
+        while root in makers and makers[root].op_type in ("Reshape", "Squeeze", "Unsqueeze"):
+            root = makers[root].input[0]
+        if shapes.get(root) == shapes[node.output[0]]:
+            same[node.output[0]] = root
+        elif root in shapes:
+            node.input[0] = root
+    for node in model.graph.node:
+        for index, name in enumerate(node.input):
+            while name in same:
+                name = same[name]
+            node.input[index] = name
 
 
 class _Canonical:
