@@ -27,9 +27,7 @@ assert not any(name == "irfuzz" or name.startswith("onnx") for name in sys.modul
 """
 
 
-def test_a_torch_module_runs_alone_and_computes_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_torch_module_runs_alone_and_computes_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     seed = seeds_dir() / "lenet5.onnx"
     assert main(["export", str(seed), "--to", "torch", "-o", str(tmp_path)]) == 0
