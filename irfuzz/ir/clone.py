@@ -100,7 +100,7 @@ def _value(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
         const_value=value.const_value,
     )
     copy.fact = fact_of(value)
-    copy.verbatim = verbatim_of(value)
+    set_verbatim(copy, verbatim_of(value))
     if value.metadata_props:
         copy.metadata_props.update(value.metadata_props)
     copies[value] = copy

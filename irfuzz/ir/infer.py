@@ -187,7 +187,8 @@ class Inference:
         if function is not None:
             return self._function(function, node, inputs, where, depth)
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
-            return self._constant(node, where)
+            fact = fact_of_constant(node.attributes)
+            return self._operator(node, (), where) if fact is None else [fact]
         if any(a.type in _GRAPHS for a in node.attributes.values() if not a.is_ref()):
             from irfuzz.ir.control_flow import infer_control_flow
 
@@ -214,23 +215,6 @@ class Inference:
         except InvalidProgram as error:
             raise InvalidProgram(f"{where}: {error}") from None
 
-    def _constant(self, node: ir.Node, where: str) -> Sequence[Fact]:
-        for name, attr in node.attributes.items():
-            if attr.is_ref():
-                return [UNTYPED]
-            if name == "value":
-                return [constant_fact(attr.as_tensor())]
-            if name in _CONSTANT_DTYPES:
-                data = np.array(attr.value, dtype=_CONSTANT_DTYPES[name].numpy())
-                return [_small(_CONSTANT_DTYPES[name], data)]
-            if name == "value_string":
-                return [TensorFact(ir.DataType.STRING, ())]
-            if name == "value_strings":
-                return [TensorFact(ir.DataType.STRING, (len(attr.value),))]
-            if name == "sparse_value":
-                return self._operator(node, (), where)
-        raise InvalidProgram(f"{where}: Constant has none of its value attributes")
-
     def _function(
         self, function: ir.Function, node: ir.Node, inputs: tuple[Fact | None, ...], where: str, depth: int
     ) -> Sequence[Fact]:
@@ -244,6 +228,22 @@ class Inference:
         inner.graph(body, f"{where}: ", depth + 1)
         found = [fact_of(v) for v in body.outputs]
         return (found + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def fact_of_constant(attributes: Mapping[str, ir.Attr]) -> Fact | None:
+    """The fact of a Constant with these attributes; ``None`` where they do not say it (sparse values)."""
+    for name, attr in attributes.items():
+        if attr.is_ref():
+            return UNTYPED
+        if name == "value":
+            return constant_fact(attr.as_tensor())
+        if name in _CONSTANT_DTYPES:
+            return _small(_CONSTANT_DTYPES[name], np.array(attr.value, dtype=_CONSTANT_DTYPES[name].numpy()))
+        if name == "value_string":
+            return TensorFact(ir.DataType.STRING, ())
+        if name == "value_strings":
+            return TensorFact(ir.DataType.STRING, (len(attr.value),))
+    return None
 
 
 def instantiate(function: ir.Function, node: ir.Node) -> ir.Function:

@@ -15,7 +15,7 @@ from irfuzz.ir import serde
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types, schema_of
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.digest import digest
-from irfuzz.ir.infer import Inference, constant_fact, infer_call, tensor_of
+from irfuzz.ir.infer import Inference, constant_fact, fact_of_constant, infer_call, tensor_of
 from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, meaningful_names, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
 
@@ -273,6 +273,8 @@ class Program:
                 (True,) * outputs,
             )
         )
+        if op == "Constant" and not domain:
+            facts = tuple(fact_of_constant(attributes) or fact for fact in facts)
         hint = name_hint or op
         name = self.fresh(f"{hint}_node")
         made = [new_value(self.fresh(hint), fact=fact) for fact in facts]

@@ -59,8 +59,8 @@ def verbatim_of(value: ir.Value) -> VerbatimType | None:
 
 
 def set_verbatim(value: ir.Value, verbatim: VerbatimType | None) -> None:
-    """Keep the type as it was read."""
+    """Keep the type as it was read; in ``meta`` too, which onnx-ir's own copies have."""
     if type(value) is TypedValue:
         value.verbatim = verbatim
-    elif verbatim is not None:
+    if verbatim is not None:
         value.meta[CARRIED] = verbatim
