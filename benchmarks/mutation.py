@@ -24,7 +24,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import onnx.backend.test
 
@@ -33,9 +32,10 @@ from irfuzz.errors import IrfuzzError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit
-from irfuzz.facts import TensorFact
+from irfuzz.facts import OpaqueFact, TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.ir.truth import contradiction
 from irfuzz.isolate import Limits
 from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.engine import Counts, Engine
@@ -120,6 +120,7 @@ def validity(n: int, seed: int, light: bool, mutators: list[str] | None = None) 
     by_digest = {program.digest: program for _, program in models}
     found: Counter[str] = Counter()
     counts = Counts()
+    executed: Counter[str] = Counter()
     problems: list[str] = []
     total = hashlib.sha256()
     with Runner(resolve(["onnxruntime:disabled"]), Limits(seconds=60)) as runner:
@@ -145,7 +146,7 @@ def validity(n: int, seed: int, light: bool, mutators: list[str] | None = None) 
                 problems.append(f"{what}: check_model: {str(error)[:200]}")
             except onnx.shape_inference.InferenceError as error:
                 problems.append(f"{what}: check_model: {str(error)[:200]}")
-            _run(runner, mutant.program, what, found, problems)
+            _run(runner, mutant.program, what, found, executed, problems)
     chosen = [*([] if light else ["--shipped"]), *([] if mutators is None else ["--mutators", ",".join(mutators)])]
     again = subprocess.run(
         [sys.executable, __file__, "digest", "-n", str(n), "--seed", str(seed), *chosen],
@@ -158,6 +159,9 @@ def validity(n: int, seed: int, light: bool, mutators: list[str] | None = None) 
         "applied": counts.applied.total(),
         "thrown": counts.thrown.total(),
         "same_in_another_process": again.stdout.strip() == total.hexdigest(),
+        "operators": len(executed),
+        "operators_in_20_or_more": sum(count >= 20 for count in executed.values()),
+        "seldom": {op: count for op, count in sorted(executed.items()) if count < 20},
         "by_mutator": by_mutator(counts),
         "thrown_because": {f"{name}: {why}": count for (name, why), count in counts.thrown.most_common(20)},
         "problems": problems,
@@ -185,8 +189,10 @@ def by_mutator(counts: Counts) -> dict[str, dict[str, Any]]:
     return table
 
 
-def _run(runner: Runner, program: Program, what: str, found: Counter[str], problems: list[str]) -> None:
-    """Run with every inner tensor as an output and compare facts."""
+def _run(
+    runner: Runner, program: Program, what: str, found: Counter[str], executed: Counter[str], problems: list[str]
+) -> None:
+    """Run with every inner tensor as an output and compare facts: types, sizes, known elements, ranges."""
     tapped = program.clone()
     left = TAPPED_ELEMENTS
     for value in [v for node in tapped.nodes() for v in node.outputs if v.name]:
@@ -200,20 +206,17 @@ def _run(runner: Runner, program: Program, what: str, found: Counter[str], probl
         problems.append(f"{what}: {result.stage} {result.exit}: {result.error[:300]}")
         return
     found["ran"] += 1
+    executed.update({node.op_type for node in program.graph.all_nodes() if node.domain in ("", "ai.onnx")})
     for value in tapped.graph.outputs:
-        fact, array = tapped.fact(value), result.outputs.get(value.name or "")
-        if not isinstance(fact, TensorFact) or not isinstance(array, np.ndarray):
+        name = value.name or ""
+        if name not in result.outputs or isinstance(tapped.fact(value), OpaqueFact):
             continue
         found["facts"] += 1
-        shape = array.shape if fact.shape is None else fact.shape
-        same = len(shape) == array.ndim and all(
-            type(d) is not int or d == size for d, size in zip(shape, array.shape, strict=True)
-        )
-        if not same or fact.dtype.numpy() != array.dtype:
+        wrong = contradiction(tapped.fact(value), result.outputs[name])
+        if wrong is not None:
             found["wrong facts"] += 1
-            problems.append(
-                f"{what}: {value.name}: fact {fact.dtype.name}{list(shape)}, got {array.dtype}{list(array.shape)}"
-            )
+            node = value.producer()
+            problems.append(f"{what}: {name} ({'input' if node is None else node.op_type}): {wrong}")
 
 
 def main() -> None:
