@@ -37,6 +37,7 @@ from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.ir.truth import contradiction
 from irfuzz.isolate import Limits
+from irfuzz.memory import settle
 from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.engine import Counts, Engine
 from irfuzz.mutate.novelty import Seen
@@ -80,6 +81,7 @@ def speed(n: int) -> dict[str, Any]:
     engine = Engine(load_specs(), seen=seen)
     for seed in range(200):
         engine.mutate(programs[seed % len(programs)], Choices.from_seed(f"warm{seed}"))
+    settle()  # as campaigns and `irfuzz mutate` do
     wall: list[float] = []
     cpu: list[float] = []
     by: dict[str, list[float]] = {}

@@ -11,7 +11,6 @@ Run ``python benchmarks/throughput.py [--rounds 7] [--slice 2] [--json]``.
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib.util
 import json
 import os
@@ -37,6 +36,7 @@ from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits, Reply
 from irfuzz.isolate.linux import stay_on_core
+from irfuzz.memory import settle
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.oracle import judge
@@ -149,8 +149,7 @@ def serve(kind: str, nodes: int) -> None:
 
 def _serve(loop: Loop) -> None:
     loop.for_seconds(1.0)
-    gc.freeze()  # as a campaign's job does
-    gc.set_threshold(100_000, 50, 50)
+    settle()
     print("ready", flush=True)
     for line in sys.stdin:
         count, passed = loop.for_seconds(float(line))

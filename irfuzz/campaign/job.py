@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import json
 import os
 import signal
@@ -29,6 +28,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.types import StartError
+from irfuzz.memory import settle
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.table import FUZZING
@@ -73,9 +73,7 @@ class Job:
         self.seen = Seen()
         self.engine = self._make_engine(NEWEST)
         self.ranges = seed_ranges()
-        # All that is loaded by now stays; the collector need not look at it again, nor after every hundredth clone.
-        gc.freeze()
-        gc.set_threshold(100_000, 50, 50)
+        settle()
         self.stop = False
         self._faults = Faults(self.layout.internal)
         self._parent: Program | None = None

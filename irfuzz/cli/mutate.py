@@ -48,6 +48,7 @@ def arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.memory import settle
     from irfuzz.mutate.api import mutate_many
 
     mutators = known_mutators(args.mutators)
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
         max_nodes=args.max_nodes,
     )
     first = next(mutants, None)
+    settle()
     if first is None and args.count:
         raise UsageError(f"-n {args.count}: not one mutant could be made; give other seeds or other mutators")
     out = writable_folder(args.out, "--out")

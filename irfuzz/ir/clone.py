@@ -9,7 +9,7 @@ import onnx_ir as ir
 from irfuzz.ir.carried import CARRIED
 from irfuzz.ir.value import TypedValue, fact_of, set_fact, set_verbatim, verbatim_of
 
-_GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
+_GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
 
 def clone_model(model: ir.Model) -> ir.Model:
@@ -42,12 +42,11 @@ def clone_model(model: ir.Model) -> ir.Model:
 def _graph(graph: ir.Graph, copies: dict[ir.Value, ir.Value]) -> ir.Graph:
     """A copy of a graph; ``copies`` has those of the values around it and gets those of the values in it."""
     inputs = [_value(value, copies) for value in graph.inputs]
-    initializers = [copies.get(value) or _value(value, copies) for value in graph.initializers.values()]
+    initializers = [copies.get(value) or _value(value, copies) for value in graph.initializers.data.values()]
     nodes = []
     for node in graph:
         # UserDict.data, here and below: its dictionary methods are five times slower than those of a dictionary.
         attributes = node.attributes.data
-        inside = {name: _body(attr, copies) for name, attr in attributes.items() if attr.type in _GRAPHS}
         copy = ir.Node(
             node.domain,
             node.op_type,
@@ -60,7 +59,11 @@ def _graph(graph: ir.Graph, copies: dict[ir.Value, ir.Value]) -> ir.Graph:
             device_configurations=node.device_configurations,
         )
         if attributes:
-            copy.attributes.data.update({**attributes, **inside} if inside else attributes)
+            data = copy.attributes.data
+            data.update(attributes)
+            for name, attr in attributes.items():
+                if attr.type is _GRAPH or attr.type is _GRAPHS:
+                    data[name] = _body(attr, copies)
         if node.metadata_props:
             copy.metadata_props.update(node.metadata_props)
         nodes.append(copy)
@@ -83,7 +86,7 @@ def _body(attr: ir.Attr, copies: dict[ir.Value, ir.Value]) -> ir.Attr:
     """A copy of an attribute that holds graphs."""
     if attr.is_ref():
         return attr
-    if attr.type is ir.AttributeType.GRAPH:
+    if attr.type is _GRAPH:
         return ir.Attr(attr.name, attr.type, _graph(attr.as_graph(), copies), doc_string=attr.doc_string)
     return ir.Attr(attr.name, attr.type, [_graph(g, copies) for g in attr.as_graphs()], doc_string=attr.doc_string)
 
@@ -120,9 +123,9 @@ def _carry_facts(ours: ir.Graph, theirs: ir.Graph) -> None:
     for node, copy in zip(ours, theirs, strict=True):
         _carry(node.outputs, copy.outputs)
         for attr, twin in zip(node.attributes.values(), copy.attributes.values(), strict=True):
-            if attr.type in _GRAPHS and not attr.is_ref():
-                graphs = (attr.as_graph(),) if attr.type is ir.AttributeType.GRAPH else attr.as_graphs()
-                twins = (twin.as_graph(),) if attr.type is ir.AttributeType.GRAPH else twin.as_graphs()
+            if attr.type in (_GRAPH, _GRAPHS) and not attr.is_ref():
+                graphs = (attr.as_graph(),) if attr.type is _GRAPH else attr.as_graphs()
+                twins = (twin.as_graph(),) if attr.type is _GRAPH else twin.as_graphs()
                 for inner, inner_twin in zip(graphs, twins, strict=True):
                     _carry_facts(inner, inner_twin)
 
