@@ -50,7 +50,10 @@ def test_onnx_stays_what_it_was(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("g (string[2] x) => (string[2] y) { y = Identity(x) }", "torch does not support"),
-        ("g (float[2] x) => (float[2] y) { y = RandomUniformLike(x) }", "RandomUniformLike"),
+        (
+            "g (float[1,1,4,4] x, float[1,5] r) => (float[1,1,2,2] y) { y = MaxRoiPool <pooled_shape = [2, 2]> (x, r) }",
+            "MaxRoiPool",
+        ),
     ],
 )
 def test_what_torch_cannot_express_is_named_and_nothing_is_written(
