@@ -14,9 +14,10 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Value
 from irfuzz.ir.bodies import bodies_of
-from irfuzz.ir.program import Program, known_operator
+from irfuzz.ir.program import Program
 from irfuzz.ir.types import declare, undeclare
 from irfuzz.ir.verify import verify
+from irfuzz.ir.view import known_operator
 
 Still: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
 """True where a case still shows the fault."""
