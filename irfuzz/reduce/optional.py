@@ -6,6 +6,7 @@ import onnx.defs
 import onnx_ir as ir
 
 from irfuzz.ir.calls import schema_of
+from irfuzz.ir.inline import function_of
 from irfuzz.ir.program import Program
 from irfuzz.reduce.session import NotPossible, Session, infer_anew
 
@@ -51,7 +52,10 @@ def drop_attributes(session: Session) -> bool:
         node = session.program.node(site)
         if node is None:
             continue
-        names = [name for name, attr in node.attributes.items() if attr.type not in _GRAPHS]
+        function = function_of(session.program, node)
+        # A parameter of a local function that has no default must be given.
+        needed = {name for name, attr in function.attributes.items() if attr.value is None} if function else set()
+        names = [n for n, attr in node.attributes.items() if attr.type not in _GRAPHS and n not in needed]
         if len(names) > 1 and _drop_attributes(session, site, names):
             found = True
             continue

@@ -148,6 +148,12 @@ def test_optional_inputs_and_attributes() -> None:
     assert list(session.program.nodes()[0].attributes) == ["group"]  # the weights demand it
 
 
+def test_parameters_without_default_are_given() -> None:
+    """A call that leaves one out is another program, or none."""
+    program = parse("g (float[2,3] x) => (float[2,3] y) { y = own.Twice <k = 0.5> (x) }", functions=CALLS)
+    nothing(drop_attributes, program, X, has("Twice"))
+
+
 def test_inputs_in_the_middle_and_variadic_ones() -> None:
     program = parse(
         "g (float[2,3] x, float low, float high) => (float[6,3] y)"
