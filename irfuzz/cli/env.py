@@ -6,9 +6,8 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
-from irfuzz.cli.parser import Parser
+from irfuzz.cli.parser import Parser, place
 from irfuzz.errors import UsageError
 
 NAME = "env"
@@ -42,7 +41,7 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add("--python", metavar="PATH", default=sys.executable, help="Interpreter to build with. Default: irfuzz's own.")
     add("--name", metavar="NAME", default="", help="What to call it. Default: PACKAGE-VERSION.")
-    add("--wheels", metavar="DIR", type=Path, help="Take packages from this folder alone, and from no index.")
+    add("--wheels", metavar="DIR", type=place, help="Take packages from this folder alone, and from no index.")
     add("--json", action="store_true", help="Print JSON.")
 
 

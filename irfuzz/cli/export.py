@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import seeds_of, writable_folder
-from irfuzz.cli.parser import Parser
+from irfuzz.cli.parser import Parser, place
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ EXAMPLES = """examples:
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL", type=Path, help="A model, of any kind that `irfuzz fuzz` takes.")
+    add("model", metavar="MODEL", type=place, help="A model, of any kind that `irfuzz fuzz` takes.")
     add("--to", metavar="FORM", required=True, choices=tuple(WRITERS), help=f"One of {', '.join(WRITERS)}.")
-    add("-o", "--out", metavar="OUT", type=Path, required=True, help="Folder (torch) or file (onnx).")
+    add("-o", "--out", metavar="OUT", type=place, required=True, help="Folder (torch) or file (onnx).")
 
 
 def run(args: argparse.Namespace) -> int:

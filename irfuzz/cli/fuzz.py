@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import known_mutators, seeds_of
-from irfuzz.cli.parser import Parser, duration, names, positive, whole
+from irfuzz.cli.parser import Parser, duration, names, place, positive, whole
 from irfuzz.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ EXAMPLES = """examples:
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("seeds", metavar="SEED", nargs="+", type=Path, help="A model, or a folder with models (*.onnx below it).")
+    add("seeds", metavar="SEED", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
     add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
     add(
-        "-o", "--out", metavar="DIR", type=Path, default=Path("irfuzz-out"),
+        "-o", "--out", metavar="DIR", type=place, default=Path("irfuzz-out"),
         help="Folder of the campaign; continued where it holds one. Default: irfuzz-out.",
     )  # fmt: skip
     add(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, writable_folder
-from irfuzz.cli.parser import Parser, names, whole
+from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ EXAMPLES = """examples:
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("seeds", metavar="SEED", nargs="+", type=Path, help="A model, or a folder with models (*.onnx below it).")
-    add("-o", "--out", metavar="DIR", type=Path, required=True, help="Folder for the mutants.")
+    add("seeds", metavar="SEED", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
+    add("-o", "--out", metavar="DIR", type=place, required=True, help="Folder for the mutants.")
     add("-n", "--count", metavar="N", type=whole(0), default=10, help="How many mutants in all. Default: 10.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
     add(

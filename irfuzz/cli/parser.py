@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from irfuzz.errors import UsageError
@@ -86,6 +87,13 @@ def names(text: str) -> tuple[str, ...]:
     if not found:
         raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")
     return found
+
+
+def place(text: str) -> Path:
+    """The type of a flag or argument that names a file or folder; nothing at all is not the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected a path, got ''")
+    return Path(text)
 
 
 def one_line(message: object) -> str:

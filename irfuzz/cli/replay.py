@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import KEPT
-from irfuzz.cli.parser import Parser, one_line
+from irfuzz.cli.parser import Parser, one_line, place
 from irfuzz.errors import InvalidProgram, UsageError
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ EXAMPLES = """examples:
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("trace", metavar="TRACE", type=Path, help="A trace (JSON) that irfuzz wrote.")
-    add("-o", "--out", metavar="FILE", type=Path, help="Where to write the model. Default: only check.")
+    add("trace", metavar="TRACE", type=place, help="A trace (JSON) that irfuzz wrote.")
+    add("-o", "--out", metavar="FILE", type=place, help="Where to write the model. Default: only check.")
     add(
-        "--seeds", metavar="PATH", type=Path, action="append",
+        "--seeds", metavar="PATH", type=place, action="append",
         help="Model or folder to look for the seeds in; may be repeated. Default: the folder seeds beside the trace.",
     )  # fmt: skip
 
@@ -40,7 +40,10 @@ def run(args: argparse.Namespace) -> int:
 
     recorded = read_trace(args.trace)
     found = _seeds_for(recorded, args.seeds, args.trace)
-    data = rebuild(recorded, found.get)
+    try:
+        data = rebuild(recorded, found.get)
+    except InvalidProgram as error:
+        raise InvalidProgram(f"{args.trace}: {error}") from None
     if args.out is None:
         print(f"{args.trace}: rebuilt, {len(data)} bytes, sha256 {recorded.sha256}")
         return 0

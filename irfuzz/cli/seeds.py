@@ -6,9 +6,8 @@ import argparse
 import json
 import math
 import sys
-from pathlib import Path
 
-from irfuzz.cli.parser import Parser, one_line, whole
+from irfuzz.cli.parser import Parser, one_line, place, whole
 from irfuzz.errors import InvalidProgram, UsageError
 
 NAME = "seeds"
@@ -31,9 +30,9 @@ ACTIONS = ("list", "build", "add")
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("action", metavar="ACTION", nargs="?", choices=ACTIONS, default="list", help="list (default), build or add.")
-    add("model", metavar="MODEL", nargs="?", type=Path, help="add: a model of any front end (docs/models.md).")
-    add("--dir", metavar="DIR", type=Path, help="list, add: the folder of seeds. Default of list: the shipped ones.")
-    add("-o", "--out", metavar="DIR", type=Path, help="build: keep what was built here.")
+    add("model", metavar="MODEL", nargs="?", type=place, help="add: a model of any front end (docs/models.md).")
+    add("--dir", metavar="DIR", type=place, help="list, add: the folder of seeds. Default of list: the shipped ones.")
+    add("-o", "--out", metavar="DIR", type=place, help="build: keep what was built here.")
     add("--only", metavar="NAME", action="append", default=[], help="build: this seed alone; may be repeated.")
     add("--name", metavar="NAME", help="add: what to call it. Default: the file's or function's name.")
     add("--origin", metavar="TEXT", help="add: how the model was made, one sentence.")

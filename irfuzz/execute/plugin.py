@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +84,15 @@ class PluginAdapter:
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
         """Nothing can be said before its worker has started."""
         return ""
+
+    def not_there(self) -> str:
+        """Why there can be no such class, as far as that is known without importing anything: no file, no package."""
+        place, _, _ = self.source.rpartition(":")
+        if place.endswith(".py"):
+            return "" if Path(self.folder, place).is_file() else f"{place}: no such file"
+        package = place.partition(".")[0]
+        found = package in sys.modules or PathFinder.find_spec(package, [self.folder]) or find_spec(package)
+        return "" if found else f"no module named {package!r}"
 
     def describe(self) -> Request:
         """Import the class and ask for its version."""

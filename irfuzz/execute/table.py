@@ -185,7 +185,12 @@ def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Targe
         adapter, target = matches[0]
         raise UsageError(f"target {name!r} cannot be used: {adapter.missing(target)}")
     if NAME.fullmatch(name) and name.partition(":")[0] not in {a.component for a, _ in known.values()}:
-        return list(PluginAdapter(name, name).targets)
+        plugin = PluginAdapter(name, name)
+        (target,) = plugin.targets
+        why = plugin.not_there()
+        if why:
+            raise UsageError(f"target {name!r} cannot be used: {why}")
+        return [target]
     raise UsageError(f"unknown target {name!r}; known: {', '.join(known)}, or package.module:Class of your own")
 
 

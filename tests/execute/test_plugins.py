@@ -113,7 +113,7 @@ def test_ten_lines_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("no.such.module:Thing", "ModuleNotFoundError: No module named 'no'"),
+        ("json.no_such_module:Thing", "ModuleNotFoundError: No module named .json.no_such_module"),
         ("tests/planted_targets/faults.py:Nothing", "has no attribute 'Nothing'"),
         ("tests/planted_targets/dies_on_import.py:Target", "SIGSEGV"),
         ("tests/planted_targets/missing.py:Target", "missing.py"),
@@ -125,9 +125,9 @@ def test_plugin_that_cannot_start_is_a_usage_error(name: str, says: str) -> None
 
 
 def test_one_that_cannot_start_among_others_is_left_out_visibly() -> None:
-    with Runner(resolve(["no.such.module:Thing", "reference"]), LIMITS, required=False) as runner:
+    with Runner(resolve(["json.no_such_module:Thing", "reference"]), LIMITS, required=False) as runner:
         assert [t.name for t in runner.targets] == ["reference"]
         assert [(a.target.name, "No module named" in a.why_not) for a in runner.absent] == [
-            ("no.such.module:Thing", True)
+            ("json.no_such_module:Thing", True)
         ]
         assert [r.exit for r in runner.run(MODEL, INPUTS)] == [Exit.OK]

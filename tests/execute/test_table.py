@@ -63,10 +63,14 @@ def test_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plugin_names() -> None:
-    (target,) = table.resolve(["my.module:Thing"])
-    assert (target.name, target.component) == ("my.module:Thing", "my.module:Thing")
+    (target,) = table.resolve(["tests.planted_targets.faults:Thing"])
+    assert target.name == target.component == "tests.planted_targets.faults:Thing"
     assert isinstance(table.adapter_of(target), table.PluginAdapter)
-    assert names("some/where.py:Thing") == ["some/where.py:Thing"]
+    assert names(f"{__file__}:Thing") == [f"{__file__}:Thing"]
+    with pytest.raises(UsageError, match="no module named 'my'"):
+        names("my.module:Thing")
+    with pytest.raises(UsageError, match=r"some/where\.py: no such file"):
+        names("some/where.py:Thing")
 
 
 def entry(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -94,7 +98,7 @@ def test_entry_point_that_takes_our_name(monkeypatch: pytest.MonkeyPatch, name: 
 def test_detection_imports_no_framework() -> None:
     code = (
         "import sys; from irfuzz.execute.table import resolve, describe; import irfuzz.execute.runner;"
-        "resolve(None); describe(); resolve(['my.module:Thing']);"
+        "resolve(None); describe(); resolve(['json.tool:Thing']);"
         "print(sorted({'torch', 'onnxruntime', 'tensorflow'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
