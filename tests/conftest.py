@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import locale
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pytest.exit(
             f"{error}; install irfuzz (`pip install .`), or build the module in place (docs/native.md)", returncode=4
         )
+
+
+@pytest.fixture(autouse=True)
+def same_locale() -> Iterator[None]:
+    """Put the locale back: onnx's reference StringNormalizer sets that of the process, and with it an encoding."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    if locale.setlocale(locale.LC_ALL) != before:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 @pytest.fixture(scope="session")

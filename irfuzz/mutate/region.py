@@ -34,6 +34,9 @@ MAX_INSIDE = 60
 
 _DEFAULT = ("", "ai.onnx")
 
+_SIZED = frozenset({"StringNormalizer"})
+"""Operators whose ONNX inference refuses unknown sizes: in a body it does not see the constants around it."""
+
 Wanted = Callable[[ir.Node], bool]
 """Whether a node may be part of a region."""
 
@@ -60,7 +63,7 @@ class Region:
 def movable(program: Program, specs: Specs, node: ir.Node) -> bool:
     """True where a node may stand in a body as well: understood, determined, and typed without a declaration."""
     if node.domain in _DEFAULT:
-        if node.op_type in RANDOM or specs.get(node.op_type, program.opset) is None:
+        if node.op_type in RANDOM | _SIZED or specs.get(node.op_type, program.opset) is None:
             return False
     elif function_of(program, node) is None:
         return False

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 
 from . import index
+from .archive import write_npz
 from .evaluator import reference
 from .seed import Seed
 
@@ -125,7 +126,7 @@ def build(names: Sequence[str], folder: Path) -> None:
         model, data = folder / f"{name}.onnx", folder / f"{name}.inputs.npz"
         model.write_bytes(content)
         labels = {} if seed.labels is None else {"labels": seed.labels}
-        np.savez_compressed(data, allow_pickle=False, **labels, **seed.samples)
+        write_npz(data, {**labels, **seed.samples})
         versions = {package: importlib.metadata.version(package) for package in seed.packages}
         script = f"seeds/scripts/{BUILDERS[name].split(':')[0]}.py"
         described = index.entry(seed, model, data, script=script, quality=quality(seed), versions=versions)

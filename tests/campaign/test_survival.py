@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.planted, pytest.mark.backend, pytest.mark.slow]
 FAULTS = {
     "Segfault": "crash",
     "Raises": "rejection",
-    "Leaks": "memory",
     "Exits": "crash",
     "NoDictionary": "protocol",
 }
@@ -53,6 +52,17 @@ def test_every_fault_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
         shown = replay(Path(by_target[planted(name)]["folder"]), tmp_path)
         assert shown.returncode == 1, f"{name}: {shown.stdout}{shown.stderr}"
     assert [f for f in found["list"] if "faults.py" not in f["target"]] == [], "blamed those who did nothing"
+
+
+@pytest.mark.timeout(300)
+def test_a_leak_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
+    """By itself: whatever else is found gives every target a new process, and a leak needs several runs in one."""
+    found = fuzz(tiny, tmp_path / "out", tmp_path, ["Leaks"], 12)
+    assert found["programs"] >= 12, "it did not go on"
+    (finding,) = [f for f in found["list"] if f["target"] == planted("Leaks")]
+    assert finding["symptom"] == "memory"
+    shown = replay(Path(finding["folder"]), tmp_path)
+    assert shown.returncode == 1, shown.stdout
 
 
 @pytest.mark.timeout(300)
