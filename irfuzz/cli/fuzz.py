@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import known_mutators, seeds_of
+from irfuzz.cli.inputs import known_mutators, seeds_of, tell_of_unmutable
 from irfuzz.cli.parser import Parser, duration, names, place, positive, whole
 from irfuzz.errors import InternalError, UsageError
 
@@ -87,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = _resolve(config)
     missing = _missing(config, chosen)
     loaded = seeds_of(args.seeds)
+    tell_of_unmutable(loaded)
     quiet = args.quiet or args.json
     with Campaign(args.out, config) as campaign:
         for path, program in loaded.items():

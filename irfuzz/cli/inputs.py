@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,23 @@ def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
     for problem in problems:
         print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
     return programs
+
+
+def tell_of_unmutable(programs: Mapping[Path, Program]) -> None:
+    """Name on standard error the models that stay as they are, with the reason.
+
+    Raises:
+        UsageError: none can be mutated.
+    """
+    from irfuzz.mutate.engine import why_not_mutated
+
+    reasons = {path: why for path, program in programs.items() if (why := why_not_mutated(program))}
+    told = [f"{path}: it cannot be mutated: {why}" for path, why in reasons.items()]
+    if told and len(told) == len(programs):
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        raise UsageError(told[0] + more)
+    for line in told:
+        print(f"irfuzz: {line}", file=sys.stderr)
 
 
 def writable_folder(path: Path, flag: str) -> Path:

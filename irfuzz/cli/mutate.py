@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, writable_folder
+from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
 from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.errors import UsageError
 
@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     mutators = known_mutators(args.mutators)
     loaded = seeds_of(args.seeds)
+    tell_of_unmutable(loaded)
     mutants = mutate_many(
         [(path.name, program) for path, program in loaded.items()],
         seed=args.seed,

@@ -172,10 +172,9 @@ class Engine:
 
     def _refused(self, program: Program) -> str | None:
         """Why nothing can be done with a program, whatever the mutator."""
-        if not {"", "ai.onnx"} & set(program.model.opset_imports):
-            return "the model imports no version of the default domain"
-        if program.opset < MIN_OPSET:
-            return f"opset {program.opset} is below {MIN_OPSET}"
+        why = why_not_mutated(program)
+        if why:
+            return why
         problems = verify(program, self.specs, nodes=())
         return str(problems[0]) if problems else None
 
@@ -227,6 +226,15 @@ class Engine:
         for edit in done:
             apply_edit(work, edit, self._table)
         return work
+
+
+def why_not_mutated(program: Program) -> str:
+    """Why its versions forbid to mutate a program; empty where they do not."""
+    if not {"", "ai.onnx"} & set(program.model.opset_imports):
+        return "the model imports no version of the default domain"
+    if program.opset < MIN_OPSET:
+        return f"opset {program.opset} is below {MIN_OPSET}"
+    return ""
 
 
 def described(mutator: Mutator, answer: str | Applied) -> tuple[str, Relation]:

@@ -167,6 +167,17 @@ def test_not_one_mutant(irfuzz: Irfuzz, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["mute.onnx"]
 
 
+def test_models_of_old_opsets_are_named(irfuzz: Irfuzz, tmp_path: Path, tiny: Path) -> None:
+    model = onnx.parser.parse_model(f"{HEAD.replace('17', '8')} {{ y = Relu(x) }}")
+    onnx.save(model, tmp_path / "old.onnx")
+    one_line(irfuzz("mutate", "old.onnx", "-o", "out"), "old.onnx: it cannot be mutated: opset 8 is below 9")
+    one_line(irfuzz("fuzz", "old.onnx", "-o", "out"), "old.onnx: it cannot be mutated: opset 8 is below 9")
+    assert not (tmp_path / "out").exists()
+    result = irfuzz("mutate", "old.onnx", tiny, "-o", "out", "-n", 2)
+    assert result.code == 0
+    assert result.err.splitlines() == ["irfuzz: old.onnx: it cannot be mutated: opset 8 is below 9"]
+
+
 # ---- flags ----------------------------------------------------------------------------------
 
 FLAGS = [
