@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 import onnx.checker
+import onnx.parser
 
 
 def handle(request: dict, values: list) -> tuple[dict, list]:
@@ -15,7 +16,11 @@ def handle(request: dict, values: list) -> tuple[dict, list]:
     data = bytes(values[0])
     task = request["task"]
     if task == "translate":
-        model = onnx.load_model_from_string(data, format=request["format"])
+        try:
+            model = onnx.load_model_from_string(data, format=request["format"])
+        except onnx.parser.ParseError as error:  # its text is bytes
+            words = (part.decode(errors="replace") if isinstance(part, bytes) else str(part) for part in error.args)
+            raise ValueError(" ".join(" ".join(words).split())) from error
         return {}, [model.SerializeToString()]
     if task == "weigh":
         onnx.ModelProto.FromString(data)

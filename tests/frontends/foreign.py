@@ -90,6 +90,13 @@ def raises():
     raise OSError("weights.npz is missing\nand more")
 
 
+def misfit():
+    """Inputs that the module does not take."""
+    import torch
+
+    return torch.nn.Linear(2, 2), torch.zeros(3, 3)
+
+
 def needs_a_missing_package():
     sys.modules["onnx_graphsurgeon"] = None
     import onnx_graphsurgeon

@@ -272,6 +272,7 @@ def test_a_model_from_a_factory_goes_through_the_same_checks(converters: Convert
         ("no_such", r"it has no 'no_such'; it defines keras_branches, keras_sequential,"),
         ("needs_a_missing_package", r"onnx_graphsurgeon is not installed; pip install 'irfuzz\[converters\]'"),
         ("dies", r"the factory crashed on it \(died with SIGSEGV\)"),
+        pytest.param("misfit", r"the factory: RuntimeError: .*\[3, 3\] X \[2, 2\]", marks=needs_torch),
         pytest.param("module_alone", r"a module without example inputs; return \(module, inputs\)", marks=needs_torch),
     ],
 )

@@ -112,7 +112,10 @@ def _export(what: Any, **arguments: Any) -> bytes:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exported = torch.onnx.export(what, dynamo=True, opset_version=EXPORTER_OPSET, verbose=False, **arguments)
+        try:
+            exported = torch.onnx.export(what, dynamo=True, opset_version=EXPORTER_OPSET, verbose=False, **arguments)
+        except torch.onnx.OnnxExporterError as error:  # it tells how to write to PyTorch; its cause tells what is wrong
+            raise error.__cause__ or error from None
     assert exported is not None
     return _lowered(exported.model_proto).SerializeToString(deterministic=True)
 
