@@ -24,6 +24,9 @@ Value: TypeAlias = "np.ndarray | list[Value] | None"
 SIZES = (1, 2, 3, 4)
 """What a named or unknown dimension may become."""
 
+MOST_ELEMENTS = 1 << 26
+"""Larger inputs are not made: drawing one takes eight bytes an element, and more than one of them is held."""
+
 WORDS = np.array(["", "a", "Ab", "neural", "0", "-1.5", "nan", "  x ", "häß", "日本", "a,b;c", "\t"], dtype=object)
 
 _SPECIAL_SHARE = 0.25
@@ -65,7 +68,7 @@ def make_inputs(
         strings), a list for a sequence, ``None`` for an empty optional.
 
     Raises:
-        Unsupported: an input is a map, a sparse tensor or of unknown type.
+        Unsupported: an input is a map, a sparse tensor, of unknown type, or larger than ``MOST_ELEMENTS``.
         InvalidProgram: the metadata of an input cannot be read.
     """
     graph = program.model.graph
@@ -120,6 +123,9 @@ def _value(
         case TensorFact():
             # Unknown sizes become one: with broadcasting it fits wherever two such inputs meet.
             shape = tuple(d if isinstance(d, int) else sizes[d] if isinstance(d, str) else 1 for d in fact.shape or ())
+            if math.prod(shape) > MOST_ELEMENTS:
+                why = f"{math.prod(shape)} elements; at most {MOST_ELEMENTS} are made"
+                raise Unsupported("input generation", f"graph input {name!r}", why)
             return _tensor(fact, shape, limit, rng, special, nan_inf)
         case SequenceFact():
             return [

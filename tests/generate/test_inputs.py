@@ -154,6 +154,11 @@ def test_maps_are_refused_by_name() -> None:
         make_inputs(p, 0)
 
 
+def test_inputs_beyond_memory_are_refused() -> None:
+    with pytest.raises(Unsupported, match=r"'x': 1152921504606846976 elements; at most 67108864"):
+        make_inputs(program(f"g (float[{1 << 40},{1 << 20}] x) => (y) {{ y = Relu(x) }}"), 0)
+
+
 # Uses that limit an input: body, input, lowest and highest element allowed (also what must be reached).
 USES = {
     "gather": ("g (float[5,3] d, int64[40] i) => (y) { y = Gather(d, i) }", "i", 0, 4),
