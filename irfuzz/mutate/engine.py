@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ import onnx
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.generate.inputs import MOST_ELEMENTS
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty
@@ -229,11 +231,16 @@ class Engine:
 
 
 def why_not_mutated(program: Program) -> str:
-    """Why its versions forbid to mutate a program; empty where they do not."""
+    """Why its versions or the size of its inputs forbid to mutate a program; empty where they do not."""
     if not {"", "ai.onnx"} & set(program.model.opset_imports):
         return "the model imports no version of the default domain"
     if program.opset < MIN_OPSET:
         return f"opset {program.opset} is below {MIN_OPSET}"
+    for value in program.graph.inputs:
+        fact = program.tensor(value)
+        count = math.prod(d for d in (fact.shape if fact else None) or () if isinstance(d, int))
+        if count > MOST_ELEMENTS:
+            return f"input {value.name!r} has {count} elements; at most {MOST_ELEMENTS} are made"
     return ""
 
 

@@ -178,6 +178,17 @@ def test_models_of_old_opsets_are_named(irfuzz: Irfuzz, tmp_path: Path, tiny: Pa
     assert result.err.splitlines() == ["irfuzz: old.onnx: it cannot be mutated: opset 8 is below 9"]
 
 
+def test_inputs_beyond_memory_are_named(irfuzz: Irfuzz, tmp_path: Path) -> None:
+    sizes = f"[{1 << 40},{1 << 20}]"
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float{sizes} x) => (float{sizes} y) {{ y = Relu(x) }}'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "huge.onnx")
+    for command_ in ("mutate", "fuzz"):
+        one_line(
+            irfuzz(command_, "huge.onnx", "-o", "out"), "huge.onnx: it cannot be mutated: input 'x' has 115292150460684"
+        )
+    assert not (tmp_path / "out").exists()
+
+
 # ---- flags ----------------------------------------------------------------------------------
 
 FLAGS = [
