@@ -15,7 +15,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.domains import Limit
 from irfuzz.generate.limits import Limits
-from irfuzz.ir.input_domain import input_domain, input_sizes
+from irfuzz.ir.input_domain import MOST_ELEMENTS, input_domain, input_sizes
 from irfuzz.ir.program import Program
 
 Value: TypeAlias = "np.ndarray | list[Value] | None"
@@ -23,9 +23,6 @@ Value: TypeAlias = "np.ndarray | list[Value] | None"
 
 SIZES = (1, 2, 3, 4)
 """What a named or unknown dimension may become."""
-
-MOST_ELEMENTS = 1 << 26
-"""Larger inputs are not made: drawing one takes eight bytes an element, and more than one of them is held."""
 
 WORDS = np.array(["", "a", "Ab", "neural", "0", "-1.5", "nan", "  x ", "häß", "日本", "a,b;c", "\t"], dtype=object)
 

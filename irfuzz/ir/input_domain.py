@@ -17,6 +17,9 @@ KEY = "irfuzz.domain"
 SIZES = "irfuzz.sizes"
 """Metadata of an input: a JSON object that gives the allowed sizes for names of dimensions."""
 
+MOST_ELEMENTS = 1 << 26
+"""Larger inputs are not made: drawing one takes eight bytes an element, and more than one of them is held."""
+
 
 @dataclass(frozen=True, slots=True)
 class InputDomain:

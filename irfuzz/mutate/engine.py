@@ -13,7 +13,7 @@ import onnx
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.generate.inputs import MOST_ELEMENTS
+from irfuzz.ir.input_domain import MOST_ELEMENTS
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty
