@@ -154,10 +154,10 @@ def _uniform(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bound
 
 
 def _class(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
-    """Multinomial gives indices of classes."""
+    """Multinomial gives indices of classes; where probabilities are NaN, onnxruntime 1.31.1 gives one beyond them."""
     data = tensor(inputs, 0)
     classes = data.shape[1] if data is not None and data.shape is not None and len(data.shape) == 2 else None
-    return 0.0, float(classes - 1) if type(classes) is int and classes > 0 else None
+    return 0.0, float(classes) if type(classes) is int else None
 
 
 def _less(strict: bool, swapped: bool) -> RangeRule:
