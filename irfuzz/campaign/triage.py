@@ -19,7 +19,8 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.oracle import judge, signature, title
+from irfuzz.oracle import judge, normalise_message, signature, title
+from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.reduce.session import OutOfBudget
@@ -40,6 +41,13 @@ TIMES = 32
 
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
+
+
+def _words(verdict: Verdict, program: Program) -> str:
+    """What a rejection says, without names and numbers; empty for other symptoms."""
+    if verdict.symptom is not Symptom.REJECTION:
+        return ""
+    return normalise_message(str(verdict.evidence.get("message", "")), names_of(program))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +176,17 @@ class Triage:
     ) -> tuple[Reduced, Verdict, Sequence[RunResult]]:
         """A program made small, what is said of it, and what fresh processes did; the given one where that fails."""
         involved = self._involved(verdict)
+        said = _words(verdict, program)
 
         def still(program: Program, inputs: Mapping[str, Value]) -> bool:
             if self._stopping():
                 raise OutOfBudget
-            return self._shows(program, inputs, verdict, case.invalid, targets=involved)
+            try:
+                found = self._seen_in(program, inputs, verdict, case.invalid, involved)
+            except (InvalidProgram, Unsupported):
+                return False
+            # A rejection for another reason is another fault, and hides the one that was seen.
+            return found is not None and _words(found, program) == said
 
         def values_of(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
             return self._inner_values(program, inputs, verdict)

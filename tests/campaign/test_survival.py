@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from tests.campaign.running import ENV, command, planted
@@ -77,3 +78,16 @@ def test_a_hang_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
     script.write_text(text)
     shown = replay(script.parent, tmp_path)
     assert shown.returncode == 1, shown.stdout
+
+
+@pytest.mark.timeout(300)
+def test_a_rejection_stays_the_same_while_it_is_made_small(tmp_path: Path) -> None:
+    """Without its Exp the model would be refused as well, but for another reason."""
+    path = tmp_path / "m.onnx"
+    text = "g (float[2, 3] x) => (float[2, 3] y) { a = Relu(x) b = Exp(a) y = Neg(b) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}'), path)
+    found = fuzz(path, tmp_path / "out", tmp_path, ["Choosy"], 1)
+    (finding,) = found["list"]
+    assert "cannot stand" in finding["title"]
+    nodes = onnx.load(Path(finding["folder"]) / "model.onnx").graph.node
+    assert [node.op_type for node in nodes] == ["Exp"]

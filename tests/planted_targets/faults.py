@@ -52,6 +52,15 @@ class Raises:
         raise ValueError(f"{len(model)} bytes are not to my taste")
 
 
+class Choosy:
+    """Refuses every model, those with an Exp for another reason."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        if b"Exp" in model:
+            raise ValueError("this one I cannot stand at all")
+        raise KeyError("no reason")
+
+
 class Unwritten:
     """Says that it has no kernel."""
 
