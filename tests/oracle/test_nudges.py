@@ -86,7 +86,10 @@ def test_weights_move_and_small_constants_stay(parse):
     assert down is not None
     assert program.to_bytes() == before
     moved, scale = (up.const_array(up.value(name)) for name in "ws")
+    other = down.const_array(down.value("w"))
+    assert moved is not None
+    assert other is not None
     np.testing.assert_array_equal(scale, np.float32(3))
     assert (moved != table).all()
     np.testing.assert_allclose(moved, table, rtol=2 * np.finfo(np.float32).eps)
-    np.testing.assert_array_equal(moved - table, table - down.const_array(down.value("w")))
+    np.testing.assert_array_equal(moved - table, table - other)
