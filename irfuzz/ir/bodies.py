@@ -29,6 +29,12 @@ def bodies_of(node: ir.Node) -> Iterator[ir.Graph]:
             yield from attr.as_graphs()
 
 
+def nodes_within(node: ir.Node) -> Iterator[ir.Node]:
+    """Nodes of the bodies of a node, and of the bodies inside of them."""
+    for body in bodies_of(node):
+        yield from body.all_nodes()
+
+
 def depth_of(node: ir.Node) -> int:
     """How deep bodies are nested in a node; 0 for one without any."""
     return max((1 + max(map(depth_of, body), default=0) for body in bodies_of(node)), default=0)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import onnx_ir as ir
 
+from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.carried import CARRIED
 from irfuzz.ir.value import TypedValue, fact_of, set_fact, set_verbatim, verbatim_of
 
@@ -122,12 +123,8 @@ def _carry_facts(ours: ir.Graph, theirs: ir.Graph) -> None:
     _carry(ours.initializers.values(), theirs.initializers.values())
     for node, copy in zip(ours, theirs, strict=True):
         _carry(node.outputs, copy.outputs)
-        for attr, twin in zip(node.attributes.values(), copy.attributes.values(), strict=True):
-            if attr.type in (_GRAPH, _GRAPHS) and not attr.is_ref():
-                graphs = (attr.as_graph(),) if attr.type is _GRAPH else attr.as_graphs()
-                twins = (twin.as_graph(),) if attr.type is _GRAPH else twin.as_graphs()
-                for inner, inner_twin in zip(graphs, twins, strict=True):
-                    _carry_facts(inner, inner_twin)
+        for body, twin in zip(bodies_of(node), bodies_of(copy), strict=True):
+            _carry_facts(body, twin)
 
 
 def _carry(ours: Iterable[ir.Value], theirs: Iterable[ir.Value]) -> None:

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
+from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.types import declared_fact, join
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 
@@ -54,16 +55,8 @@ def _enter(inference: Inference, graph: ir.Graph, facts: Sequence[Fact | None], 
 
 
 def _infer_bodies_blind(inference: Inference, node: ir.Node, where: str, depth: int) -> None:
-    for attr in node.attributes.values():
-        graphs = () if attr.is_ref() else _graphs(attr)
-        for graph in graphs:
-            _enter(inference, graph, [None] * len(graph.inputs), where, depth)
-
-
-def _graphs(attr: ir.Attr) -> Sequence[ir.Graph]:
-    if attr.type is ir.AttributeType.GRAPH:
-        return (attr.as_graph(),)
-    return attr.as_graphs() if attr.type is ir.AttributeType.GRAPHS else ()
+    for body in bodies_of(node):
+        _enter(inference, body, [None] * len(body.inputs), where, depth)
 
 
 def _if(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:

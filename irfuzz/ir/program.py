@@ -12,12 +12,13 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir import serde
+from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
 from irfuzz.ir.clone import clone_model
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
 from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
-from irfuzz.ir.view import View, inner_nodes
+from irfuzz.ir.view import View
 
 
 class Program(View):
@@ -290,9 +291,9 @@ class Program(View):
         self.forget(*node.outputs)
         if node.name and self._names is not None:
             self._names.discard(node.name)
-        if any(True for _ in inner_nodes(node)):
+        if within := list(nodes_within(node)):
             self._names = None
-            for inner in inner_nodes(node):  # they would stay users of what they capture
+            for inner in within:  # they would stay users of what they capture
                 for index in range(len(inner.inputs)):
                     inner.replace_input_with(index, None)
         self.graph.remove(node, safe=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir import serde
+from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import schema_of
 from irfuzz.ir.digest import digest
 from irfuzz.ir.infer import Inference, tensor_of
@@ -161,28 +162,13 @@ class View:
         if self._owners is None:
             self._owners = {}
             for outer in self.graph:
-                for inner in inner_nodes(outer):
+                for inner in nodes_within(outer):
                     self._owners[inner] = outer
         return self._owners[node]
 
     def _captured(self, node: ir.Node) -> list[ir.Value]:
         """Main-graph values that a node's subgraphs read."""
-        inner = list(inner_nodes(node))
-        return [v for n in inner for v in n.inputs if v is not None and v.graph is self.graph]
-
-
-def inner_nodes(node: ir.Node) -> Iterator[ir.Node]:
-    """Nodes of the bodies of a node, and of bodies inside of them."""
-    for attr in node.attributes.values():
-        if attr.is_ref():
-            continue
-        graphs: Sequence[ir.Graph] = ()
-        if attr.type is ir.AttributeType.GRAPH:
-            graphs = (attr.as_graph(),)
-        elif attr.type is ir.AttributeType.GRAPHS:
-            graphs = attr.as_graphs()
-        for graph in graphs:
-            yield from graph.all_nodes()
+        return [v for n in nodes_within(node) for v in n.inputs if v is not None and v.graph is self.graph]
 
 
 def _opsets(model: ir.Model) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import onnx_ir as ir
 from irfuzz._native import difference
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact, tensors_in
+from irfuzz.ir.bodies import nodes_within
 from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
@@ -190,20 +191,9 @@ def _values_behind(
         if node is None or node.op_type in traits.SHAPE_ONLY or node.op_type in stop or (ends and ends(value)):
             continue
         todo.extend(v for v in node.inputs if v is not None)
-        for inner in _bodies(node):
+        for inner in nodes_within(node):
             todo.extend(v for v in inner.inputs if v is not None and v.graph is graph)
     return found
-
-
-def _bodies(node: ir.Node) -> Iterator[ir.Node]:
-    for attr in node.attributes.values():
-        if attr.is_ref():
-            continue
-        if attr.type is ir.AttributeType.GRAPH:
-            yield from attr.as_graph().all_nodes()
-        elif attr.type is ir.AttributeType.GRAPHS:
-            for graph in attr.as_graphs():
-                yield from graph.all_nodes()
 
 
 def _float(program: Program, value: ir.Value) -> np.dtype | None:

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
 from irfuzz.reduce.session import NotPossible, Session
 
@@ -51,12 +52,7 @@ def _with_inner(nodes: list[ir.Node]) -> Iterator[ir.Node]:
     """Nodes and those of their subgraphs, which may read values of the main graph too."""
     for node in nodes:
         yield node
-        for attr in node.attributes.values():
-            if attr.type is ir.AttributeType.GRAPH and not attr.is_ref():
-                yield from attr.as_graph().all_nodes()
-            elif attr.type is ir.AttributeType.GRAPHS and not attr.is_ref():
-                for graph in attr.as_graphs():
-                    yield from graph.all_nodes()
+        yield from nodes_within(node)
 
 
 def _cut(session: Session, names: list[str]) -> bool:
