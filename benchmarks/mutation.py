@@ -27,12 +27,13 @@ from typing import Any
 import onnx
 import onnx.backend.test
 
+from irfuzz.campaign.audit import tapped
 from irfuzz.choices import Choices
 from irfuzz.errors import IrfuzzError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit
-from irfuzz.facts import OpaqueFact, TensorFact
+from irfuzz.facts import OpaqueFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.ir.truth import contradiction
@@ -195,26 +196,19 @@ def _run(
     runner: Runner, program: Program, what: str, found: Counter[str], executed: Counter[str], problems: list[str]
 ) -> None:
     """Run with every inner tensor as an output and compare facts: types, sizes, known elements, ranges."""
-    tapped = program.clone()
-    left = TAPPED_ELEMENTS
-    for value in [v for node in tapped.nodes() for v in node.outputs if v.name]:
-        fact = tapped.fact(value)
-        size = fact.size() or 0 if isinstance(fact, TensorFact) else left + 1
-        if size <= left:
-            left -= size
-            tapped.add_output(value)
-    result = runner.run(tapped, make_inputs(tapped, 1))[0]
+    probe = tapped(program, TAPPED_ELEMENTS)
+    result = runner.run(probe, make_inputs(probe, 1))[0]
     if result.exit is not Exit.OK:
         problems.append(f"{what}: {result.stage} {result.exit}: {result.error[:300]}")
         return
     found["ran"] += 1
     executed.update({node.op_type for node in program.graph.all_nodes() if node.domain in ("", "ai.onnx")})
-    for value in tapped.graph.outputs:
+    for value in probe.graph.outputs:
         name = value.name or ""
-        if name not in result.outputs or isinstance(tapped.fact(value), OpaqueFact):
+        if name not in result.outputs or isinstance(probe.fact(value), OpaqueFact):
             continue
         found["facts"] += 1
-        wrong = contradiction(tapped.fact(value), result.outputs[name])
+        wrong = contradiction(probe.fact(value), result.outputs[name])
         if wrong is not None:
             found["wrong facts"] += 1
             node = value.producer()

@@ -43,44 +43,43 @@ def audit(runner: Runner, program: Program, inputs: Mapping[str, Value]) -> int:
     witnesses = [t for name in WITNESSES for t in runner.targets if t.name == name]
     if len(witnesses) < len(WITNESSES):
         return 0
-    tapped = _tapped(program)
+    probe = tapped(program)
     first, second = witnesses
-    wrong = _contradicted(runner, tapped, inputs, first.name)
+    wrong = _contradicted(runner, probe, inputs, first.name)
     if wrong:
-        again = _contradicted(runner, tapped, inputs, second.name)
+        again = _contradicted(runner, probe, inputs, second.name)
         for name, reason in wrong.items():
             if name in again:
                 value = program.value(name)
                 node = None if value is None else value.producer()
                 op = "input" if node is None else node.op_type
                 raise WrongFact(op, f"the fact of {name!r} ({op}) is wrong: {reason} on {first.name} and {second.name}")
-    return len(tapped.graph.outputs)
+    return len(probe.graph.outputs)
 
 
-def _tapped(program: Program) -> Program:
-    """The program with its inner values as outputs, as far as they fit."""
-    tapped = program.clone()
-    left = ELEMENTS
-    for value in [v for node in tapped.nodes() for v in node.outputs if v.name]:
-        fact = tapped.fact(value)
-        size = (fact.size() or 0) if isinstance(fact, TensorFact) else left + 1
-        if size <= left:
-            left -= size
-            tapped.add_output(value)
+def tapped(program: Program, elements: int = ELEMENTS) -> Program:
+    """The program with its inner tensors as outputs, as far as they fit into so many elements."""
+    probe = program.clone()
+    for value in [v for node in probe.nodes() for v in node.outputs if v.name]:
+        fact = probe.fact(value)
+        size = (fact.size() or 0) if isinstance(fact, TensorFact) else elements + 1
+        if size <= elements:
+            elements -= size
+            probe.add_output(value)
             undeclare(value)  # a wrong fact, declared, would be refused before it is computed
-    return tapped
+    return probe
 
 
-def _contradicted(runner: Runner, tapped: Program, inputs: Mapping[str, Value], target: str) -> dict[str, str]:
+def _contradicted(runner: Runner, probe: Program, inputs: Mapping[str, Value], target: str) -> dict[str, str]:
     """Values whose facts do not hold in a run on one target, with the reason; none where it does not run."""
-    result = runner.run(tapped, inputs, [t for t in runner.targets if t.name == target])[0]
+    result = runner.run(probe, inputs, [t for t in runner.targets if t.name == target])[0]
     if result.exit is not Exit.OK:
         return {}
     found: dict[str, str] = {}
-    for value in tapped.graph.outputs:
+    for value in probe.graph.outputs:
         name = value.name or ""
         if name in result.outputs:
-            reason = contradiction(tapped.fact(value), result.outputs[name])
+            reason = contradiction(probe.fact(value), result.outputs[name])
             if reason is not None:
                 found[name] = reason
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import io
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.export.files import npz_of
 from irfuzz.isolate.guard import guarded
 
 INDEX = "index.toml"
@@ -259,14 +259,13 @@ def add_seed(folder: Path, name: str, candidate: Candidate, provenance: Provenan
         if any(e["name"] == name for e in entries) or model.exists() or data.exists():
             raise UsageError(f"--name {name}: {folder} has a seed of that name; give another name")
         _refuse_double(folder, entries, candidate)
-        samples = io.BytesIO()
-        np.savez_compressed(samples, allow_pickle=False, **candidate.samples)
-        entry = _entry(name, candidate, provenance, model, data, samples.getvalue())
+        samples = npz_of(candidate.samples, compressed=True)
+        entry = _entry(name, candidate, provenance, model, data, samples)
         index = _text_of(folder / INDEX) + _toml_entry(entry)
         tomllib.loads(index)
         try:
             _write(model, candidate.model)
-            _write(data, samples.getvalue())
+            _write(data, samples)
             _write(folder / INDEX, index.encode())
         except BaseException as error:
             for path in (model, data):

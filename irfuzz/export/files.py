@@ -14,14 +14,22 @@ from irfuzz.frontends.onnx_file import save_file
 MODULE, WEIGHTS = "model.py", "weights.npz"
 
 
-def npz_of(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An npz of members of any name (``numpy.savez`` takes names as keywords, and some are its own)."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as members:
+def npz_of(arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> bytes:
+    """An npz with the same bytes from every version of Python and NumPy, and with members of any name.
+
+    ``numpy.savez`` takes names as keywords, of which some are its own, and writes what its zip library likes.
+    """
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
-            with members.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-    return buffer.getvalue()
+            member = io.BytesIO()
+            np.lib.format.write_array(member, np.asanyarray(array), version=(1, 0), allow_pickle=False)
+            about = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            about.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+            about.create_system = 3  # Unix, wherever it is written
+            about.external_attr = 0o644 << 16
+            archive.writestr(about, member.getvalue(), compresslevel=9)
+    return file.getvalue()
 
 
 def write_module(folder: Path, source: str, arrays: Mapping[str, np.ndarray]) -> tuple[Path, Path]:

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from irfuzz.export.files import npz_of
+
 from . import index
-from .archive import write_npz
 from .evaluator import reference
 from .seed import Seed
 
@@ -126,7 +127,7 @@ def build(names: Sequence[str], folder: Path) -> None:
         model, data = folder / f"{name}.onnx", folder / f"{name}.inputs.npz"
         model.write_bytes(content)
         labels = {} if seed.labels is None else {"labels": seed.labels}
-        write_npz(data, {**labels, **seed.samples})
+        data.write_bytes(npz_of({**labels, **seed.samples}, compressed=True))
         versions = {package: importlib.metadata.version(package) for package in seed.packages}
         script = f"seeds/scripts/{BUILDERS[name].split(':')[0]}.py"
         described = index.entry(seed, model, data, script=script, quality=quality(seed), versions=versions)
