@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = frozenset({"torch", "torchvision", "tensorflow", "keras", "onnxruntime", "jax", "openvino", "tf2onnx"})
 
 # Files that other interpreters run and that may import a framework: workers, and the source that exporters emit.
-FOREIGN = ("irfuzz/execute/workers/", "irfuzz/frontends/workers/", "irfuzz/export/torch/support/")
+FOREIGN = (
+    *("irfuzz/execute/workers/", "irfuzz/frontends/workers/"),
+    *("irfuzz/export/torch/support/", "irfuzz/export/tensorflow/support/"),
+)
 
 # Written in pieces, so that this file does not contain what it looks for.
 FORBIDDEN = [

@@ -11,14 +11,16 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.errors import InternalError, Unsupported
+from irfuzz.export.source.context import Code, literal
+from irfuzz.export.source.names import Names
+from irfuzz.export.source.support_text import pieces, support_text
 from irfuzz.export.torch import lower, lower_model
-from irfuzz.export.torch.context import Code, literal
-from irfuzz.export.torch.names import Names
-from irfuzz.export.torch.support_text import pieces, support_text
+from irfuzz.export.torch.framework import TORCH
 from irfuzz.export.torch.table import EMITTERS
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit
+SUPPORT = TORCH.support
 
 SMALL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -84,27 +86,27 @@ def test_a_module_carries_only_what_it_uses() -> None:
 def test_every_support_function_is_documented_and_used() -> None:
     undocumented = [
         name
-        for name, piece in pieces().items()
+        for name, piece in pieces(SUPPORT).items()
         if piece.text.startswith("def ") and ast.get_docstring(ast.parse(piece.text).body[0]) is None  # type: ignore[arg-type]
     ]
     assert undocumented == []
-    emitters = "".join(p.read_text() for p in Path(__file__).parents[2].glob("irfuzz/export/torch/*.py"))
-    used = set().union(*(p.uses for p in pieces().values()))
-    unused = [name for name in pieces() if name not in used and f'"{name}"' not in emitters]
+    emitters = "".join(p.read_text() for p in Path(__file__).parents[2].glob("irfuzz/export/*/*.py"))
+    used = set().union(*(p.uses for p in pieces(SUPPORT).values()))
+    unused = [name for name in pieces(SUPPORT) if name not in used and f'"{name}"' not in emitters]
     assert unused == []
 
 
 def test_support_text_brings_what_a_function_uses() -> None:
-    text = "\n".join(support_text(["global_max_pool", "max_pool"]))
+    text = "\n".join(support_text(["global_max_pool", "max_pool"], SUPPORT))
     for name in ("def max_pool(", "def pool_geometry(", "def pool_count(", "def window_pads(", "def lowest("):
         assert name in text
     assert "def average_pool(" not in text
     with pytest.raises(InternalError, match="no support function 'nonsense'"):
-        support_text(["nonsense"])
+        support_text(["nonsense"], SUPPORT)
 
 
 def test_names_resemble_onnx_names_and_never_collide() -> None:
-    names = Names(["conv"])
+    names = Names(["conv", "torch"])
     given = [names.of(n) for n in ("/a/b.1", "a_b_1", "class", "1", "conv", "torch", "", "é")]
     assert given[:3] == ["a_b_1", "a_b_1_2", "class_2"]
     assert len(set(given)) == len(given)

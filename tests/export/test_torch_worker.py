@@ -13,7 +13,7 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from irfuzz.export.torch import TorchSource, lower, lower_model
+from irfuzz.export.torch import ModuleSource, lower, lower_model
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.backend
@@ -31,7 +31,7 @@ def worker(root: Path) -> ModuleType:
     return module
 
 
-def call(worker: ModuleType, lowered: TorchSource, inputs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+def call(worker: ModuleType, lowered: ModuleSource, inputs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     request = {
         "do": "run",
         "source": lowered.source,
@@ -43,7 +43,7 @@ def call(worker: ModuleType, lowered: TorchSource, inputs: dict[str, Any]) -> tu
     return answer["runs"][0], values
 
 
-def lowered(text: str) -> TorchSource:
+def lowered(text: str) -> ModuleSource:
     return lower_model(ir.from_proto(onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> {text}')))
 
 

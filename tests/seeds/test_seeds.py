@@ -17,7 +17,7 @@ import onnx
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.torch import TorchSource, lower
+from irfuzz.export.torch import ModuleSource, lower
 from irfuzz.facts import SequenceFact, TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
@@ -175,7 +175,7 @@ def torch_worker() -> ModuleType:
 
 
 @cache
-def lowered(name: str) -> TorchSource | None:
+def lowered(name: str) -> ModuleSource | None:
     try:
         return lower(program_of(name))
     except Unsupported:

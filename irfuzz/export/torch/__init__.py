@@ -1,6 +1,12 @@
 """A program enters, the source of an equivalent PyTorch module and its arrays leave."""
 
-from irfuzz.export.torch.lowering import lower, lower_model
-from irfuzz.export.torch.source import TorchSource
+from functools import partial
 
-__all__ = ["TorchSource", "lower", "lower_model"]
+from irfuzz.export.source import lowering
+from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.torch.framework import TORCH
+
+__all__ = ["ModuleSource", "lower", "lower_model"]
+
+lower = partial(lowering.lower, TORCH)
+lower_model = partial(lowering.lower_model, TORCH)

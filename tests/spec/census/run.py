@@ -18,7 +18,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Target
-from irfuzz.export.torch.lowering import lower_model
+from irfuzz.export.torch import lower_model
 from irfuzz.isolate import Limits
 from irfuzz.spec import OpSpec, Specs
 from tests.spec.census.calls import Case, draw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Code, Context, Emitted
+from irfuzz.export.source.context import Code, Context, Emitted
 
 
 def _floats(ctx: Context, node: ir.Node, index: int) -> tuple[float, ...] | Code | None:

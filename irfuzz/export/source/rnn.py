@@ -6,7 +6,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted, Many
+from irfuzz.export.source.context import Context, Emitted, Many
 
 # Default (alpha, beta) of each activation: those of the ONNX operator of that name, which are float32 attributes.
 ACTIVATIONS: dict[str, tuple[float, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Block, Code, Context, Emitted, comment, literal
+from irfuzz.export.source.context import Block, Code, Context, Emitted, comment
 
 
 def _targets(ctx: Context, node: ir.Node) -> list[str]:
@@ -38,8 +38,9 @@ def loop(ctx: Context, node: ir.Node) -> Emitted:
     lines += _assign(state, first) + [f"{name} = []" for name in scanned]
     limit = "" if trips is None else f" and {count} < int({trips})"
     lines.append(f"while {keep}{limit}:")
-    lines.append(f"    {ctx.name(body.inputs[0])} = torch.tensor({count}, dtype=torch.int64)")
-    lines.append(f"    {ctx.name(body.inputs[1])} = torch.tensor({keep})")
+    int64 = ctx.spell(ir.DataType.INT64)
+    lines.append(f"    {ctx.name(body.inputs[0])} = {ctx.form('tensor', value=count, dtype=int64)}")
+    lines.append(f"    {ctx.name(body.inputs[1])} = {ctx.form('scalar', value=keep)}")
     kept, *results = [str(ctx.fresh("result")) for _ in body.outputs]
     lines += ctx.lower_graph(body, [kept, *results], 1)
     lines += _assign(state, results[: len(state)], 1)
@@ -76,7 +77,8 @@ def scan(ctx: Context, node: ir.Node) -> Emitted:
     lines = _assign(state, inputs[:states]) + [f"{name} = []" for name in lists]
     lines.append(f"for {step} in range({inputs[states]}.shape[{in_axes[0]}]):{comment(node)}")
     for value, source, axis, back in zip(body.inputs[states:], inputs[states:], in_axes, in_back, strict=True):
-        lines.append(f"    {ctx.name(value)} = {source}.select({axis}, {f'-1 - {step}' if back else step})")
+        place = f"-1 - {step}" if back else step
+        lines.append(f"    {ctx.name(value)} = {ctx.form('select', x=source, axis=axis, place=place)}")
     results = [str(ctx.fresh("result")) for _ in body.outputs]
     lines += ctx.lower_graph(body, results, 1) + _assign(state, results[:states], 1)
     lines += [f"    {name}.append({r})" for name, r in zip(lists, results[states:], strict=True)]
@@ -118,7 +120,7 @@ def sequence_at(ctx: Context, node: ir.Node) -> Emitted:
 
 def sequence_length(ctx: Context, node: ir.Node) -> Emitted:
     """SequenceLength."""
-    return f"torch.tensor(len({ctx.input(node, 0)}), dtype=torch.int64)"
+    return ctx.form("tensor", value=f"len({ctx.input(node, 0)})", dtype=ctx.spell(ir.DataType.INT64))
 
 
 def split_to_sequence(ctx: Context, node: ir.Node) -> Emitted:
@@ -130,8 +132,8 @@ def split_to_sequence(ctx: Context, node: ir.Node) -> Emitted:
 
 def concat_from_sequence(ctx: Context, node: ir.Node) -> Emitted:
     """ConcatFromSequence along an axis of the elements or a new one."""
-    function = "torch.stack" if ctx.attr(node, "new_axis") else "torch.cat"
-    return f"{function}({ctx.input(node, 0)}, {literal(ctx.attr(node, 'axis'))})"
+    form = "stack" if ctx.attr(node, "new_axis") else "concat"
+    return ctx.form(form, parts=ctx.input(node, 0), axis=ctx.attr(node, "axis"))
 
 
 def optional(ctx: Context, node: ir.Node) -> Emitted:
@@ -141,4 +143,4 @@ def optional(ctx: Context, node: ir.Node) -> Emitted:
 
 def optional_has_element(ctx: Context, node: ir.Node) -> Emitted:
     """OptionalHasElement."""
-    return f"torch.tensor({ctx.input(node, 0)} is not None)"
+    return ctx.form("scalar", value=f"{ctx.input(node, 0)} is not None")

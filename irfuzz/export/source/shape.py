@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Code, Context, Emitted, Many, literal
+from irfuzz.export.source.context import Code, Context, Emitted, Many, literal
 
 
 def reshape(ctx: Context, node: ir.Node) -> Emitted:
-    """Reshape; torch's own where the shape is spelled out."""
+    """Reshape; the framework's own where the shape is spelled out."""
     x, shape = ctx.input(node, 0), ctx.ints(node, 1)
     allowzero = ctx.attr(node, "allowzero") or None
     if isinstance(shape, tuple) and all(n > 0 for n in shape):
-        return f"{x}.reshape({literal(shape)})"
+        return ctx.form("reshape", x=x, shape=literal(shape))
     return ctx.call("reshape", x, shape, allowzero=allowzero)
 
 
 def transpose(ctx: Context, node: ir.Node) -> Emitted:
     """Transpose; all axes reversed unless told."""
     x, perm = ctx.input(node, 0), ctx.attr(node, "perm")
-    return f"{x}.permute({literal(perm)})" if perm is not None else f"{x}.permute(tuple(reversed(range({x}.dim()))))"
+    return ctx.form("reverse_axes", x=x) if perm is None else ctx.form("permute", x=x, perm=literal(perm))
 
 
 def _axes(ctx: Context, node: ir.Node) -> tuple[int, ...] | Code | None:
@@ -44,7 +44,7 @@ def flatten(ctx: Context, node: ir.Node) -> Emitted:
 
 def concat(ctx: Context, node: ir.Node) -> Emitted:
     """Concat."""
-    return f"torch.cat([{', '.join(ctx.given(node))}], {ctx.attr(node, 'axis')})"
+    return ctx.form("concat", parts=f"[{', '.join(ctx.given(node))}]", axis=ctx.attr(node, "axis"))
 
 
 def split(ctx: Context, node: ir.Node) -> Emitted:
@@ -54,7 +54,7 @@ def split(ctx: Context, node: ir.Node) -> Emitted:
     if sizes is None:
         return Many(ctx.call("split_equal", x, ctx.attr(node, "num_outputs", count), axis), count)
     sizes = list(sizes) if isinstance(sizes, tuple) else sizes
-    return Many(f"{x}.split({literal(sizes)}, {axis})", count)
+    return Many(ctx.form("split", x=x, sizes=literal(sizes), axis=axis), count)
 
 
 def slice_(ctx: Context, node: ir.Node) -> Emitted:
@@ -89,12 +89,12 @@ def shape(ctx: Context, node: ir.Node) -> Emitted:
     """Shape, from ``start`` to ``end`` (opset 15), clamped as Python's slices are."""
     start, end = ctx.attr(node, "start", 0), ctx.attr(node, "end")
     part = "" if not start and end is None else f"[{start or ''}:{'' if end is None else end}]"
-    return f"torch.tensor({ctx.input(node, 0)}.shape{part}, dtype=torch.int64)"
+    return ctx.form("shape", x=ctx.input(node, 0), part=part)
 
 
 def size(ctx: Context, node: ir.Node) -> Emitted:
     """Size."""
-    return f"torch.tensor({ctx.input(node, 0)}.numel(), dtype=torch.int64)"
+    return ctx.form("size", x=ctx.input(node, 0))
 
 
 def space_to_depth(ctx: Context, node: ir.Node) -> Emitted:
@@ -116,7 +116,7 @@ def range_(ctx: Context, node: ir.Node) -> Emitted:
 def eye_like(ctx: Context, node: ir.Node) -> Emitted:
     """EyeLike in the type asked for, else in that of its input."""
     x, dtype = ctx.input(node, 0), ctx.attr(node, "dtype")
-    spelled = Code(f"{x}.dtype") if dtype is None else ctx.torch_dtype(node, dtype)
+    spelled = Code(f"{x}.dtype") if dtype is None else ctx.spelled(node, dtype)
     return ctx.call("eye_like", x, ctx.attr(node, "k"), spelled)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted, Many
+from irfuzz.export.source.context import Context, Emitted, Many
 
 
 def gather(ctx: Context, node: ir.Node) -> Emitted:
@@ -46,7 +46,7 @@ def top_k(ctx: Context, node: ir.Node) -> Emitted:
     """TopK with its count as an attribute (before opset 10) or an input; ``largest`` came at opset 11."""
     k = ctx.input(node, 1)
     if k is None:
-        k = f"torch.tensor({ctx.attr(node, 'k')})"
+        k = ctx.form("scalar", value=ctx.attr(node, "k"))
     ctx.used.add("top_k")
     axis, largest = ctx.attr(node, "axis"), ctx.attr(node, "largest", 1)
     return Many(f"top_k({ctx.input(node, 0)}, {k}, {axis}, {largest})", 2)

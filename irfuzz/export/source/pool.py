@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted, Many
-from irfuzz.export.torch.conv import window_attrs
+from irfuzz.export.source.context import Context, Emitted, Many
+from irfuzz.export.source.conv import window_attrs
 
 
 def _ceil_mode(ctx: Context, node: ir.Node) -> int | None:

@@ -1,4 +1,4 @@
-"""A program enters, the text of a PyTorch module and its arrays leave."""
+"""A program and a framework enter, the text of a module of that framework and its arrays leave."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.torch.context import Block, Code, Context, Many, comment, literal
-from irfuzz.export.torch.dtypes import torch_dtype
-from irfuzz.export.torch.names import Names
-from irfuzz.export.torch.source import TorchSource
-from irfuzz.export.torch.support_text import pieces, support_text
-from irfuzz.export.torch.table import EMITTERS
+from irfuzz.export.source.context import Block, Code, Context, Many, comment, literal
+from irfuzz.export.source.framework import Framework
+from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.source.names import Names
+from irfuzz.export.source.support_text import pieces, support_text
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 
@@ -22,16 +21,16 @@ OLDEST_OPSET = 6
 """Before it, several operators took sizes as attributes, and wrote into their inputs."""
 
 
-def lower(program: Program) -> TorchSource:
+def lower(framework: Framework, program: Program) -> ModuleSource:
     """Lower a program operator by operator.
 
     The module computes each operator in the element type that ONNX gives its result. float16 and
-    bfloat16 elementwise operators are torch's own (float32 inside, one rounding); matrix products,
+    bfloat16 elementwise operators have one rounding (float32 inside); matrix products,
     convolutions, reductions, normalisations and other compositions of them compute in float32 and
-    round once at the end. uint16, uint32 and uint64 are widened or reinterpreted, exactly.
+    round once at the end. Types that the framework lacks kernels for are widened or reinterpreted, exactly.
 
     Raises:
-        Unsupported: an operator, attribute or element type has no exact form in torch.
+        Unsupported: an operator, attribute or element type has no exact form in the framework.
     """
     program = without_functions(program)
 
@@ -43,14 +42,15 @@ def lower(program: Program) -> TorchSource:
         fact = program.tensor(value)
         return None if fact is None else fact.static_shape
 
-    return lower_model(program.model, dtype_of=dtype_of, shape_of=shape_of)
+    return lower_model(framework, program.model, dtype_of=dtype_of, shape_of=shape_of)
 
 
 def lower_model(
+    framework: Framework,
     model: ir.Model,
     dtype_of: Callable[[ir.Value], ir.DataType | None] | None = None,
     shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
-) -> TorchSource:
+) -> ModuleSource:
     """``lower`` for a model without facts; ``dtype_of`` and ``shape_of`` give what is known of its values."""
     if model.functions:
         model = model.clone()
@@ -59,8 +59,8 @@ def lower_model(
     known_dtype = dtype_of or (lambda value: value.dtype)
     opset = model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0))
     if "" in model.opset_imports and opset < OLDEST_OPSET:
-        raise Unsupported("torch", "model", f"opset {opset} is older than {OLDEST_OPSET}")
-    return _Writer(model, opset, known_dtype, shape_of).write()
+        raise Unsupported(framework.component, "model", f"opset {opset} is older than {OLDEST_OPSET}")
+    return _Writer(framework, model, opset, known_dtype, shape_of).write()
 
 
 class _Writer:
@@ -68,18 +68,20 @@ class _Writer:
 
     def __init__(
         self,
+        framework: Framework,
         model: ir.Model,
         opset: int,
         dtype_of: Callable[[ir.Value], ir.DataType | None],
         shape_of: Callable[[ir.Value], tuple[int, ...] | None],
     ) -> None:
+        self.framework = framework
         self.model = model
         self.graph = model.graph
-        self.names = Names(pieces())
+        self.names = Names({*pieces(framework.support), *framework.reserved})
         self.overridable = {v.name for v in self.graph.inputs}
-        self.context = Context(opset, self.names, self._constant, dtype_of, self._graph_lines, shape_of)
+        self.context = Context(framework, opset, self.names, self._constant, dtype_of, self._graph_lines, shape_of)
 
-    def write(self) -> TorchSource:
+    def write(self) -> ModuleSource:
         graph = self.graph
         context = self.context
         input_dtypes: dict[str, str] = {}
@@ -88,7 +90,7 @@ class _Writer:
         for value in graph.inputs:
             name = value.name or ""
             where = f"input {name!r}"
-            input_dtypes[name] = torch_dtype(_element_type(value, where), where)
+            input_dtypes[name] = self.framework.spelled(self._element_type(value, where), where)
             if name in graph.initializers:
                 loads.append(f"    {context.name(value)} = inputs.get({literal(name)}, weights[{literal(name)}])")
             else:
@@ -103,20 +105,20 @@ class _Writer:
         outputs = [v.name or "" for v in graph.outputs]
         results = ", ".join(f"{literal(v.name or '')}: {context.name(v)}" for v in graph.outputs)
         context.used.update({"to_tensor", "to_array"})
-        support = support_text(context.used)
+        support = support_text(context.used, self.framework.support)
         constants = [t for t in support if not t.startswith("def ")]
         functions = [t for t in support if t.startswith("def ")]
         text = "".join([*functions, *body])
         imports = [f"import {name}" for name in ("itertools", "math") if f"{name}." in text]
         title = (graph.name or "model").replace("\\", "/").replace('"', "'").replace("\n", " ")
+        of = f"{self.framework.title} form of {title!r}, ONNX opset {context.opset}"
         header = [
-            f'"""PyTorch form of {title!r}, ONNX opset {context.opset}: arrays enter ``run``, the outputs leave."""',
+            f'"""{of}: arrays enter ``run``, the outputs leave."""',
             "",
             *imports,
             *([""] if imports else []),
             "import numpy as np",
-            "import torch",
-            *(["import torch.nn.functional as F"] if "F." in text else []),
+            *[line for needed, line in self.framework.imports if needed in text],
         ]
         if constants:
             header += ["", *constants]
@@ -140,12 +142,10 @@ class _Writer:
             "",
             "def run(arrays, inputs):",
             '    """Compute the outputs by name, as arrays, from the weights and inputs by name, as arrays."""',
-            "    with torch.inference_mode():",
-            "        outputs = forward(*tensors(arrays, inputs))",
-            "        return {name: to_array(value) for name, value in outputs.items()}",
+            *self.framework.run,
         ]
         chunks = ["\n".join(header), *functions, "\n".join(forward), "\n".join(run)]
-        return TorchSource("\n\n\n".join(chunks) + "\n", dict(context.arrays), tuple(required), tuple(outputs))
+        return ModuleSource("\n\n\n".join(chunks) + "\n", dict(context.arrays), tuple(required), tuple(outputs))
 
     # graphs
 
@@ -163,10 +163,10 @@ class _Writer:
         return [*lines, "    " * depth + (f"{', '.join(results)} = {given}" if results else "pass")]
 
     def _emit(self, node: ir.Node) -> list[str]:
-        emitter = EMITTERS.get((node.domain, node.op_type))
+        emitter = self.framework.emitters.get((node.domain, node.op_type))
         if emitter is None:
             op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-            raise Unsupported("torch", op, "no lowering for this operator")
+            raise Unsupported(self.framework.component, op, "no lowering for this operator")
         emitted = emitter(self.context, node)
         if isinstance(emitted, Block):
             return list(emitted.lines)
@@ -176,7 +176,7 @@ class _Writer:
             left = ", ".join(targets) + ("," if len(targets) == 1 else "")
             return [f"{left} = {emitted.expression}{comment(node)}"]
         if len([t for t in targets if t != "_"]) > 1:
-            raise Unsupported("torch", node.op_type, f"{len(targets)} outputs at opset {self.context.opset}")
+            raise self.context.unsupported(node, f"{len(targets)} outputs at opset {self.context.opset}")
         return [f"{targets[0]} = {emitted}{comment(node)}"]
 
     # constants
@@ -204,17 +204,17 @@ class _Writer:
         """Put an initializer into the arrays and give its key: its name, but for a clash of scopes."""
         name = value.name or ""
         if value.const_value is None:
-            raise Unsupported("torch", f"initializer {name!r}", "its data is not in the model")
+            where = f"initializer {name!r}"
+            raise Unsupported(self.framework.component, where, "its data is not in the model")
         return self.context.store(name, value.const_value)
 
-
-def _element_type(value: ir.Value, where: str) -> ir.DataType:
-    kind = value.type
-    while isinstance(kind, ir.SequenceType | ir.OptionalType):
-        kind = kind.elem_type
-    if not isinstance(kind, ir.TensorType):
-        raise Unsupported("torch", where, "its type is not declared, or holds no dense tensors")
-    return kind.dtype
+    def _element_type(self, value: ir.Value, where: str) -> ir.DataType:
+        kind = value.type
+        while isinstance(kind, ir.SequenceType | ir.OptionalType):
+            kind = kind.elem_type
+        if not isinstance(kind, ir.TensorType):
+            raise Unsupported(self.framework.component, where, "its type is not declared, or holds no dense tensors")
+        return kind.dtype
 
 
 def _table(name: str, dtypes: Mapping[str, str]) -> str:

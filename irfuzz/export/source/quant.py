@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Code, Context, Emitted, Many
-from irfuzz.export.torch.dtypes import FLOATS
+from irfuzz.export.source.context import Code, Context, Emitted, Many
+from irfuzz.export.source.framework import FLOATS
 
 
 def _dtype(ctx: Context, node: ir.Node, name: str) -> Code | None:
     number = ctx.attr(node, name, 0)
-    return ctx.torch_dtype(node, number) if number else None
+    return ctx.spelled(node, number) if number else None
 
 
 def quantize(ctx: Context, node: ir.Node) -> Emitted:

@@ -9,9 +9,7 @@ from collections.abc import Iterable
 
 _MODULE = frozenset(
     {
-        "torch",
         "np",
-        "F",
         "itertools",
         "math",
         "weights",

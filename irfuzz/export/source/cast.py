@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Code, Context, Emitted, literal
+from irfuzz.export.source.context import Code, Context, Emitted, literal
 
 LITERAL_ELEMENTS = 8
 """Larger constants go to the npz."""
 
 
 def cast(ctx: Context, node: ir.Node) -> Emitted:
-    """Cast to a type that torch has."""
-    return ctx.call("cast", ctx.input(node, 0), ctx.torch_dtype(node, ctx.attr(node, "to")))
+    """Cast to a type that the framework has."""
+    return ctx.call("cast", ctx.input(node, 0), ctx.spelled(node, ctx.attr(node, "to")))
 
 
 def cast_like(ctx: Context, node: ir.Node) -> Emitted:
@@ -30,26 +30,26 @@ def constant(ctx: Context, node: ir.Node) -> Emitted:
     """Constant in any of its attributes: a literal where short, else an array of the npz."""
     for name in ("value_int", "value_ints"):
         if name in node.attributes:
-            return _literal(np.asarray(ctx.attr(node, name), dtype=np.int64), "torch.int64")
+            return _literal(ctx, np.asarray(ctx.attr(node, name), dtype=np.int64), ctx.spell(ir.DataType.INT64))
     for name in ("value_float", "value_floats"):
         if name in node.attributes:
-            return _literal(np.asarray(ctx.attr(node, name), dtype=np.float64), "torch.float32")
+            return _literal(ctx, np.asarray(ctx.attr(node, name), dtype=np.float64), ctx.spell(ir.DataType.FLOAT))
     tensor = node.attributes["value"].value if "value" in node.attributes else None
     if tensor is None:
         raise ctx.unsupported(node, f"no tensor in attributes {', '.join(node.attributes)}")
-    dtype = ctx.torch_dtype(node, tensor.dtype)
+    dtype = ctx.spelled(node, tensor.dtype)
     if tensor.size <= LITERAL_ELEMENTS:
-        return _literal(tensor.numpy(), dtype)
+        return _literal(ctx, tensor.numpy(), dtype)
     key = ctx.store(node.outputs[0].name or "constant", tensor)
     return f"weights[{literal(key)}]"
 
 
-def _literal(array: np.ndarray, dtype: str) -> str:
+def _literal(ctx: Context, array: np.ndarray, dtype: str) -> str:
     plain = array.astype(np.float64) if array.dtype.kind not in "iub" else array
     if plain.size == 0:
-        return f"torch.zeros({literal(plain.shape)}, dtype={dtype})"
+        return ctx.form("zeros", shape=literal(plain.shape), dtype=dtype)
     elements = plain.tolist()
-    return f"torch.tensor({literal(elements)}, dtype={dtype})"
+    return ctx.form("tensor", value=literal(elements), dtype=dtype)
 
 
 def constant_of_shape(ctx: Context, node: ir.Node) -> Emitted:
@@ -57,6 +57,6 @@ def constant_of_shape(ctx: Context, node: ir.Node) -> Emitted:
     shape = ctx.ints(node, 0)
     tensor = node.attributes["value"].value if "value" in node.attributes else None
     if tensor is None:
-        return f"torch.zeros({literal(shape)}, dtype=torch.float32)"
-    element = _literal(tensor.numpy().reshape(()), ctx.torch_dtype(node, tensor.dtype))
+        return ctx.form("zeros", shape=literal(shape), dtype=ctx.spell(ir.DataType.FLOAT))
+    element = _literal(ctx, tensor.numpy().reshape(()), ctx.spelled(node, tensor.dtype))
     return ctx.call("filled", shape, Code(element))

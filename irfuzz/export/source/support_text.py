@@ -10,8 +10,6 @@ from importlib import resources
 
 from irfuzz.errors import InternalError
 
-_PACKAGE = "irfuzz.export.torch.support"
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -29,10 +27,14 @@ class Piece:
 
 
 @functools.cache
-def pieces() -> dict[str, Piece]:
-    """Every top-level definition of the support modules by name. Raises ``InternalError`` where two share a name."""
+def pieces(package: str) -> dict[str, Piece]:
+    """Every top-level definition of the support modules in ``package`` by name.
+
+    Raises:
+        InternalError: two share a name.
+    """
     found: dict[str, tuple[str, set[str], int]] = {}
-    files = sorted((f for f in resources.files(_PACKAGE).iterdir() if f.name.endswith(".py")), key=lambda f: f.name)
+    files = sorted((f for f in resources.files(package).iterdir() if f.name.endswith(".py")), key=lambda f: f.name)
     for file in files:
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
@@ -62,9 +64,9 @@ def _defined(statement: ast.stmt) -> str | None:
     return None
 
 
-def support_text(names: Iterable[str]) -> list[str]:
+def support_text(names: Iterable[str], package: str) -> list[str]:
     """Source of the named functions and of all that they use, constants first, each text ready to print."""
-    table = pieces()
+    table = pieces(package)
     needed: set[str] = set()
     todo = list(names)
     while todo:
@@ -72,7 +74,7 @@ def support_text(names: Iterable[str]) -> list[str]:
         if name in needed:
             continue
         if name not in table:
-            raise InternalError(f"no support function {name!r} in {_PACKAGE}")
+            raise InternalError(f"no support function {name!r} in {package}")
         needed.add(name)
         todo.extend(table[name].uses)
     constants_first = sorted(needed, key=lambda n: (table[n].text.startswith("def "), table[n].order))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Code, Context, Emitted, Emitter, Many
+from irfuzz.export.source.context import Code, Context, Emitted, Emitter, Many
 
 
 def _dtype(ctx: Context, node: ir.Node, default: ir.DataType | None) -> Code:
     """The type that attribute ``dtype`` names, else a default, else that of the input."""
     wanted = ctx.attr(node, "dtype")
     if wanted is not None:
-        return ctx.torch_dtype(node, wanted)
+        return ctx.spelled(node, wanted)
     return Code(f"{ctx.input(node, 0)}.dtype") if default is None else Code(ctx.spell(default))
 
 

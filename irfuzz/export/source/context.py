@@ -13,8 +13,8 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.torch.dtypes import FLOATS, WIDE_UNSIGNED, torch_dtype
-from irfuzz.export.torch.names import Names
+from irfuzz.export.source.framework import FLOATS, Framework
+from irfuzz.export.source.names import Names
 
 
 class Code(str):
@@ -49,16 +49,18 @@ class Context:
         opset: version of the default domain.
         used: names of the support functions that the emitted code calls.
         arrays: constants that the module reads from its npz.
-        array_dtypes: their torch types.
+        array_dtypes: how the framework spells their types.
+        framework: what the module computes with.
     """
 
     __slots__ = (
         *("_constants", "_dtype_of", "_names", "_shape_of"),
-        *("array_dtypes", "arrays", "lower_graph", "opset", "used"),
+        *("array_dtypes", "arrays", "framework", "lower_graph", "opset", "used"),
     )
 
     def __init__(
         self,
+        framework: Framework,
         opset: int,
         names: Names,
         constants: Callable[[ir.Value], np.ndarray | None],
@@ -66,6 +68,7 @@ class Context:
         lower_graph: Callable[[ir.Graph, Sequence[str], int], list[str]],
         shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
     ) -> None:
+        self.framework = framework
         self.opset = opset
         self._names = names
         self._constants = constants
@@ -116,9 +119,9 @@ class Context:
         return tuple(int(d) for d in value.shape.numpy())
 
     def is_plain(self, value: ir.Value | None) -> bool:
-        """True where torch surely has the usual operators on this element type."""
+        """True where the framework surely has the usual operators on this element type."""
         dtype = self.dtype(value)
-        return dtype is not None and dtype not in WIDE_UNSIGNED and dtype != ir.DataType.BOOL
+        return dtype in self.framework.plain
 
     def is_float(self, value: ir.Value | None) -> bool:
         """True where the element type is surely floating point."""
@@ -152,21 +155,25 @@ class Context:
 
     def unsupported(self, node: ir.Node, why: str) -> Unsupported:
         """The error that says why this node has no exact lowering."""
-        return Unsupported("torch", node.op_type, why)
+        return Unsupported(self.framework.component, node.op_type, why)
 
-    def torch_dtype(self, node: ir.Node, dtype: int) -> Code:
-        """The torch spelling of an ONNX element type. Raises ``Unsupported`` where there is none."""
-        return Code(torch_dtype(dtype, node.op_type))
+    def spelled(self, node: ir.Node, dtype: int) -> Code:
+        """The framework's spelling of an ONNX element type. Raises ``Unsupported`` where there is none."""
+        return Code(self.framework.spelled(dtype, node.op_type))
 
     def spell(self, dtype: ir.DataType) -> str:
-        """The torch spelling of a known element type."""
-        return torch_dtype(dtype, f"element type {dtype.name}")
+        """The framework's spelling of a known element type."""
+        return self.framework.spelled(dtype, f"element type {dtype.name}")
 
     # code
 
+    def form(self, name: str, **parts: Any) -> str:
+        """What the framework writes for ``name`` (see ``Framework.forms``)."""
+        return self.framework.forms[name].format(**parts)
+
     def store(self, name: str, tensor: ir.TensorProtocol) -> str:
         """Put a tensor into the module's arrays under a free key like ``name``, and give that key."""
-        dtype = torch_dtype(tensor.dtype, f"constant {name!r}")
+        dtype = self.framework.spelled(tensor.dtype, f"constant {name!r}")
         key, count = name, 1
         while key in self.arrays:
             count += 1
@@ -177,7 +184,7 @@ class Context:
         return key
 
     def call(self, function: str, *args: Any, **kwargs: Any) -> str:
-        """A call of a support function (or ``torch.x``); absent arguments are dropped at the end and where named."""
+        """A call of a support function (or of ``torch.x``); absent arguments are dropped at the end and where named."""
         if "." not in function:
             self.used.add(function)
         positional = list(args)

@@ -1,4 +1,4 @@
-"""What the PyTorch exporter gives: the text of a module and the arrays that it reads."""
+"""What an exporter gives: the text of a module and the arrays that it reads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class TorchSource:
-    """A program as a PyTorch module.
+class ModuleSource:
+    """A program as a framework's module.
 
     Attributes:
-        source: text of a Python module that imports only numpy and torch. It defines
+        source: text of a Python module that imports only numpy and the framework. It defines
             ``forward(weights, inputs) -> outputs`` on dictionaries of tensors (sequences are lists,
             empty optionals ``None``) and ``run(arrays, inputs) -> outputs`` on dictionaries of arrays.
         arrays: initializers and large constants by name; bfloat16 ones as ``uint16`` bit patterns, so

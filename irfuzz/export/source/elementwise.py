@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Code, Context, Emitted, Emitter, Many
-from irfuzz.export.torch.random import training_dropout
+from irfuzz.export.source.context import Code, Context, Emitted, Emitter, Many
+from irfuzz.export.source.random import training_dropout
 
 
 def unary(function: str) -> Emitter:
-    """``function(x)``: a function of torch, or a support function."""
+    """``function(x)``: a function of the framework's own, or a support function."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
         return ctx.call(function, ctx.input(node, 0))
@@ -27,7 +27,7 @@ def with_attrs(function: str, **names: str) -> Emitter:
 
 
 def infix(symbol: str, function: str) -> Emitter:
-    """``a symbol b`` where torch has it for the element type, else the support function."""
+    """``a symbol b`` where the framework has it for the element type, else the support function."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
         a, b = ctx.input(node, 0), second(ctx, node)
@@ -87,7 +87,7 @@ def prelu(ctx: Context, node: ir.Node) -> Emitted:
 
 def relu(ctx: Context, node: ir.Node) -> Emitted:
     """Relu."""
-    return ctx.call("torch.relu" if ctx.is_plain(node.inputs[0]) else "relu", ctx.input(node, 0))
+    return ctx.call(ctx.form("relu") if ctx.is_plain(node.inputs[0]) else "relu", ctx.input(node, 0))
 
 
 def along_axis(function: str) -> Emitter:
@@ -107,7 +107,7 @@ def is_inf(ctx: Context, node: ir.Node) -> Emitted:
     """IsInf, of the signs asked for."""
     negative, positive = ctx.attr(node, "detect_negative"), ctx.attr(node, "detect_positive")
     if negative and positive:
-        return ctx.call("torch.isinf", ctx.input(node, 0))
+        return ctx.call(ctx.form("isinf"), ctx.input(node, 0))
     return ctx.call("is_inf", ctx.input(node, 0), negative=negative, positive=positive)
 
 
@@ -121,7 +121,7 @@ def erf(ctx: Context, node: ir.Node) -> Emitted:
     dtype = ctx.dtype(node.inputs[0])
     if dtype is not None and not ctx.is_float(node.inputs[0]):
         raise ctx.unsupported(node, f"ONNX does not say how Erf of {dtype.name} rounds")
-    return ctx.call("torch.erf", ctx.input(node, 0))
+    return ctx.call(ctx.form("erf"), ctx.input(node, 0))
 
 
 def dropout(ctx: Context, node: ir.Node) -> Emitted:
@@ -134,4 +134,4 @@ def dropout(ctx: Context, node: ir.Node) -> Emitted:
         if known is None or (bool(known) and (ratio is None or float(ratio) != 0)):
             return training_dropout(ctx, node)
     x = ctx.input(node, 0)
-    return Many(f"{x}, torch.ones_like({x}, dtype=torch.bool)", 2) if len(node.outputs) > 1 else str(x)
+    return Many(f"{x}, {ctx.form('all_true', x=x)}", 2) if len(node.outputs) > 1 else str(x)

@@ -6,7 +6,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted
+from irfuzz.export.source.context import Context, Emitted
 
 
 def window_attrs(ctx: Context, node: ir.Node) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _refuse_rank(ctx: Context, node: ir.Node, index: int) -> None:
     value = ctx.input_value(node, index)
     rank = None if value is None or value.shape is None else len(value.shape)
     if rank is not None and not 3 <= rank <= 5:
-        raise ctx.unsupported(node, f"torch convolves 1 to 3 spatial axes, not {rank - 2}")
+        raise ctx.unsupported(node, f"{ctx.framework.component} convolves 1 to 3 spatial axes, not {rank - 2}")
 
 
 def conv(ctx: Context, node: ir.Node) -> Emitted:

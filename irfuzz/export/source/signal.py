@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted, Emitter, Many
+from irfuzz.export.source.context import Context, Emitted, Emitter, Many
 
 _MODES = {"linear": "bilinear", "cubic": "bicubic"}
 
@@ -13,7 +13,7 @@ def window(*weights: float) -> Emitter:
     """A window that is a sum of cosines."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
-        dtype = ctx.torch_dtype(node, ctx.attr(node, "output_datatype"))
+        dtype = ctx.spelled(node, ctx.attr(node, "output_datatype"))
         return ctx.call("cosine_window", ctx.input(node, 0), weights, ctx.attr(node, "periodic"), dtype)
 
     return emit
@@ -33,7 +33,7 @@ def stft(ctx: Context, node: ir.Node) -> Emitted:
 
 def mel_weights(ctx: Context, node: ir.Node) -> Emitted:
     """MelWeightMatrix."""
-    return ctx.call("mel_weights", *ctx.inputs(node), ctx.torch_dtype(node, ctx.attr(node, "output_datatype")))
+    return ctx.call("mel_weights", *ctx.inputs(node), ctx.spelled(node, ctx.attr(node, "output_datatype")))
 
 
 def affine_grid(ctx: Context, node: ir.Node) -> Emitted:
@@ -99,4 +99,4 @@ def non_max_suppression(ctx: Context, node: ir.Node) -> Emitted:
 
 def bit_cast(ctx: Context, node: ir.Node) -> Emitted:
     """BitCast."""
-    return ctx.call("bit_cast", ctx.input(node, 0), ctx.torch_dtype(node, ctx.attr(node, "to")))
+    return ctx.call("bit_cast", ctx.input(node, 0), ctx.spelled(node, ctx.attr(node, "to")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted, Many
+from irfuzz.export.source.context import Context, Emitted, Many
 
 
 def batch_norm(ctx: Context, node: ir.Node) -> Emitted:
@@ -24,7 +24,7 @@ def batch_norm(ctx: Context, node: ir.Node) -> Emitted:
 
 def layer_norm(ctx: Context, node: ir.Node) -> Emitted:
     """LayerNormalization with its optional mean and inverse deviation."""
-    stash = ctx.torch_dtype(node, ctx.attr(node, "stash_type"))
+    stash = ctx.spelled(node, ctx.attr(node, "stash_type"))
     axis, epsilon = ctx.attr(node, "axis"), ctx.attr(node, "epsilon")
     call = ctx.call("layer_norm", *ctx.inputs(node), axis=axis, epsilon=epsilon, stash_type=stash)
     return Many(call, 3) if len(node.outputs) > 1 else f"{call}[0]"
@@ -32,7 +32,7 @@ def layer_norm(ctx: Context, node: ir.Node) -> Emitted:
 
 def rms_norm(ctx: Context, node: ir.Node) -> Emitted:
     """RMSNormalization."""
-    stash = ctx.torch_dtype(node, ctx.attr(node, "stash_type"))
+    stash = ctx.spelled(node, ctx.attr(node, "stash_type"))
     return ctx.call(
         "rms_norm", *ctx.inputs(node), axis=ctx.attr(node, "axis"), epsilon=ctx.attr(node, "epsilon"), stash_type=stash
     )
@@ -45,7 +45,7 @@ def instance_norm(ctx: Context, node: ir.Node) -> Emitted:
 
 def group_norm(ctx: Context, node: ir.Node) -> Emitted:
     """GroupNormalization; stash_type exists from opset 21."""
-    stash = ctx.torch_dtype(node, ctx.attr(node, "stash_type")) if ctx.opset >= 21 else None
+    stash = ctx.spelled(node, ctx.attr(node, "stash_type")) if ctx.opset >= 21 else None
     groups, epsilon = ctx.attr(node, "num_groups"), ctx.attr(node, "epsilon")
     return ctx.call("group_norm", *ctx.inputs(node), num_groups=groups, epsilon=epsilon, stash_type=stash)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted, Emitter
+from irfuzz.export.source.context import Context, Emitted, Emitter
 
 
 def reduce(function: str) -> Emitter:

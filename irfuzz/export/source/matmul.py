@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.torch.context import Context, Emitted
+from irfuzz.export.source.context import Context, Emitted
 
 
 def matmul(ctx: Context, node: ir.Node) -> Emitted:
-    """MatMul; torch's own where no widening is needed."""
+    """MatMul; the framework's own where no widening is needed."""
     a, b = ctx.input(node, 0), ctx.input(node, 1)
     if ctx.dtype(node.inputs[0]) in (ir.DataType.FLOAT, ir.DataType.DOUBLE):
-        return f"{a} @ {b}"
+        return ctx.form("matmul", a=a, b=b)
     return ctx.call("matmul", a, b)
 
 

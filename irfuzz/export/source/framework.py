@@ -1,0 +1,54 @@
+"""What the exporters must know of a framework to write its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from irfuzz.errors import Unsupported
+
+if TYPE_CHECKING:
+    from irfuzz.export.source.context import Emitter
+
+FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16, ir.DataType.BFLOAT16})
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework that generated modules compute with.
+
+    Attributes:
+        component: its name in targets and errors.
+        title: its name in prose.
+        support: package of the functions that generated modules carry with them.
+        imports: import lines of a module, each with the text that calls for it; ``""`` stands for always.
+        reserved: identifiers that its modules use.
+        dtypes: how it spells the element types that it holds exactly.
+        plain: element types that surely have its usual operators.
+        forms: what emitters write in place of a call of a support function, as templates.
+        emitters: emitter of each (domain, operator).
+        run: lines of the body of ``run(arrays, inputs)``.
+    """
+
+    component: str
+    title: str
+    support: str
+    imports: tuple[tuple[str, str], ...]
+    reserved: frozenset[str]
+    dtypes: Mapping[ir.DataType, str]
+    plain: frozenset[ir.DataType]
+    forms: Mapping[str, str]
+    emitters: Mapping[tuple[str, str], Emitter] = field(repr=False)
+    run: tuple[str, ...]
+
+    def spelled(self, dtype: ir.DataType | int, where: str) -> str:
+        """How it spells ``dtype``. Raises ``Unsupported`` naming ``where`` for types that it cannot compute in."""
+        known = ir.DataType(dtype)
+        if known not in self.dtypes:
+            raise Unsupported(
+                self.component, where, f"no exact {self.component} arithmetic for element type {known.name}"
+            )
+        return self.dtypes[known]

@@ -1,0 +1,12 @@
+"""A program enters, the source of an equivalent TensorFlow module and its arrays leave."""
+
+from functools import partial
+
+from irfuzz.export.source import lowering
+from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.tensorflow.framework import TENSORFLOW
+
+__all__ = ["ModuleSource", "lower", "lower_model"]
+
+lower = partial(lowering.lower, TENSORFLOW)
+lower_model = partial(lowering.lower_model, TENSORFLOW)

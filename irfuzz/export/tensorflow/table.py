@@ -1,0 +1,42 @@
+"""The operators that have a TensorFlow lowering, and the emitter of each."""
+
+from __future__ import annotations
+
+from irfuzz.export.source.context import Emitter
+from irfuzz.export.source.elementwise import binary, unary, variadic
+from irfuzz.export.source.table import SHARED
+
+_OWN: dict[str, Emitter] = {
+    "Acos": unary("acos"),
+    "Acosh": unary("acosh"),
+    "And": binary("tf.logical_and"),
+    "Asin": unary("asin"),
+    "Asinh": unary("asinh"),
+    "Atan": unary("atan"),
+    "Atanh": unary("atanh"),
+    "Ceil": unary("tf.math.ceil"),
+    "Cos": unary("cos"),
+    "Cosh": unary("cosh"),
+    "Equal": binary("tf.equal"),
+    "Exp": unary("exp"),
+    "Floor": unary("tf.floor"),
+    "IsNaN": unary("tf.math.is_nan"),
+    "Log": unary("log"),
+    "MatMul": variadic("matmul"),
+    "Neg": unary("neg"),
+    "Not": unary("tf.logical_not"),
+    "Or": binary("tf.logical_or"),
+    "Reciprocal": unary("reciprocal"),
+    "Round": unary("tf.round"),
+    "Sigmoid": unary("sigmoid"),
+    "Sin": unary("sin"),
+    "Sinh": unary("sinh"),
+    "Sqrt": unary("sqrt"),
+    "Tan": unary("tan"),
+    "Tanh": unary("tanh"),
+    "Where": variadic("tf.where"),
+    "Xor": binary("tf.math.logical_xor"),
+}
+
+EMITTERS: dict[tuple[str, str], Emitter] = {("", op): emitter for op, emitter in {**SHARED, **_OWN}.items()}
+"""Emitter of each (domain, operator)."""
