@@ -22,6 +22,8 @@ from typing import Any
 PIPE_GONE = 113
 """Exit code of a child that could not answer because its socket was closed under it."""
 MAX_TEXT = 16000
+LOG_START = 8
+"""Length of the number at the beginning of the log that tells which of several requests is being answered."""
 
 
 class LossyLog(io.RawIOBase):
@@ -48,9 +50,9 @@ def _redirect(log_fd: int) -> None:
     os.dup2(null, 0)
     os.dup2(log_fd, 1)
     os.dup2(log_fd, 2)
-    for fd in (null, log_fd):
-        if fd > 2:
-            os.close(fd)
+    if null > 2:
+        os.close(null)
+    os.set_inheritable(log_fd, False)  # noqa: FBT003 - stays open for us alone
     for name, fd in (("stdout", 1), ("stderr", 2)):
         stream = io.TextIOWrapper(
             io.BufferedWriter(LossyLog(fd)), "utf-8", "backslashreplace", line_buffering=True, write_through=fd == 2
@@ -88,7 +90,7 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         _limit(setup)
         faulthandler.enable(file=2, all_threads=False)
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
-        code = _serve(transport, handler, data, setup["request_bytes"])
+        code = _serve(transport, handler, data, log_fd, setup["request_bytes"])
     except SystemExit as leave:
         code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     except BaseException:  # noqa: BLE001 - the last line of defence before os._exit, which would say nothing
@@ -99,7 +101,7 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         os._exit(code & 0xFF)
 
 
-def _serve(transport: Any, handler: ModuleType, data: socket.socket, request_bytes: int) -> int:
+def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int, request_bytes: int) -> int:
     reader = transport.Reader(data.recv_into, request_bytes)
     while True:
         try:
@@ -109,7 +111,7 @@ def _serve(transport: Any, handler: ModuleType, data: socket.socket, request_byt
         except OSError:
             return PIPE_GONE
         message, values = transport.decode(meta, body)
-        parts = _answer(transport, handler, request_id, message, values)
+        parts = _answer(transport, handler, request_id, message, values, log_fd)
         del message, values, body
         try:
             transport.write(data.sendmsg, parts)
@@ -119,12 +121,12 @@ def _serve(transport: Any, handler: ModuleType, data: socket.socket, request_byt
 
 
 def _answer(
-    transport: Any, handler: ModuleType, request_id: int, message: dict[str, Any], values: list[Any]
+    transport: Any, handler: ModuleType, request_id: int, message: dict[str, Any], values: list[Any], log_fd: int
 ) -> list[Any]:
     """Run the handler and encode what it says or raises."""
     began = time.perf_counter()
     try:
-        response, results = _dispatch(handler, message, values)
+        response, results = _dispatch(handler, message, values, log_fd)
         seconds = time.perf_counter() - began
         return transport.encode(request_id, {"exit": "ok", "response": response, "seconds": seconds}, results)
     except SystemExit:
@@ -153,15 +155,45 @@ def _tell(error: BaseException) -> dict[str, str]:
     return {"type": type(error).__name__, "message": message[:MAX_TEXT], "traceback": trace[-MAX_TEXT:]}
 
 
-def _dispatch(handler: Any, message: dict[str, Any], values: list[Any]) -> Any:
+def _dispatch(handler: Any, message: dict[str, Any], values: list[Any], log_fd: int) -> Any:
     kind = message["kind"]
+    if kind == "calls":
+        return _each(handler, message["calls"], values, log_fd)
     if kind == "warm":
         if hasattr(handler, "warm"):
             handler.warm()
         return {}, []
     if kind == "describe":
         return (handler.describe() if hasattr(handler, "describe") else {}), []
-    answer = handler.handle(message["request"], values)
+    return _checked(handler, handler.handle(message["request"], values))
+
+
+def _each(handler: Any, calls: list[dict[str, Any]], values: list[Any], log_fd: int) -> Any:
+    """Answer requests one after the other, up to the first that raises."""
+    answers: list[dict[str, Any]] = []
+    results: list[Any] = []
+    at = 0
+    for place, call in enumerate(calls):
+        with contextlib.suppress(OSError):  # a component may have closed whatever it found open
+            os.pwrite(log_fd, place.to_bytes(LOG_START, "little"), 0)
+            os.lseek(log_fd, LOG_START, os.SEEK_SET)  # what earlier requests printed is nobody's concern any more
+        mine = values[at : at + call["count"]]
+        at += len(mine)
+        began = time.perf_counter()
+        try:
+            response, made = _checked(handler, handler.handle(call["request"], mine))
+        except (SystemExit, MemoryError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever the component raises is the answer
+            answers.append({"exit": "error", "error": _tell(error), "seconds": time.perf_counter() - began})
+            break
+        seconds = time.perf_counter() - began
+        answers.append({"exit": "ok", "response": response, "seconds": seconds, "count": len(made)})
+        results.extend(made)
+    return {"answers": answers}, results
+
+
+def _checked(handler: Any, answer: Any) -> Any:
     if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], dict)):
         what = type(answer).__name__
         raise TypeError(f"handle() of {handler.__file__} returned {what}; expected (dict, list of values)")

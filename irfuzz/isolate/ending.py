@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, cast
 
 from irfuzz.isolate import linux
 from irfuzz.isolate.child import PIPE_GONE
@@ -59,6 +59,29 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
     detail = f"{error['type']}: {error['message']}".strip().split("\n")[0][:500]
     exit_kind = "memory" if kind == "memory" else "error"
     return Reply(exit_kind, error=error, seconds=seconds, memory=memory, detail=detail, served=served)
+
+
+def each(reply: Reply, count: int) -> list[Reply]:
+    """The replies to the first of ``count`` requests that were sent as one; only the last may not be ``ok``.
+
+    Raises:
+        Ended: the reply to the whole is none that the child loop makes.
+    """
+    rows = reply.response.get("answers")
+    if not isinstance(rows, list) or not 0 < len(rows) <= count:
+        raise Ended("protocol", "an answer to other requests")
+    found: list[Reply] = []
+    at = 0
+    for place, row in enumerate(cast("list[Any]", rows)):
+        size = row.get("count", 0) if isinstance(row, dict) else -1
+        if type(size) is not int or not 0 <= size <= len(reply.values) - at:
+            raise Ended("protocol", "an answer that does not say what belongs to which request")
+        found.append(answered(row, reply.values[at : at + size], reply.memory, None, reply.served + place))
+        at += size
+    whole = len(found) == count or found[-1].exit != "ok"
+    if at != len(reply.values) or not whole or any(r.exit != "ok" for r in found[:-1]):
+        raise Ended("protocol", "an answer that does not say what belongs to which request")
+    return found
 
 
 def ended(cause: Cause, detail: str, death: Death | None, log: str, limit: int | None, base: int, memory: int) -> Reply:

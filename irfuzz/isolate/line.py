@@ -37,8 +37,8 @@ class Line:
     """The parent's side of one child."""
 
     __slots__ = (
-        "_deadline", "_memory", "_poll", "_reader", "_statm", "_zygote", "cwd", "log", "pid", "served", "sock",
-        "warm",
+        "_deadline", "_memory", "_place", "_poll", "_reader", "_seconds", "_statm", "_zygote", "cwd", "log", "pid",
+        "served", "sock", "warm",
     )  # fmt: skip
 
     def __init__(self, zygote: Zygote, limits: Limits, cwd: Path) -> None:
@@ -54,7 +54,8 @@ class Line:
         self._zygote = zygote
         self._memory = limits.memory_bytes
         self._reader = transport.Reader(self._receive, limits.answer_bytes)
-        self._deadline = 0.0
+        self._deadline = self._seconds = 0.0
+        self._place = -1
         self.log = Log(limits.log_bytes)
         self.sock, theirs = socket.socketpair()
         try:
@@ -78,8 +79,16 @@ class Line:
         """Whether the child wrote or died without having been asked."""
         return bool(self._poll.poll(0))
 
-    def exchange(self, number: int, parts: Sequence[Any], seconds: float) -> tuple[dict[str, Any], list[Any]]:
+    def exchange(
+        self, number: int, parts: Sequence[Any], seconds: float, *, many: bool = False
+    ) -> tuple[dict[str, Any], list[Any]]:
         """Send a request and wait for its answer.
+
+        Args:
+            number: of the request.
+            parts: the request as a frame.
+            seconds: until it must be answered.
+            many: it consists of several, and each of them may take so long.
 
         Raises:
             Ended: there is none; the caller must end the child.
@@ -87,7 +96,12 @@ class Line:
             ZygoteGone: the zygote died.
         """
         self._deadline = time.monotonic() + seconds
+        self._seconds = seconds
+        self._place = -1
         self.log.rewind()
+        if many:
+            self._place = 0
+            self.log.mark(0)
         try:
             transport.write(self._send, parts)
             answered, meta, body = self._reader.read()
@@ -130,9 +144,9 @@ class Line:
         mine = self.sock.fileno()
         while True:
             left = self._deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0 and not self._went_on():
                 raise Ended("hang", "")
-            ready = dict(self._poll.poll(math.ceil(min(left, WATCH_SECONDS) * 1000)))
+            ready = dict(self._poll.poll(math.ceil(min(max(left, 0.0), WATCH_SECONDS) * 1000)))
             if mine in ready:
                 return ready[mine]
             if ready and self._zygote.hear() is not None:
@@ -142,7 +156,20 @@ class Line:
                     raise Ended("died", "")
                 return flags
             if not ready:
+                self._went_on()
                 self._watch_memory()
+
+    def place(self) -> int:
+        """Which of several requests sent as one the child is busy with."""
+        return 0 if self._place < 0 else self.log.place()
+
+    def _went_on(self) -> bool:
+        """Whether the child has begun with the next of several requests, which may take as long again."""
+        if self._place < 0 or (place := self.place()) == self._place:
+            return False
+        self._place = place
+        self._deadline = time.monotonic() + self._seconds
+        return True
 
     def _watch_memory(self) -> None:
         if self._memory is None:

@@ -14,7 +14,7 @@ from irfuzz.errors import InternalError
 from irfuzz.isolate import ending, linux, transport
 from irfuzz.isolate.line import Ended, LateAnswer, Line
 from irfuzz.isolate.process import Zygote, ZygoteGone
-from irfuzz.isolate.types import Limits, Reply, StartError, Value, WorkerSpec
+from irfuzz.isolate.types import Answers, Limits, Reply, StartError, Value, WorkerSpec
 
 
 class Worker:
@@ -85,6 +85,39 @@ class Worker:
         parts = transport.encode(self._number, {"kind": "call", "request": dict(request)}, blobs)
         return self._guarded(parts, self._limits.seconds if seconds is None else seconds, fresh=fresh)
 
+    def call_all(
+        self,
+        requests: Sequence[tuple[Mapping[str, Any], Sequence[Value]]],
+        *,
+        seconds: float | None = None,
+        fresh: bool = False,
+    ) -> Answers:
+        """Have the handler answer several requests in turn for the price of one: they travel and come back together.
+
+        Ends at the first that is not answered ``ok``; the caller decides what becomes of the others.
+
+        Args:
+            requests: at least one, each as for ``call``.
+            seconds: wall time allowed for each of them instead of ``Limits.seconds``.
+            fresh: use a child that has served nothing yet.
+
+        Raises:
+            StartError: the interpreter does not start or fails to import.
+            TypeError: a request cannot be sent.
+        """
+        self._number += 1
+        calls = [{"request": dict(request), "count": len(blobs)} for request, blobs in requests]
+        values = [value for _, blobs in requests for value in blobs]
+        parts = transport.encode(self._number, {"kind": "calls", "calls": calls}, values)
+        whole = self._guarded(parts, self._limits.seconds if seconds is None else seconds, fresh=fresh, many=len(calls))
+        replies = whole.each
+        if whole.exit != "ok":
+            return Answers([], whole, min(whole.place, len(calls) - 1))
+        if whole.before:
+            replies[0] = replace(replies[0], before=whole.before)
+        failure = None if replies[-1].exit == "ok" else replies.pop()
+        return Answers(replies, failure, len(replies))
+
     def describe(self) -> dict[str, Any]:
         """What the handler's ``describe()`` says (asked once, in a child), with the ``python`` and ``numpy`` versions.
 
@@ -113,7 +146,7 @@ class Worker:
         if zygote is not None:
             zygote.close()
 
-    def _guarded(self, parts: Sequence[Any], seconds: float, *, fresh: bool = False) -> Reply:
+    def _guarded(self, parts: Sequence[Any], seconds: float, *, fresh: bool = False, many: int = 0) -> Reply:
         """One request; afterwards the worker is in order, or knows that it is not."""
         if not self._lock.acquire(blocking=False):
             raise InternalError(f"worker {self._spec.name} is used by two threads at once; give each its own")
@@ -124,13 +157,13 @@ class Worker:
                 self._destroy()
             self.start()
             self._busy = True
-            reply = self._request(parts, seconds, fresh)
+            reply = self._request(parts, seconds, fresh, many)
             self._busy = False
             return reply
         finally:
             self._lock.release()
 
-    def _request(self, parts: Sequence[Any], seconds: float, fresh: bool) -> Reply:
+    def _request(self, parts: Sequence[Any], seconds: float, fresh: bool, many: int) -> Reply:
         before = self._settle(fresh)
         for last in (False, True):
             line = self._line
@@ -142,7 +175,7 @@ class Worker:
                     return replace(reply, warming=True, before=before)
                 line.warm = True
             try:
-                reply = self._exchange(line, self._number, parts, seconds)
+                reply = self._exchange(line, self._number, parts, seconds, many)
             except LateAnswer as late:
                 before = str(late)
                 served = line.served
@@ -194,30 +227,35 @@ class Worker:
                 return self._line
         raise InternalError("unreachable")
 
-    def _exchange(self, line: Line, number: int, parts: Sequence[Any], seconds: float) -> Reply:
-        """One request to the child, whose end is seen to where there is no answer."""
+    def _exchange(self, line: Line, number: int, parts: Sequence[Any], seconds: float, many: int = 0) -> Reply:
+        """One request (or so many sent as one) to the child, whose end is seen to where there is no answer."""
         began = time.perf_counter()
         served = line.served
         try:
-            message, values = line.exchange(number, parts, seconds)
+            message, values = line.exchange(number, parts, seconds, many=bool(many))
             memory = line.memory()
             reply = ending.answered(message, values, memory, self._limits.memory_bytes, served)
+            each = ending.each(reply, many) if many and reply.exit == "ok" else []
         except Ended as ended:
             return self._without_answer(line, ended, time.perf_counter() - began)
         except ZygoteGone as gone:
             return self._without_zygote(line, gone, time.perf_counter() - began)
         if number:  # ``warm()`` is no request
-            line.served += 1
+            line.served += len(each) or 1
+        if each:
+            if each[-1].exit != "ok":
+                each[-1] = replace(each[-1], log=line.log.text())
+            return replace(reply, each=each)
         if reply.exit == "ok":
             return reply
-        reply = replace(reply, log=line.log.text())
+        reply = replace(reply, log=line.log.text(), place=line.place())
         if reply.exit != "error":
             self._end()  # whatever took the memory still holds it
         return reply
 
     def _without_answer(self, line: Line, ended: Ended, seconds: float) -> Reply:
         assert self._zygote is not None
-        memory = line.memory()
+        memory, place = line.memory(), line.place()
         try:
             death = self._zygote.death or self._zygote.kill(dump=ended.cause == "hang")
         except ZygoteGone as gone:
@@ -227,15 +265,15 @@ class Worker:
         limit, base = self._limits.memory_bytes, self._zygote.resident
         reply = ending.ended(ended.cause, ended.detail, death, line.log.text(), limit, base, memory)
         self._end(lost=death is None)
-        return replace(reply, seconds=seconds, served=line.served)
+        return replace(reply, seconds=seconds, served=line.served, place=place)
 
     def _without_zygote(self, line: Line, gone: ZygoteGone, seconds: float) -> Reply:
         """The child went down with its zygote, which nobody but the child has reason to touch."""
-        log = line.log.text()
+        log, place = line.log.text(), line.place()
         code = self._destroy()
         name = linux.signal_name(-code) if code < 0 else ""
         detail = f"its zygote was lost ({name or f'code {code}'}; {gone})"
-        return Reply("crash", signal=name, log=log, seconds=seconds, detail=detail, served=line.served)
+        return Reply("crash", signal=name, log=log, seconds=seconds, detail=detail, served=line.served, place=place)
 
     def _end(self, lost: bool = False) -> None:
         """See that the child is dead, and clear up after it."""

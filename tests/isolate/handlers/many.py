@@ -269,3 +269,13 @@ def do_terminate(request, values):
 
 def do_say(request, values):
     raise RuntimeError(request["text"])
+
+
+def do_print(request, values):
+    print(request["text"], flush=True)
+    return {}, []
+
+
+def do_nap(request, values):
+    time.sleep(request["seconds"])
+    return {}, []
