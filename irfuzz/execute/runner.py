@@ -13,7 +13,9 @@ from typing import Any, Self
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.adapter import Adapter, Request
 from irfuzz.execute.answers import answered, failed
+from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.table import Availability, adapter_of
+from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits, Worker, WorkerSpec
@@ -52,6 +54,7 @@ class Runner:
         self._required = required
         self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._baseline = Baseline(self._limits)
 
     def __enter__(self) -> Self:
         """Start the workers and fill in versions.
@@ -91,6 +94,7 @@ class Runner:
         lanes, self._lanes = list(self._lanes.values()), {}
         for lane in lanes:
             lane.close()
+        self._baseline.close()
 
     def run(
         self,
@@ -189,7 +193,7 @@ class Runner:
         key = (target.interpreter, target.component)
         if key not in self._lanes:
             adapter = self._adapters.get(target.name) or adapter_of(target)
-            self._lanes[key] = _Lane(adapter, target.interpreter, self._limits)
+            self._lanes[key] = _Lane(adapter, target.interpreter, self._limits, self._baseline)
 
     def _start(self, target: Target) -> Target:
         """Wait for the target's worker, and see whether it offers the target."""
@@ -217,8 +221,9 @@ class Pending:
 class _Lane:
     """One component's worker, and the thread that waits for its answers."""
 
-    def __init__(self, adapter: Adapter, interpreter: str, limits: Limits) -> None:
+    def __init__(self, adapter: Adapter, interpreter: str, limits: Limits, baseline: Baseline) -> None:
         self.adapter = adapter
+        self._baseline = baseline
         self.before: list[str] = []
         self._history: deque[str] = deque(maxlen=HISTORY)
         spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, adapter.env)
@@ -341,6 +346,8 @@ class _Lane:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             text = f"unreadable answer: {type(error).__name__}: {error}"
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
+        if isinstance(self.adapter, ToolAdapter):
+            results = self._baseline.finish(self.adapter, results, request, fresh=fresh)
         # Whatever took the memory may still hold it: the next request gets a new process.
         self._full = any(result.exit is Exit.MEMORY for result in results)
         if reply.before:

@@ -14,8 +14,9 @@ from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.environments import Environment
 from irfuzz.execute.plugin import NAME, PluginAdapter
+from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.torch import TorchAdapter
-from irfuzz.execute.types import Target
+from irfuzz.execute.types import Role, Target
 
 GROUP = "irfuzz.targets"
 """Entry points of other distributions: name = ``package.module:Class``, run like a plug-in that the user names."""
@@ -45,11 +46,20 @@ ONNXRUNTIME = ModelAdapter(
     packs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter())
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter(), *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}
 """Short names of components, for the command line."""
+
+
+GROUPS: Mapping[str, tuple[Role, ...]] = {
+    "runtimes": (Role.RUNTIME,),
+    "converters": (Role.CONVERTER,),
+    "tools": (Role.TOOL,),
+    "all": tuple(Role),
+}
+"""Names for everything installed of some roles, on the CPU, for the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +105,8 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
     Args:
         names: target names, patterns (``onnxruntime:*``, ``*@cuda``), a component for all of its variants, each with
             ``@`` and a version or an environment's name behind the component (``ort@1.29.0:all``), or plug-ins
-            (``package.module:Class``, ``file.py:Class``). Without a version that of irfuzz's own environment is meant.
-            ``None``: everything that is installed there, on the CPU.
+            (``package.module:Class``, ``file.py:Class``), or a group (``GROUPS``). Without a version that of irfuzz's
+            own environment is meant. ``None``: all runtimes that are installed there, on the CPU.
 
     Raises:
         UsageError: a name is unknown, or what it names is not installed; or the environment is broken.
@@ -105,9 +115,12 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
     known = table()
     all_targets = {target.name: (adapter, target) for adapter, target in _targets(known)}
     if names is None:
-        return tuple(t for a, t in all_targets.values() if t.device == "cpu" and not a.missing(t))
+        return _of_role(all_targets, Role.RUNTIME)
     chosen: dict[str, Target] = {}
     for name in names:
+        if name in GROUPS:
+            chosen.update({target.name: target for target in _of_role(all_targets, *GROUPS[name])})
+            continue
         component, version, variant = _parts(name)
         if version is None:
             found = _matching(_whole(component, variant), all_targets)
@@ -117,6 +130,10 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
     if not chosen:
         raise UsageError("no targets given")
     return tuple(chosen.values())
+
+
+def _of_role(known: Mapping[str, tuple[Adapter, Target]], *roles: Role) -> tuple[Target, ...]:
+    return tuple(t for a, t in known.values() if t.role in roles and t.device == "cpu" and not a.missing(t))
 
 
 def versions_of(target: Target) -> tuple[Availability, ...]:

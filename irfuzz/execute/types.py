@@ -40,6 +40,16 @@ class Exit(StrEnum):
     """The worker answered rubbish or closed its pipe."""
 
 
+class Role(StrEnum):
+    """What a target is of use for; only runtimes bear witness on their own."""
+
+    RUNTIME = "runtime"
+    CONVERTER = "converter"
+    """Brings a program from one framework into another."""
+    TOOL = "tool"
+    """Makes another model of a model, which a runtime then runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One way to run a program.
@@ -55,6 +65,10 @@ class Target:
         requirement: what pip needs to make that environment, the component first; empty for irfuzz's own.
         opset: newest version of ONNX's default domain that it takes, filled in when the worker starts; 0 where unknown.
         ir: newest ONNX IR version that it takes, likewise.
+        role: runtime, converter or tool.
+        before: of a converter or tool the target that computes the same without it, whose faults it cannot help to
+            carry on; empty for a runtime.
+        approximate: values differ on purpose, so that only types, shapes and ends are judged.
     """
 
     name: str
@@ -67,6 +81,9 @@ class Target:
     requirement: str = ""
     opset: int = 0
     ir: int = 0
+    role: Role = Role.RUNTIME
+    before: str = ""
+    approximate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from irfuzz.execute.types import RunResult, Value
+from irfuzz.execute.types import Role, RunResult, Target, Value
 from irfuzz.oracle.case import Case
+from irfuzz.oracle.derived import OF_VALUES, judge_apart
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.table import Oracle, oracles
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from irfuzz.spec import Specs
 
 _ORDER = tuple(Symptom)
-
-_OF_VALUES = frozenset({Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.NAN_INF, Symptom.DIFFERENCE})
 
 
 def judge(
@@ -52,8 +51,15 @@ def judge(
         At most one verdict for a symptom and a component's fault, on the plainest target that shows it (``also`` in the
         evidence names the others), findings first: deterministic, and independent of the order of ``results``.
     """
-    case = Case(program, inputs, results, specs=specs, rerun=rerun, expected_invalid=expected_invalid)
-    return _merged(case, [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)])
+
+    def judge_all(results: Sequence[RunResult], rerun: Rerun | None) -> list[Verdict]:
+        case = Case(program, inputs, results, specs=specs, rerun=rerun, expected_invalid=expected_invalid)
+        return _merged(case, [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)])
+
+    if all(r.target.role is Role.RUNTIME for r in results):
+        return judge_all(results, rerun)
+    targets = {r.target.name: r.target for r in results}
+    return sorted(judge_apart(results, rerun, judge_all), key=lambda v: _place(v, targets[v.target]))
 
 
 def _merged(case: Case, found: Sequence[Verdict]) -> list[Verdict]:
@@ -61,22 +67,26 @@ def _merged(case: Case, found: Sequence[Verdict]) -> list[Verdict]:
     faults: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in found:
         component = case.target(verdict.target).component
-        told = "" if verdict.symptom in _OF_VALUES else normalise_message(str(verdict.evidence.get("message", "")))
+        told = "" if verdict.symptom in OF_VALUES else normalise_message(str(verdict.evidence.get("message", "")))
         faults.setdefault((verdict.symptom, component, told), []).append(verdict)
     kept = [_worst(case, group) for group in faults.values()]
-    proven = {case.target(v.target).component for v in kept if not v.suspect and v.symptom in _OF_VALUES}
+    proven = {case.target(v.target).component for v in kept if not v.suspect and v.symptom in OF_VALUES}
     special = {(v.target, v.output) for v in kept if not v.suspect and v.symptom is Symptom.NAN_INF}
     kept = [
         v
         for v in kept
-        if v.symptom not in _OF_VALUES
+        if v.symptom not in OF_VALUES
         # What else looks odd about a component whose values are proven wrong is most likely the same fault.
         or not (
             (v.suspect and case.target(v.target).component in proven)
             or (v.symptom is Symptom.DIFFERENCE and (v.target, v.output) in special)
         )
     ]
-    return sorted(kept, key=lambda v: (v.suspect, _ORDER.index(v.symptom), rank(case.target(v.target)), v.output))
+    return sorted(kept, key=lambda v: _place(v, case.target(v.target)))
+
+
+def _place(verdict: Verdict, target: Target) -> tuple[bool, int, tuple[str, bool, int, str], str]:
+    return verdict.suspect, _ORDER.index(verdict.symptom), rank(target), verdict.output
 
 
 def _worst(case: Case, verdicts: Sequence[Verdict]) -> Verdict:
