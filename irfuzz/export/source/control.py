@@ -47,11 +47,11 @@ def loop(ctx: Context, node: ir.Node) -> Emitted:
     lines += [f"    {name}.append({r})" for name, r in zip(scanned, results[len(state) :], strict=True)]
     lines += [f"    {keep} = bool({kept})"] if condition is not None else []
     lines.append(f"    {count} += 1")
-    stacks = [_stack(ctx, name, v, 0) for name, v in zip(scanned, body.outputs[1 + len(state) :], strict=True)]
+    stacks = [stack(ctx, name, v, 0) for name, v in zip(scanned, body.outputs[1 + len(state) :], strict=True)]
     return Block(tuple(lines + _assign(targets, state + stacks)))
 
 
-def _stack(ctx: Context, name: str, element: ir.Value, axis: int) -> str:
+def stack(ctx: Context, name: str, element: ir.Value, axis: int) -> str:
     """Code that stacks a list of ``element``s, whose type and shape an empty list needs."""
     kind = ctx.dtype(element)
     dtype = None if kind is None else Code(ctx.spell(kind))
@@ -83,7 +83,7 @@ def scan(ctx: Context, node: ir.Node) -> Emitted:
     lines += ctx.lower_graph(body, results, 1) + _assign(state, results[:states], 1)
     lines += [f"    {name}.append({r})" for name, r in zip(lists, results[states:], strict=True)]
     stacks = [
-        _stack(ctx, f"{name}[::-1]" if back else name, v, axis)
+        stack(ctx, f"{name}[::-1]" if back else name, v, axis)
         for name, v, axis, back in zip(lists, body.outputs[states:], out_axes, out_back, strict=True)
     ]
     return Block(tuple(lines + _assign(targets, state + stacks)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from irfuzz.export.source.context import Emitter
 from irfuzz.export.source.elementwise import binary, unary, variadic
 from irfuzz.export.source.table import SHARED
+from irfuzz.export.tensorflow import control
 
 _OWN: dict[str, Emitter] = {
     "Acos": unary("acos"),
@@ -20,18 +21,22 @@ _OWN: dict[str, Emitter] = {
     "Equal": binary("tf.equal"),
     "Exp": unary("exp"),
     "Floor": unary("tf.floor"),
+    "If": control.if_,
     "IsNaN": unary("tf.math.is_nan"),
     "Log": unary("log"),
+    "Loop": control.loop,
     "MatMul": variadic("matmul"),
     "Neg": unary("neg"),
     "Not": unary("tf.logical_not"),
     "Or": binary("tf.logical_or"),
     "Reciprocal": unary("reciprocal"),
     "Round": unary("tf.round"),
+    "SequenceAt": control.sequence_at,
     "Sigmoid": unary("sigmoid"),
     "Sin": unary("sin"),
     "Sinh": unary("sinh"),
     "Sqrt": unary("sqrt"),
+    "StringConcat": binary("string_concat"),
     "Tan": unary("tan"),
     "Tanh": unary("tanh"),
     "Where": variadic("tf.where"),

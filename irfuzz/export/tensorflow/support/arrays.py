@@ -1,0 +1,72 @@
+# pyright: basic
+"""numpy arrays enter and leave as tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+
+def to_tensor(value, dtype):
+    """A tensor of ``dtype`` from an array; bfloat16 may come as its uint16 bit pattern. Sequences are lists."""
+    if value is None or isinstance(value, tf.Tensor):
+        return value
+    if isinstance(value, list | tuple):
+        return [to_tensor(v, dtype) for v in value]
+    array = np.asarray(value)
+    if dtype == tf.string:
+        return tf.constant(array.astype(object), dtype)
+    if dtype == tf.bfloat16:
+        raw = np.array(array).view(np.uint16).reshape(array.shape)
+        return tf.bitcast(tf.constant(raw), tf.bfloat16)
+    # A copy: TensorFlow may share memory with the caller's array.
+    tensor = tf.constant(np.array(array, dtype=array.dtype.newbyteorder("=")))
+    if tensor.dtype != dtype:
+        raise TypeError(f"expected an array of {dtype.name}, got {array.dtype}")
+    return tensor
+
+
+def to_array(value):
+    """An array from a tensor; strings are Python's, in an object array."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [to_array(v) for v in value]
+    array = np.asarray(value.numpy())
+    if value.dtype != tf.string:
+        return array
+    texts = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(array.shape):
+        texts[place] = array[place].decode()
+    return texts
+
+
+def known(x):
+    """The number that a tensor of one element holds. Raises where only a run of the graph can tell."""
+    return static(x).reshape(-1)[0].item()
+
+
+def static(x):
+    """The array that a tensor holds. Raises where only a run of the graph can tell."""
+    found = tf.get_static_value(x)
+    if found is None:
+        raise NotImplementedError("a size, length, axis or condition that the graph computes: only eager runs know it")
+    return np.asarray(found)
+
+
+def ints(tensor):
+    """The elements of a tensor as a tuple of Python numbers."""
+    return tuple(static(tensor).reshape(-1).tolist())
+
+
+def dims(x):
+    """Sizes of the axes as integers; those that only a run can tell as scalar tensors."""
+    sizes = x.shape.as_list()
+    return [tf.shape(x)[i] if n is None else n for i, n in enumerate(sizes)] if None in sizes else sizes
+
+
+def sizes_of(x):
+    """Sizes of the axes as integers. Raises where only a run of the graph can tell."""
+    if x.shape.rank is None or None in x.shape.as_list():
+        raise NotImplementedError("a shape that the graph computes: only eager runs know it")
+    return x.shape.as_list()

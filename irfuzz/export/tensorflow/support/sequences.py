@@ -1,0 +1,50 @@
+# pyright: basic
+"""Lists of tensors enter and leave."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from irfuzz.export.tensorflow.support.arrays import ints, known, sizes_of
+
+
+def stacked(tensors, axis, dtype=None, shape=None):
+    """Tensors along a new axis; none at all give an empty tensor of the ``dtype`` and element ``shape`` declared."""
+    if tensors:
+        return tf.stack(tensors, axis)
+    if dtype is None or shape is None:
+        raise NotImplementedError("no iterations, and the shape of what they would give is not declared")
+    shape = list(shape)
+    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+    return tf.zeros(shape, dtype=dtype)
+
+
+def sequence_at(sequence, position):
+    """ONNX SequenceAt; negative positions count from the end."""
+    return sequence[known(position)]
+
+
+def sequence_insert(sequence, tensor, position=None):
+    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end where absent."""
+    copy = list(sequence)
+    copy.insert(len(copy) if position is None else known(position), tensor)
+    return copy
+
+
+def sequence_erase(sequence, position=None):
+    """ONNX SequenceErase: without the element at ``position``, the last where absent."""
+    copy = list(sequence)
+    del copy[-1 if position is None else known(position)]
+    return copy
+
+
+def split_to_sequence(x, split=None, axis=0, keepdims=1):
+    """ONNX SplitToSequence: parts of the sizes given, of one size (the last may be smaller), or single elements."""
+    size = sizes_of(x)[axis]
+    if split is None:
+        parts = tf.split(x, size, axis) if size else []
+        return [part if keepdims else tf.squeeze(part, axis) for part in parts]
+    if split.shape.rank == 0:
+        step = known(split)
+        return tf.split(x, [min(step, size - start) for start in range(0, size, step)], axis)
+    return tf.split(x, list(ints(split)), axis)

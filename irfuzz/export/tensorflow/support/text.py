@@ -1,0 +1,12 @@
+# pyright: basic
+"""Strings enter and leave."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+def string_concat(a, b):
+    """ONNX StringConcat."""
+    shape = tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b))
+    return tf.strings.join([tf.broadcast_to(a, shape), tf.broadcast_to(b, shape)])
