@@ -14,6 +14,7 @@ from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.environments import Environment
 from irfuzz.execute.plugin import NAME, PluginAdapter
+from irfuzz.execute.tensorflow import TensorflowAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Role, Target
@@ -46,7 +47,7 @@ ONNXRUNTIME = ModelAdapter(
     packs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter(), *TOOL_ADAPTERS)
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter(), TensorflowAdapter(), *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}
