@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.adapter import Adapter, Request
 from irfuzz.execute.answers import answered, failed
 from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.table import Availability, adapter_of
+from irfuzz.execute.together import Asked, Task, run_together
 from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.ir.program import Program
-from irfuzz.isolate import Limits, Worker, WorkerSpec
+from irfuzz.isolate import Answers, Limits, Reply, Worker, WorkerSpec
+
+_T = TypeVar("_T")
 
 HISTORY = 64
 """How many requests before the last one are remembered for a child."""
@@ -118,6 +121,33 @@ class Runner:
             One result a target, in the order of ``targets``.
         """
         return self.collect(self._submit(program, inputs, targets, inflight, tag, wait=True))
+
+    def run_all(self, tasks: Sequence[Task]) -> list[list[RunResult]]:
+        """Run several programs, each as by ``run``, at a lower price: each worker gets all of its part at once.
+
+        A program that ends a worker's process costs the others a second run, not their results.
+
+        Returns:
+            What ``run`` returns, for each task.
+        """
+        wanted = [self._own(task.targets) for task in tasks]
+        results: list[dict[str, RunResult]] = [{} for _ in tasks]
+        rows: dict[_Lane, list[tuple[int, Asked]]] = {}
+        for place, task in enumerate(tasks):
+            model = task.data()
+            for lane in dict.fromkeys(self._lane(t) for t in wanted[place]):
+                targets = [t for t in wanted[place] if self._lane(t) is lane]
+                request = lane.prepare(task.program, model, task.inputs, targets)
+                if isinstance(request, list):
+                    results[place].update((r.target.name, r) for r in request)
+                else:
+                    rows.setdefault(lane, []).append((place, Asked(request, targets, task.tag)))
+        lanes = list(rows)
+        futures = [lane.submit_all([asked for _, asked in rows[lane]], here=lane is lanes[-1]) for lane in lanes]
+        for lane, future in zip(lanes, futures, strict=True):
+            for (place, _), found in zip(rows[lane], future.result(), strict=True):
+                results[place].update((r.target.name, r) for r in found)
+        return [[found[t.name] for t in targets] for targets, found in zip(wanted, results, strict=True)]
 
     def submit(
         self,
@@ -230,10 +260,10 @@ class _Lane:
         self._worker = Worker(spec, limits)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
         self._limits = limits
-        self._last: Future[list[RunResult]] | None = None
+        self._last: Future[Any] | None = None
         self._about: Mapping[str, Any] | None = None
         self._problem = ""
-        self._full = False
+        self.full = False
         try:
             self._worker.start()
         except UsageError as error:
@@ -277,25 +307,34 @@ class _Lane:
         here: bool,
     ) -> Future[list[RunResult]]:
         """Prepare now, for the program may change; run in the thread, or ``here`` where the thread is idle."""
-        request = self._prepare(program, model, inputs, targets)
-        done: Future[list[RunResult]] = Future()
+        request = self.prepare(program, model, inputs, targets)
         if isinstance(request, list):
+            done: Future[list[RunResult]] = Future()
             done.set_result(request)
-        elif here and (self._last is None or self._last.done()):
-            done.set_result(self._run(request, targets, tag))
+            return done
+        return self._begin(lambda: self.alone(Asked(request, targets, tag)), here=here)
+
+    def submit_all(self, asked: Sequence[Asked], *, here: bool) -> Future[list[list[RunResult]]]:
+        """The same for several requests that travel together."""
+        return self._begin(lambda: run_together(self, asked), here=here)
+
+    def _begin(self, work: Callable[[], _T], *, here: bool) -> Future[_T]:
+        done: Future[_T] = Future()
+        if here and (self._last is None or self._last.done()):
+            done.set_result(work())
         else:
-            done = self._last = self._thread.submit(self._run, request, targets, tag)
+            done = self._last = self._thread.submit(work)
         return done
 
     def run_fresh(
         self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], target: Target
     ) -> RunResult:
-        request = self._prepare(program, model, inputs, [target])
+        request = self.prepare(program, model, inputs, [target])
         if isinstance(request, list):
             return request[0]
         return self._thread.submit(self._call, request, [target], "", fresh=True).result()[0][0]
 
-    def _prepare(
+    def prepare(
         self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: list[Target]
     ) -> Request | list[RunResult]:
         try:
@@ -305,17 +344,20 @@ class _Lane:
         except InvalidProgram as error:
             return [RunResult(t, Stage.IMPORT, Exit.REJECTED, error=str(error)) for t in targets]
 
-    def _run(self, request: Request, targets: list[Target], tag: str) -> list[RunResult]:
-        results, died = self._call(request, targets, tag)
-        if len(targets) == 1 or not died:
+    def alone(self, asked: Asked) -> list[RunResult]:
+        results, died = self._call(asked.request, asked.targets, asked.tag)
+        return self.one_by_one(asked, results) if died else results
+
+    def one_by_one(self, asked: Asked, results: list[RunResult]) -> list[RunResult]:
+        """One target took the process down: run them one by one to see which, and what the others make of it."""
+        if len(asked.targets) == 1:
             return results
-        # One target took the process down: run them one by one to see which, and what the others make of it.
         before = self.before
-        message, blobs = request
+        message, blobs = asked.request
         alone: list[RunResult] = []
         seen = False
-        for target, variant in zip(targets, message["variants"], strict=True):
-            again, died = self._call(({**message, "variants": [variant]}, blobs), [target], tag)
+        for target, variant in zip(asked.targets, message["variants"], strict=True):
+            again, died = self._call(({**message, "variants": [variant]}, blobs), [target], asked.tag)
             alone += again
             seen = seen or died
         if not seen:
@@ -328,30 +370,45 @@ class _Lane:
         self.before = before
         return alone
 
+    def ask(self, row: Sequence[Asked]) -> Answers:
+        answers = self._worker.call_all([asked.request for asked in row], fresh=self.full)
+        replies = answers.replies if answers.failure is None else [*answers.replies, answers.failure]
+        if replies[0].served == 0:
+            self._history.clear()
+        self._history.extend(asked.tag for asked in row[: answers.at if answers.failure else len(row) - 1])
+        self.before = list(self._history)
+        self._history.append(row[answers.at if answers.failure else -1].tag)
+        self.full = False
+        return answers
+
     def _call(
         self, request: Request, targets: list[Target], tag: str, *, fresh: bool = False
     ) -> tuple[list[RunResult], bool]:
         """Results, and whether the handler failed to give them."""
         message, blobs = request
-        reply = self._worker.call(message, blobs, fresh=fresh or self._full)
+        reply = self._worker.call(message, blobs, fresh=fresh or self.full)
         if reply.served == 0:
             self._history.clear()
         self.before = list(self._history)
         self._history.append(tag)
-        self._full = False
+        self.full = False
         if reply.exit != "ok":
             return failed(reply, targets), True
+        return self.read(reply, Asked(request, targets, tag), fresh=fresh), False
+
+    def read(self, reply: Reply, asked: Asked, *, fresh: bool = False) -> list[RunResult]:
+        targets = asked.targets
         try:
             results = answered(reply, targets)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             text = f"unreadable answer: {type(error).__name__}: {error}"
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
         if isinstance(self.adapter, ToolAdapter):
-            results = self._baseline.finish(self.adapter, results, request, fresh=fresh)
+            results = self._baseline.finish(self.adapter, results, asked.request, fresh=fresh)
         # Whatever took the memory may still hold it: the next request gets a new process.
-        self._full = any(result.exit is Exit.MEMORY for result in results)
+        self.full = any(result.exit is Exit.MEMORY for result in results)
         if reply.before:
             results[0] = replace(
                 results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"
             )
-        return results, False
+        return results

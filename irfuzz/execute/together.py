@@ -1,0 +1,120 @@
+"""Requests to one worker enter, what became of each leaves, though they travel together and one may end the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from irfuzz.execute.adapter import Request
+from irfuzz.execute.answers import failed
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.isolate import Answers, Reply
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+_ENDS = frozenset({Exit.CRASH, Exit.EXITED, Exit.HANG, Exit.MEMORY, Exit.PROTOCOL})
+"""Ends that leave no process behind, or none to go on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One program to run, see ``Runner.run``.
+
+    Attributes:
+        program: a program, or bytes that claim to be a model.
+        inputs: values by graph input name.
+        targets: some of the runner's; all where ``None``.
+        tag: how ``Runner.prefix`` is to call it.
+        model: the program's bytes, where they are at hand.
+    """
+
+    program: Program | bytes
+    inputs: Mapping[str, Value]
+    targets: Sequence[Target] | None = None
+    tag: str = ""
+    model: bytes | None = None
+
+    def data(self) -> bytes:
+        """The model's bytes."""
+        if self.model is not None:
+            return self.model
+        return self.program if isinstance(self.program, bytes) else self.program.to_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one worker is asked about one program."""
+
+    request: Request
+    targets: list[Target]
+    tag: str
+
+
+class Asking(Protocol):
+    """The worker, as far as it matters here."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the last result read says that memory ran out, so that the process must not go on."""
+        ...
+
+    def ask(self, row: Sequence[Asked]) -> Answers:
+        """Send requests as one."""
+        ...
+
+    def read(self, reply: Reply, asked: Asked) -> list[RunResult]:
+        """The results of an answered request."""
+        ...
+
+    def alone(self, asked: Asked) -> list[RunResult]:
+        """Run one request by itself; where it ends the process, its targets one by one."""
+        ...
+
+    def one_by_one(self, asked: Asked, results: list[RunResult]) -> list[RunResult]:
+        """Run the targets of a request that failed with ``results`` one by one."""
+        ...
+
+
+def run_together(worker: Asking, asked: Sequence[Asked]) -> list[list[RunResult]]:
+    """The results of each request, as if each had been sent alone.
+
+    Where the process ends, the request that ran is sent again alone, those before it, whose answers are lost, and those
+    behind it together.
+    """
+    done: list[list[RunResult]] = []
+    blamed: dict[int, Reply | None] = {}
+    while (first := len(done)) < len(asked):
+        stop = min((place for place in blamed if place >= first), default=len(asked))
+        if stop - first < 2:
+            done.append(_blame(asked[first], worker.alone(asked[first]), blamed.pop(first, None)))
+            continue
+        row = asked[first:stop]
+        answers = worker.ask(row)
+        for reply, one in zip(answers.replies, row, strict=False):
+            done.append(worker.read(reply, one))
+            if worker.full:
+                break  # what the same process answered behind it does not count
+        else:
+            failure = answers.failure
+            if failure is None:
+                continue
+            if failure.exit != "error":
+                blamed[first + answers.at] = failure
+            elif answers.at == len(answers.replies):
+                done.append(worker.one_by_one(row[answers.at], failed(failure, row[answers.at].targets)))
+            else:  # the answers could not be sent, and whose fault that is nobody knows
+                blamed[first] = None
+    return done
+
+
+def _blame(asked: Asked, results: list[RunResult], failure: Reply | None) -> list[RunResult]:
+    """Results of a request alone; where they show nothing of how it ended among others, that is kept."""
+    if failure is None or any(result.exit in _ENDS for result in results):
+        return results
+    note = f"not seen when run alone; {failure.served} requests ran before it in this process\n"
+    return [
+        replace(then, log=note + then.log) if then.exit is not Exit.OK else now
+        for now, then in zip(results, failed(failure, asked.targets), strict=True)
+    ]
