@@ -2,132 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from enum import Enum
+from typing import TypeVar
 
 import onnx_ir as ir
 
-from irfuzz.ir.bodies import bodies_of
-from irfuzz.ir.carried import CARRIED
-from irfuzz.ir.value import TypedValue, fact_of, set_fact, set_verbatim, verbatim_of
+from irfuzz._cloning import Cloner
 
-_GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
+T = TypeVar("T")
+
+_COPIED = (ir.Model, ir.Graph, ir.Function, ir.Node, ir.Value)
+_SHARED = (ir.TensorProtocol, ir.TypeProtocol, ir.SymbolicDim, Enum)
 
 
-def clone_model(model: ir.Model) -> ir.Model:
-    """What ``ir.Model.clone`` gives, in a third of its time.
+def clone(part: T) -> T:
+    """A copy of a model, of one of its functions, or of a tuple of such things and of what refers to them.
 
-    Functions, and models that are spread over devices, go to onnx-ir. Of ``meta`` a copy carries what irfuzz keeps
-    there: the facts, and what onnx-ir has no place for.
+    Constructing all nodes and values again, as onnx-ir does, takes ten times as long. Shapes are frozen, so that both
+    may have them: whoever wants another shape assigns one.
     """
-    if model.device_configurations:
-        whole = model.clone()
-        _carry_facts(model.graph, whole.graph)
-        for ours, theirs in zip(model.functions.values(), whole.functions.values(), strict=True):
-            _carry_facts(ours.graph, theirs.graph)
-        return whole
-    copies: dict[ir.Value, ir.Value] = {}
-    twin = _graph(model.graph, copies)
-    return ir.Model(
-        twin,
-        ir_version=model.ir_version,
-        producer_name=model.producer_name,
-        producer_version=model.producer_version,
-        domain=model.domain,
-        model_version=model.model_version,
-        doc_string=model.doc_string,
-        functions=[_function(function) for function in model.functions.values()],
-        metadata_props=dict(model.metadata_props),
-    )
+    return _CLONER.clone(part)
 
 
-def _graph(graph: ir.Graph, copies: dict[ir.Value, ir.Value]) -> ir.Graph:
-    """A copy of a graph; ``copies`` has those of the values around it and gets those of the values in it."""
-    inputs = [_value(value, copies) for value in graph.inputs]
-    initializers = [copies.get(value) or _value(value, copies) for value in graph.initializers.data.values()]
-    nodes = []
-    for node in graph:
-        # UserDict.data, here and below: its dictionary methods are five times slower than those of a dictionary.
-        attributes = node.attributes.data
-        copy = ir.Node(
-            node.domain,
-            node.op_type,
-            [None if value is None else copies[value] for value in node.inputs],
-            overload=node.overload,
-            outputs=[_value(value, copies) for value in node.outputs],
-            version=node.version,
-            name=node.name,
-            doc_string=node.doc_string,
-            device_configurations=node.device_configurations,
-        )
-        if attributes:
-            data = copy.attributes.data
-            data.update(attributes)
-            for name, attr in attributes.items():
-                if attr.type is _GRAPH or attr.type is _GRAPHS:
-                    data[name] = _body(attr, copies)
-        if node.metadata_props:
-            copy.metadata_props.update(node.metadata_props)
-        nodes.append(copy)
-    twin = ir.Graph(
-        inputs,
-        [copies[value] for value in graph.outputs],
-        nodes=nodes,
-        initializers=initializers,
-        doc_string=graph.doc_string,
-        opset_imports=dict(graph.opset_imports),
-        name=graph.name,
-        metadata_props=dict(graph.metadata_props),
-    )
-    if CARRIED in graph.meta:
-        twin.meta[CARRIED] = graph.meta[CARRIED]
-    return twin
+def _how(first: object) -> str:
+    """What ``Cloner`` is to do with objects of a class."""
+    kind = type(first)
+    if kind in (list, dict, set, tuple):
+        return "copy"
+    if isinstance(first, ir.Attr):
+        return "probe"
+    if isinstance(first, ir.Shape):
+        return "freeze"
+    ours = isinstance(first, _COPIED) or kind.__module__.partition(".")[0] == "onnx_ir"
+    if isinstance(first, dict):  # collections.Counter
+        return "copy"
+    if not ours or isinstance(first, _SHARED):
+        return "share"
+    if isinstance(first, tuple) or not any(base.__dict__.get("__slots__") for base in kind.__mro__):
+        return "copy"
+    return "slots" if not getattr(first, "__dict__", None) else f"both slots and {vars(first)}"
 
 
-def _body(attr: ir.Attr, copies: dict[ir.Value, ir.Value]) -> ir.Attr:
-    """A copy of an attribute that holds graphs."""
-    if attr.is_ref():
-        return attr
-    if attr.type is _GRAPH:
-        return ir.Attr(attr.name, attr.type, _graph(attr.as_graph(), copies), doc_string=attr.doc_string)
-    return ir.Attr(attr.name, attr.type, [_graph(g, copies) for g in attr.as_graphs()], doc_string=attr.doc_string)
-
-
-def _value(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
-    shape = value.shape
-    if shape is not None:
-        shape.freeze()  # so that both may have it: whoever wants another shape assigns one
-    copy = TypedValue(
-        name=value.name,
-        shape=shape,
-        type=value.type,
-        doc_string=value.doc_string,
-        const_value=value.const_value,
-    )
-    copy.fact = fact_of(value)
-    set_verbatim(copy, verbatim_of(value))
-    if value.metadata_props:
-        copy.metadata_props.update(value.metadata_props)
-    copies[value] = copy
-    return copy
-
-
-def _function(function: ir.Function) -> ir.Function:
-    copy = function.clone()
-    _carry_facts(function.graph, copy.graph)
-    return copy
-
-
-def _carry_facts(ours: ir.Graph, theirs: ir.Graph) -> None:
-    """Give the values of onnx-ir's copy the facts of the original's."""
-    _carry(ours.inputs, theirs.inputs)
-    _carry(ours.initializers.values(), theirs.initializers.values())
-    for node, copy in zip(ours, theirs, strict=True):
-        _carry(node.outputs, copy.outputs)
-        for body, twin in zip(bodies_of(node), bodies_of(copy), strict=True):
-            _carry_facts(body, twin)
-
-
-def _carry(ours: Iterable[ir.Value], theirs: Iterable[ir.Value]) -> None:
-    for value, copy in zip(ours, theirs, strict=True):
-        set_fact(copy, fact_of(value))
-        set_verbatim(copy, verbatim_of(value))
+_CLONER = Cloner(_how, ir.Graph)

@@ -14,6 +14,7 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
+from irfuzz.ir.clone import clone
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
@@ -250,7 +251,7 @@ def instantiate(function: ir.Function, node: ir.Node) -> ir.Function:
     """A copy of a function's body with the call's attributes in place of the references to them."""
     given = {name: attr for name, attr in function.attributes.items() if attr.value is not None}
     given.update(node.attributes)
-    body = function.clone()
+    body = clone(function)
     for inner in body.all_nodes():
         for name, attr in list(inner.attributes.items()):
             if not attr.is_ref():

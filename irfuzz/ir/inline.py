@@ -11,6 +11,7 @@ from onnx_ir.passes.common import InlinePass
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import Mapping, bodies_of, copy_nodes
+from irfuzz.ir.clone import clone
 from irfuzz.ir.infer import instantiate
 from irfuzz.ir.program import Program
 
@@ -73,7 +74,7 @@ def without_functions(program: Program) -> Program:
     """
     if not program.model.functions:
         return program
-    model = program.model.clone()
+    model = clone(program.model)
     InlinePass()(model)
     copy = Program(model, program.residue, program.parents)
     copy.infer()

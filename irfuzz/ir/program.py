@@ -14,7 +14,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir import serde
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
-from irfuzz.ir.clone import clone_model
+from irfuzz.ir.clone import clone
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
 from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
@@ -73,8 +73,9 @@ class Program(View):
 
     def clone(self) -> Program:
         """A copy that shares tensors and facts (both immutable) and nothing else."""
-        copy = Program(clone_model(self.model), self.residue, self.parents, self.inference.size_names)
-        copy._digest = self._digest
+        model, values = clone((self.model, self._values))
+        copy = Program(model, self.residue, self.parents, self.inference.size_names)
+        copy._digest, copy._values = self._digest, values
         copy._names = set(self._all_names())  # nearly every edit needs a fresh name
         return copy
 

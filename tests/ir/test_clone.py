@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from enum import Enum
+
 import onnx
 import onnx_ir as ir
 import pytest
 from onnx import parser
 
-from irfuzz.ir.clone import clone_model
+from irfuzz._cloning import Cloner
+from irfuzz.facts import TensorFact
+from irfuzz.ir.clone import clone
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.resources import seeds_dir
@@ -45,8 +51,62 @@ def models() -> list[ir.Model]:
 @pytest.mark.parametrize("model", models())
 def test_it_is_what_onnx_ir_gives(model: ir.Model) -> None:
     wanted = ir.to_proto(model.clone()).SerializeToString(deterministic=True)
-    assert ir.to_proto(clone_model(model)).SerializeToString(deterministic=True) == wanted
+    assert ir.to_proto(clone(model)).SerializeToString(deterministic=True) == wanted
     assert ir.to_proto(model).SerializeToString(deterministic=True) == wanted
+
+
+def reached(root: object) -> Iterator[object]:
+    """Everything that hangs on an object, but for classes, tensors, types, shapes, facts and plain attributes."""
+    immutable = (type, Enum, ir.TensorProtocol, ir.TypeProtocol, ir.Shape, ir.SymbolicDim, TensorFact)
+    seen = {id(root)}
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        yield one
+        for other in gc.get_referents(one):
+            plain = isinstance(other, ir.Attr) and other.type not in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+            if id(other) not in seen and not plain and not isinstance(other, immutable):
+                seen.add(id(other))
+                todo.append(other)
+
+
+@pytest.mark.parametrize("model", models())
+def test_a_clone_shares_nothing_that_can_change(model: ir.Model) -> None:
+    copy = clone(clone(model))
+    own = {id(o): o for o in reached(model)}
+    shared = [own[id(o)] for o in reached(copy) if id(o) in own]
+    assert [o for o in shared if isinstance(o, dict | list | set | ir.Node | ir.Value | ir.Graph | ir.Function)] == []
+    assert [o for o in shared if type(o).__module__.startswith("onnx_ir")] == []
+    assert sum(1 for _ in reached(copy)) > 80
+    for graph, twin in zip(model.graphs(), copy.graphs(), strict=True):
+        assert [n.name for n in graph] == [n.name for n in twin]
+        for node in list(twin):
+            assert node in twin
+            for index, value in enumerate(node.inputs):
+                assert value is None or (node, index) in value.uses()
+            assert all(value.producer() is node for value in node.outputs)
+    for node in copy.graph:  # they are found by what they are, not by what they were
+        copy.graph.remove(node)
+        break
+
+
+def test_what_refers_to_a_model_is_cloned_with_it() -> None:
+    model = ir.from_proto(parser.parse_model(NESTED))
+    places = {node: index for index, node in enumerate(model.graph)}
+    by_id = {id(node): node.name for node in model.graph}
+    copy, twins, ids, name = clone((model, places, by_id, "name"))
+    assert list(twins) == list(copy.graph) != list(places)
+    assert list(ids) == [id(node) for node in copy.graph]
+    assert name == "name"
+
+
+def test_a_class_with_slots_and_other_attributes_is_refused() -> None:
+    class Both:
+        __slots__ = ("__dict__", "a")
+
+    both = Both()
+    with pytest.raises(TypeError, match=r"it is not known how instances of .*Both"):
+        Cloner(lambda _: "neither", ir.Graph).clone(both)
 
 
 def test_a_clone_shares_facts_and_nothing_that_changes() -> None:

@@ -18,7 +18,7 @@ from onnx import TensorProto
 from onnx.backend.test.loader import load_model_tests
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.clone import clone_model
+from irfuzz.ir.clone import clone
 from irfuzz.ir.program import Program
 from irfuzz.ir.serde import decode, encode, encode_bytes
 from tests.ir.protodiff import differences, fields, message_types, walk
@@ -320,7 +320,7 @@ def test_what_was_said_of_a_value_goes_when_it_is_no_longer_true() -> None:
     assert (len(saved.value_info), len(saved.quantization_annotation)) == (0, 0)
 
 
-@pytest.mark.parametrize("copy", [ir.Model.clone, clone_model])
+@pytest.mark.parametrize("copy", [ir.Model.clone, clone])
 def test_copies_are_written_alike(copy: Callable[[ir.Model], ir.Model]) -> None:
     failed = []
     for seed, model in enumerate(synthetic_models()[::4]):
@@ -365,7 +365,7 @@ def flat_model_with_everything_carried() -> onnx.ModelProto:
     return model
 
 
-@pytest.mark.parametrize("copy", [ir.Model.clone, clone_model])
+@pytest.mark.parametrize("copy", [ir.Model.clone, clone])
 def test_copies_carry_everything(copy: Callable[[ir.Model], ir.Model]) -> None:
     model = flat_model_with_everything_carried()
     loaded, residue = decode(model)
