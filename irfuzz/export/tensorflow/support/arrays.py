@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """numpy arrays enter and leave as tensors."""
 
 from __future__ import annotations
@@ -32,13 +32,10 @@ def to_array(value):
         return None
     if isinstance(value, list):
         return [to_array(v) for v in value]
-    array = np.asarray(value.numpy())
     if value.dtype != tf.string:
-        return array
-    texts = np.empty(array.shape, dtype=object)
-    for place in np.ndindex(array.shape):
-        texts[place] = array[place].decode()
-    return texts
+        return np.asarray(value.numpy())
+    texts = np.asarray(value.numpy(), dtype=object)
+    return np.array([text.decode() for text in texts.reshape(-1)], dtype=object).reshape(texts.shape)
 
 
 def known(x):

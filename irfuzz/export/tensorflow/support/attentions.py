@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Queries, keys, values and caches enter, what language models make of them leaves."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Conditions and bodies enter, what control flow gives leaves: Python's where values are there, else the graph's."""
 
 from __future__ import annotations

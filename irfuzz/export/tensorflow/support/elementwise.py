@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Tensors enter, tensors computed element by element with numpy's broadcasting leave."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Element types that TensorFlow lacks some kernels for enter, exact wider or reinterpreted ones leave."""
 
 from __future__ import annotations

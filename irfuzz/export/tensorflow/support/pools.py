@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Images enter, pooled images leave."""
 
 from __future__ import annotations

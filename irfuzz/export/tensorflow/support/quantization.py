@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Real tensors enter and quantised ones leave, or the other way round."""
 
 from __future__ import annotations

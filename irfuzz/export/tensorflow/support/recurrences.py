@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Sequences and weights enter, hidden states leave."""
 
 from __future__ import annotations

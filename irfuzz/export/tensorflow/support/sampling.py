@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Images and places enter, elements sampled at these places (or put there) leave."""
 
 from __future__ import annotations

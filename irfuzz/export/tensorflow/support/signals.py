@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Signals and lengths enter, spectra, windows and filters leave; all in float64 with one rounding at the end."""
 
 from __future__ import annotations

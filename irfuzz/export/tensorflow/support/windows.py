@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
 """Sliding windows of convolutions and pools: sizes and paddings enter, resolved paddings and views leave."""
 
 from __future__ import annotations
