@@ -12,11 +12,10 @@ import onnx_ir as ir
 import pytest
 from onnx import helper
 
-from irfuzz.export.torch import lower, lower_model
 from irfuzz.ir.program import Program
+from tests.export.frameworks import lower, lower_model
 
-pytestmark = pytest.mark.backend
-pytest.importorskip("torch")
+pytestmark = [pytest.mark.backend, pytest.mark.usefixtures("framework")]
 
 
 def run(
@@ -142,7 +141,7 @@ def test_nan_rules() -> None:
     same(run("Softplus", [np.array([800.0, -800.0, np.inf, -np.inf, np.nan])]), [800, 0, np.inf, 0, np.nan], np.float64)
 
 
-def test_powers_follow_c_where_torch_takes_shortcuts() -> None:
+def test_powers_follow_c_where_frameworks_take_shortcuts() -> None:
     x = np.array([-np.inf, -0.0, 4, -8], np.float32)
     same(run("Pow", [x, np.float32(0.5)]), [np.inf, 0, 2, np.nan], np.float32)
     same(run("Pow", [np.array([2, 3, -2]), np.array([3, 41, 63])]), [8, 3**41 % 2**64 - 2**64, -(2**63)], np.int64)

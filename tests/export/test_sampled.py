@@ -1,4 +1,4 @@
-"""Calls drawn from the specs, on the generated PyTorch modules, ONNX's reference evaluator and ONNXRuntime."""
+"""Calls drawn from the specs, on generated modules, ONNX's reference evaluator and ONNXRuntime."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from irfuzz.choices import Choices
-from irfuzz.export.torch import lower_model
 from irfuzz.spec import Specs, load_specs, sample_call
+from tests.export.frameworks import lower_model
 from tests.spec import onenode
 
-pytestmark = pytest.mark.backend
-pytest.importorskip("torch")
+pytestmark = [pytest.mark.backend, pytest.mark.usefixtures("framework")]
 
 CALLS = 8
 F, I64 = ir.DataType.FLOAT, ir.DataType.INT64
