@@ -20,6 +20,8 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
     """
     if op in ("MaxPool", "AveragePool", "LpPool"):
         return _pool(inputs, attrs)
+    if op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool") and inputs and inputs[0] is not None:
+        return "pooling without spatial axes" if inputs[0].rank is not None and inputs[0].rank < 3 else None
     if op in _CONVOLUTIONS:
         return _conv(inputs, attrs, _CONVOLUTIONS[op])
     if op in ("QuantizeLinear", "DequantizeLinear"):

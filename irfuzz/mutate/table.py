@@ -25,6 +25,7 @@ from irfuzz.mutate.inline_function import InlineFunction
 from irfuzz.mutate.input_to_constant import InputToConstant
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.insert_optional import InsertOptional
+from irfuzz.mutate.insert_pattern import InsertPattern
 from irfuzz.mutate.insert_random import InsertRandom
 from irfuzz.mutate.insert_sequence import InsertSequence
 from irfuzz.mutate.insert_strings import InsertStrings
@@ -58,6 +59,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "change-shape": ChangeShape,
     "change-attribute": ChangeAttribute,
     "insert-layer": InsertLayer,
+    "insert-pattern": InsertPattern,
     "insert-sequence": InsertSequence,
     "insert-optional": InsertOptional,
     "insert-strings": InsertStrings,
@@ -97,6 +99,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
 
 WEIGHTS: dict[str, float] = {
     "insert-layer": 4.0,
+    "insert-pattern": 4.0,
     "change-attribute": 2.0,
     "change-dtype": 1.5,
     "change-weights": 0.5,

@@ -1,0 +1,424 @@
+"""A recognised pattern enters, the same with exactly one thing off leaves: what an optimiser may mistake for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.pattern_draft import Draft, Step, filled, permutation
+from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS
+from irfuzz.spec import sample_call
+
+if TYPE_CHECKING:
+    from irfuzz.spec import Specs
+
+_D = ir.DataType
+
+Miss: TypeAlias = Callable[["Specs", int, Draft, Choices], "str | None"]
+"""Changes one thing of a draft that has been judged, and says what; ``None`` where there is no such thing."""
+
+_SIBLINGS = (
+    ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "Mod"),
+    ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"),
+    ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "HardSigmoid", "Softplus", "HardSwish", "Selu", "Softsign"),
+    ("Sqrt", "Exp", "Log", "Reciprocal", "Erf", "Abs", "Neg", "Sin", "Cos", "Sign", "Floor", "Ceil", "Round"),
+    ("MaxPool", "AveragePool", "LpPool"),
+    ("GlobalMaxPool", "GlobalAveragePool"),
+    ("Softmax", "LogSoftmax", "Hardmax"),
+    ("Conv", "ConvTranspose"),
+    ("Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"),
+    ("And", "Or", "Xor"),
+    ("IsNaN", "IsInf"),
+    ("ArgMax", "ArgMin"),
+    ("DepthToSpace", "SpaceToDepth"),
+    ("Gather", "GatherElements"),
+)
+"""Operators that stand where others stand."""
+
+_BROADCASTING = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Where", "PRelu", "And", "Or", "Xor", "Sum", "Mean"}
+    | {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "MatMul", "Gemm", "Expand"}
+)
+"""Operators whose constants may have several shapes."""
+
+
+def attribute(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """Another value of an attribute, one that was not written, or its default."""
+    step = choices.pick(draft.steps)
+    spec = specs.get(step.op, opset)
+    if spec is None or not spec.attrs:
+        return None
+    name = choices.pick(sorted(n for n in spec.attrs if n != "to") or ["to"])
+    if name in step.attrs and not spec.attrs[name].required and choices.boolean(0.2):
+        del step.attrs[name]
+        return f"{step.op} without {name}"
+    if name == "to":
+        return None  # another type is another kind of miss
+    value = step.attrs.get(name, spec.attrs[name].default)
+    domain = spec.attrs[name].domain
+    told = domain is not None and domain.when is not None  # then it depends on others whether it may be given at all
+    drawn = _drawn(specs, opset, draft, step, name, choices) if told or choices.boolean() or value is None else None
+    other = drawn if told or drawn is not None else _other(name, value, choices)
+    if other is None or other == value:
+        return None
+    step.attrs[name] = other
+    return f"{step.op} with {name} = {other}"
+
+
+def _drawn(specs: Specs, opset: int, draft: Draft, step: Step, name: str, choices: Choices) -> Any:
+    spec = specs.get(step.op, opset)
+    if spec is None or not spec.has_overlay:
+        return None
+    given = {i: draft.facts[n] for i, n in enumerate(step.inputs) if n is not None and draft.facts[n].is_static}
+    call = sample_call(spec, given, choices, max_elements=1 << 12)
+    value = None if call is None else call.attrs.get(name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _other(name: str, value: Any, choices: Choices) -> Any:
+    if isinstance(value, int):
+        ways = [value + 1, value - 1, -1 - value] if "axis" in name or value not in (0, 1) else [1 - value]
+        return choices.pick(ways)
+    if isinstance(value, float):
+        return choices.pick((2 * value, value + 1.0, -value, 0.0, 1.0, value * 1.01 + 1e-4))
+    if isinstance(value, list | tuple) and value and all(isinstance(v, int) for v in value):
+        items = [int(v) for v in value]
+        if name == "perm":
+            word = choices.pick(("identity", "reverse", "swap", "last", "first", "drawn"))
+            return permutation(word, len(items)) if word != "drawn" else choices.sample(items, len(items))
+        way = choices.pick(("one more", "one less", "alike", "reversed", "from the end"))
+        place = choices.index(len(items))
+        if way == "alike":
+            return [items[place]] * len(items)
+        if way == "reversed":
+            return items[::-1]
+        if way == "from the end":
+            items[place] = -1 - items[place]
+        else:
+            items[place] += 1 if way == "one more" else -1
+        return items
+    return None
+
+
+def value_of_constant(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """Other elements of a constant."""
+    name = _read_constant(draft, choices)
+    if name is None:
+        return None
+    array = draft.constants[name]
+    kind = ir.DataType.from_numpy(array.dtype)
+    if kind is _D.BOOL:
+        draft.constants[name] = np.asarray(~array)
+        return f"{name} the other way"
+    if not array.size:
+        return None
+    way = choices.pick(
+        ("one more", "twice", "negative", "zero", "one", "slightly more", "one element", "reversed", "tiny")
+    )
+    new = array.copy()
+    with np.errstate(all="ignore"):
+        if way == "one more":
+            new = array + 1
+        elif way == "twice":
+            new = array * 2
+        elif way == "negative":
+            new = -array.astype(np.int64 if kind in INTEGER_LIMITS else array.dtype)
+        elif way in ("zero", "one"):
+            new = np.full_like(array, way == "one")
+        elif way == "slightly more":
+            new = array * 1.01 + 1e-4 if kind not in INTEGER_LIMITS else array + 1
+        elif way == "reversed":
+            new = array[::-1] if array.ndim else array
+        elif way == "tiny":
+            new = array * 1e-3 if kind not in INTEGER_LIMITS else array // 2
+        else:
+            place = choices.index(array.size)
+            new.reshape(-1)[place] = array.reshape(-1)[place] + 1
+        if kind in INTEGER_LIMITS:
+            low, high = INTEGER_LIMITS[kind]
+            if new.min() < low or new.max() > high:
+                return None
+        new = np.ascontiguousarray(new).astype(array.dtype).reshape(array.shape)
+    if np.array_equal(new, array):
+        return None
+    draft.constants[name] = new
+    return f"{name} {way}"
+
+
+def shape_of_constant(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """The same elements with more or fewer dimensions, or broadcast by hand."""
+    found = [
+        (step, index)
+        for step in draft.steps
+        if step.op in _BROADCASTING
+        for index, name in enumerate(step.inputs)
+        if name in draft.constants
+    ]
+    if not found:
+        return None
+    step, index = choices.pick(found)
+    name = step.inputs[index]
+    assert name is not None
+    array = draft.constants[name]
+    beside = [draft.facts[n] for n in step.inputs if n is not None and n != name]
+    rank = max((fact.rank or 0 for fact in beside), default=0)
+    largest = next((f.static_shape for f in beside if f.rank == rank), None)
+    ways: list[tuple[int, ...]] = [(1,) * (max(rank, array.ndim) + 1 - array.ndim) + array.shape, (1, *array.shape)]
+    if array.size == 1:
+        ways += [(), (1,), (1,) * rank, (1,) * (rank + 1), (1,) * (rank + 2)]
+    else:
+        ways += [(*array.shape, 1), tuple(d for d in array.shape if d != 1), (1, *array.shape, 1)]
+    if largest is not None and array.ndim <= rank:
+        ways.append(tuple(largest))
+    shape = choices.pick(ways)
+    if shape == array.shape or math.prod(shape) > 1 << 14:
+        return None
+    try:
+        new = array.reshape(shape) if math.prod(shape) == array.size else np.broadcast_to(array, shape).copy()
+    except ValueError:
+        return None
+    fresh = draft.fresh("k")
+    draft.constants[fresh] = np.ascontiguousarray(new).reshape(shape)
+    step.inputs[index] = fresh
+    return f"{step.op} with a constant of shape {list(shape)}"
+
+
+_BETWEEN = ("Identity", "Cast", "Reshape", "Transpose", "Mul", "Add", "Neg", "Squeeze", "Expand", "Dropout", "Relu")
+
+
+def between(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """One more node on an edge, most of which change nothing."""
+    step = choices.pick(draft.steps)
+    places = [i for i, n in enumerate(step.inputs) if n is not None]
+    if not places:
+        return None
+    index = choices.pick(places)
+    name = step.inputs[index]
+    assert name is not None
+    fact = draft.facts[name]
+    shape = fact.static_shape
+    op = choices.pick(_BETWEEN)
+    made = draft.fresh("between")
+    new: list[Step] = []
+    if op == "Cast":
+        new = [Step("Cast", [name], {"to": int(fact.dtype.value)}, [made])]
+    elif op in ("Reshape", "Expand"):
+        if shape is None:
+            return None
+        new = [Step(op, [name, _constant(draft, np.array(shape, np.int64))], {}, [made])]
+    elif op == "Transpose":
+        new = [Step(op, [name], {"perm": list(range(fact.rank or 0))}, [made])]
+    elif op in ("Mul", "Add"):
+        if fact.dtype is _D.BOOL:
+            return None
+        one = _constant(draft, np.array(op == "Mul").astype(fact.dtype.numpy()))
+        new = [Step(op, [name, one], {}, [made])]
+    elif op == "Squeeze":
+        wide = draft.fresh("wide")
+        axis = _constant(draft, np.array([choices.integer(0, fact.rank or 0)], np.int64))
+        new = [Step("Unsqueeze", [name, axis], {}, [wide]), Step("Squeeze", [wide, axis], {}, [made])]
+    else:
+        new = [Step(op, [name], {}, [made])]
+    place = draft.steps.index(step)
+    draft.steps[place:place] = new
+    step.inputs[index] = made
+    return f"{op} in front of {step.op}"
+
+
+def shared(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """An inner value has one more reader, whose result is an output."""
+    inner = draft.inner()
+    if not inner:
+        return None
+    name = choices.pick(inner)
+    made = draft.fresh("reader")
+    op = choices.pick(("Identity", "Abs", "Neg", "Relu", "Shape"))
+    place = next(i for i, s in enumerate(draft.steps) if name in s.outputs) + 1
+    draft.steps.insert(min(place, len(draft.steps) - 1), Step(op, [name], {}, [made]))
+    draft.exposed.append(made)
+    return f"{name} also read by {op}"
+
+
+def exposed(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """An inner value is an output of the graph."""
+    inner = draft.inner()
+    if not inner:
+        return None
+    name = choices.pick(inner)
+    draft.exposed.append(name)
+    return f"{name} as an output"
+
+
+def swapped(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """Two operands change places."""
+    steps = [s for s in draft.steps if len(s.inputs) >= 2 and s.inputs[0] != s.inputs[1]]
+    if not steps:
+        return None
+    step = choices.pick(steps)
+    first = 0 if len(step.inputs) == 2 else choices.integer(0, len(step.inputs) - 2)
+    step.inputs[first], step.inputs[first + 1] = step.inputs[first + 1], step.inputs[first]
+    return f"operands of {step.op} swapped"
+
+
+def another_operand(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """A node reads another value of the same element type that exists before it."""
+    index = choices.index(len(draft.steps))
+    step = draft.steps[index]
+    places = [i for i, n in enumerate(step.inputs) if n is not None]
+    if not places:
+        return None
+    place = choices.pick(places)
+    old = step.inputs[place]
+    assert old is not None
+    before = [*draft.given, *draft.constants, *(n for s in draft.steps[:index] for n in s.outputs)]
+    names = [n for n in before if n != old and draft.facts[n].dtype is draft.facts[old].dtype]
+    if not names:
+        return None
+    step.inputs[place] = choices.pick(names)
+    return f"{step.op} reads {step.inputs[place]} instead of {old}"
+
+
+def another_operator(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """A node has the operator of its neighbour in the textbook."""
+    step = choices.pick(draft.steps)
+    family = next((f for f in _SIBLINGS if step.op in f), None)
+    if family is None:
+        return None
+    op = choices.pick([o for o in family if o != step.op])
+    spec = specs.get(op, opset)
+    if spec is None:
+        return None
+    old, step.op = step.op, op
+    step.attrs = {n: v for n, v in step.attrs.items() if n in spec.attrs}
+    return f"{op} instead of {old}"
+
+
+def omitted(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """An optional operand is left out."""
+    found = []
+    for step in draft.steps:
+        spec = specs.get(step.op, opset)
+        for index, name in enumerate(step.inputs):
+            formal = None if spec is None or name is None else spec.formal(index)
+            if formal is not None and formal.option != "single" and not (formal.option == "variadic" and index == 0):
+                found.append((step, index))
+    if not found:
+        return None
+    step, index = choices.pick(found)
+    step.inputs[index] = None
+    while step.inputs and step.inputs[-1] is None:
+        step.inputs.pop()
+    return f"{step.op} without its operand {index}"
+
+
+def added(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """A node that could do without gets an optional operand, drawn from its specs."""
+    step = choices.pick(draft.steps)
+    spec = specs.get(step.op, opset)
+    if spec is None or not spec.has_overlay or len(step.inputs) >= len(spec.inputs):
+        return None
+    given = {i: draft.facts[n] for i, n in enumerate(step.inputs) if n is not None and draft.facts[n].is_static}
+    call = sample_call(spec, given, choices, max_elements=1 << 12)
+    if call is None or len(call.inputs) <= len(step.inputs):
+        return None
+    index = len(step.inputs)
+    plan = call.inputs[index]
+    if plan is None or not plan.fact.is_static:
+        return None
+    array = plan.value
+    if array is None:
+        array = filled("small", plan.fact.static_shape or (), plan.fact.dtype, choices)
+    step.inputs.append(_constant(draft, np.asarray(array)))
+    return f"{step.op} with an operand {index}"
+
+
+def another_type(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """One Cast goes to another element type."""
+    steps = [s for s in draft.steps if "to" in s.attrs]
+    if not steps:
+        return None
+    step = choices.pick(steps)
+    new = choices.pick([d for d in CASTABLE if int(d.value) != step.attrs["to"]])
+    step.attrs["to"] = int(new.value)
+    return f"{step.op} to {new.name}"
+
+
+def computed(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """A constant is computed from one, so that only folding makes it one."""
+    name = _read_constant(draft, choices)
+    if name is None:
+        return None
+    made = draft.fresh("computed")
+    array = draft.constants[name]
+    op = choices.pick(("Identity", "Neg", "Reshape", "Concat"))
+    if op == "Neg":
+        if array.dtype.kind not in "fi":
+            return None
+        new = [Step("Neg", [_constant(draft, -array)], {}, [made])]
+    elif op == "Reshape":
+        flat, sizes = _constant(draft, array.reshape(-1)), _constant(draft, np.array(array.shape, np.int64))
+        new = [Step(op, [flat, sizes], {}, [made])]
+    elif op == "Concat":
+        if not array.ndim or array.shape[0] < 2:
+            return None
+        parts = [_constant(draft, array[:1].copy()), _constant(draft, array[1:].copy())]
+        new = [Step(op, [*parts], {"axis": 0}, [made])]
+    else:
+        new = [Step(op, [name], {}, [made])]
+    for step in draft.steps:
+        step.inputs = [made if n == name else n for n in step.inputs]
+    draft.steps[0:0] = new
+    return f"{name} computed by {op}"
+
+
+def repeated(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
+    """A node stands there twice, each reader reading one of the two."""
+    steps = [s for s in draft.steps[:-1] if len(s.outputs) == 1]
+    if not steps:
+        return None
+    step = choices.pick(steps)
+    made = draft.fresh("twin")
+    place = draft.steps.index(step)
+    readers = [(s, i) for s in draft.steps[place + 1 :] for i, n in enumerate(s.inputs) if n == step.outputs[0]]
+    if not readers:
+        return None
+    draft.steps.insert(place + 1, Step(step.op, list(step.inputs), dict(step.attrs), [made]))
+    reader, index = choices.pick(readers)
+    reader.inputs[index] = made
+    return f"{step.op} twice"
+
+
+MISSES: dict[str, tuple[Miss, float]] = {
+    "attribute": (attribute, 3.0),
+    "value": (value_of_constant, 2.0),
+    "shape": (shape_of_constant, 2.0),
+    "between": (between, 2.0),
+    "shared": (shared, 1.0),
+    "exposed": (exposed, 1.0),
+    "swapped": (swapped, 1.0),
+    "operand": (another_operand, 1.0),
+    "operator": (another_operator, 1.5),
+    "omitted": (omitted, 1.0),
+    "added": (added, 0.7),
+    "type of a cast": (another_type, 1.0),
+    "computed": (computed, 0.7),
+    "repeated": (repeated, 0.5),
+}
+"""What may be off inside of a pattern, with how often it is tried; types and sizes of the whole stand beside these."""
+
+
+def _constant(draft: Draft, array: np.ndarray) -> str:
+    name = draft.fresh("k")
+    draft.constants[name] = np.asarray(array)
+    return name
+
+
+def _read_constant(draft: Draft, choices: Choices) -> str | None:
+    read = [n for s in draft.steps for n in s.inputs if n in draft.constants]
+    names = list(dict.fromkeys(n for n in read if n is not None))
+    return choices.pick(names) if names else None

@@ -1,0 +1,423 @@
+"""A pattern, sizes and a type enter; its nodes with actual attributes and constants leave, judged or inserted."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import Dim, TensorFact
+from irfuzz.ir.infer import constant_fact
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.pattern_book import PERMUTATIONS, TYPES, Constant, Node, Number, Numbers, Operand, Pattern, Shape
+from irfuzz.mutate.portable import INTEGER_LIMITS
+from irfuzz.mutate.relayer import predict
+from irfuzz.mutate.sites import is_exact_input
+from irfuzz.mutate.types import Skipped
+from irfuzz.spec.functions import Undefined
+
+if TYPE_CHECKING:
+    from irfuzz.spec import Specs
+
+_D = ir.DataType
+Sizes = dict[str, Any]
+
+_AS_ATTRIBUTES: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    **dict.fromkeys(("Squeeze", "Unsqueeze", "ReduceSum"), (13, ("axes",))),
+    **dict.fromkeys(
+        (
+            *("ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum"),
+            *("ReduceLogSumExp", "ReduceSumSquare"),
+        ),
+        (18, ("axes",)),
+    ),
+    "Split": (13, ("split",)),
+    "Slice": (10, ("starts", "ends", "axes")),
+    "Pad": (11, ("pads", "value")),
+    "Clip": (11, ("min", "max")),
+    "TopK": (10, ("k",)),
+    "Dropout": (12, ("ratio",)),
+}
+"""Operators whose constant inputs behind the first were attributes before a version."""
+
+_KNOWN = 16
+"""Integer constants of at most so many elements are judged by their elements, larger ones by their type and shape."""
+
+MOST_SIZE = 5
+"""Largest size that is drawn where a pattern does not say otherwise."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A node with actual attributes; inputs are names of values or constants."""
+
+    op: str
+    inputs: list[str | None]
+    attrs: dict[str, Any]
+    outputs: list[str]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A pattern that could be inserted.
+
+    Attributes:
+        given: facts that its inputs (``x`` and others) must have.
+        steps: in order.
+        constants: elements by name.
+        facts: of everything, once judged.
+        exposed: inner values that become graph outputs.
+    """
+
+    given: dict[str, TensorFact]
+    steps: list[Step]
+    constants: dict[str, np.ndarray]
+    facts: dict[str, TensorFact] = field(default_factory=dict[str, TensorFact])
+    exposed: list[str] = field(default_factory=list[str])
+
+    @property
+    def result(self) -> str:
+        """The value that the pattern computes."""
+        return self.steps[-1].outputs[0]
+
+    def inner(self) -> list[str]:
+        """Computed values that a later step reads."""
+        made = {name for step in self.steps for name in step.outputs}
+        read = [name for step in self.steps for name in step.inputs if name in made]
+        return list(dict.fromkeys(n for n in read if n is not None))
+
+    def fresh(self, hint: str) -> str:
+        """A name that nothing has."""
+        taken = {*self.given, *self.constants, *(n for s in self.steps for n in s.outputs)}
+        return next(name for i in range(1 << 20) if (name := f"{hint}_{i}") not in taken)
+
+    def copy(self) -> Draft:
+        """Another one that can be changed; elements of constants are replaced, never edited."""
+        steps = [Step(s.op, list(s.inputs), dict(s.attrs), list(s.outputs)) for s in self.steps]
+        return Draft(dict(self.given), steps, dict(self.constants), {}, list(self.exposed))
+
+
+# ---- sizes ------------------------------------------------------------------------------------
+
+
+def bind(shape: Shape, sizes: tuple[Dim, ...]) -> Sizes | None:
+    """What the names of a shape stand for where a value has these sizes; ``None`` where it cannot have that shape."""
+    star = len(sizes) - len(shape.sizes)
+    if star < 0 or (star and not shape.star):
+        return None
+    env: Sizes = {shape.star: tuple(sizes[:star])} if shape.star else {}
+    for expression, size in zip(shape.sizes, sizes[star:], strict=True):
+        if expression.text.isidentifier() and env.setdefault(expression.text, size) != size:
+            return None
+    return env if _fits(shape, sizes, env) else None
+
+
+def _fits(shape: Shape, sizes: tuple[Dim, ...], env: Sizes) -> bool:
+    return sizes_of(shape, env) == sizes
+
+
+def draw_sizes(pattern: Pattern, shape: Shape, choices: Choices) -> Sizes:
+    """Numbers for the names of a shape; often all alike, because optimisers mistake what sizes cannot tell apart."""
+    env: Sizes = {}
+    names = sorted({n for e in shape.sizes for n in e.names})
+    same = choices.integer(2, 4) if choices.boolean(0.3) else 0
+    if shape.star:
+        env[shape.star] = tuple(same or choices.integer(1, 3) for _ in range(choices.weighted((0, 1, 2), (2, 3, 1))))
+    for name in names:
+        low, high = pattern.sizes.get(name, (1, MOST_SIZE))
+        env[name] = same if low <= same <= high else choices.integer(low, high)
+    return env
+
+
+def draw_rest(pattern: Pattern, env: Sizes, choices: Choices) -> None:
+    """Numbers for the names that the first input does not bind."""
+    rest = {n for s in pattern.also.values() for e in s.sizes for n in e.names}
+    rest |= {n for c in pattern.constants.values() for s in c.shapes for e in s.sizes for n in e.names}
+    for node in pattern.nodes:
+        rest |= {n for o in node.inputs if isinstance(o, Numbers) for e in o.items for n in e.names}
+        for attribute in node.attrs:
+            for way in attribute.ways:
+                items = way if isinstance(way, tuple) else (way,)
+                rest |= {n for e in items if hasattr(e, "names") for n in e.names}
+    numbers = [v for v in env.values() if type(v) is int]
+    for name in sorted(rest - set(env) - {"R"}):
+        low, high = pattern.sizes.get(name, (1, MOST_SIZE))
+        alike = [n for n in numbers if low <= n <= high]
+        env[name] = choices.pick(alike) if alike and choices.boolean(0.3) else choices.integer(low, high)
+
+
+def sizes_of(shape: Shape, env: Sizes) -> tuple[Dim, ...] | None:
+    """The sizes that a shape has; ``None`` where one cannot be told."""
+    found = list(env.get(shape.star, ())) if shape.star else []
+    for expression in shape.sizes:
+        try:
+            size = expression.evaluate(env)
+        except Undefined:
+            return None
+        if type(size) not in (int, str) or (type(size) is int and size < 0):
+            return None
+        found.append(size)
+    return tuple(found)
+
+
+# ---- one pattern with actual numbers ----------------------------------------------------------
+
+
+def make(pattern: Pattern, x: TensorFact, env: Sizes, choices: Choices) -> Draft | None:
+    """The pattern as it is recognised, on an ``x`` of this type; ``None`` where a size cannot be told."""
+    env["R"] = x.rank
+    draft = Draft({"x": x}, [], {})
+    for name, shape in pattern.also.items():
+        sizes = sizes_of(shape, env)
+        if sizes is None:
+            return None
+        draft.given[name] = TensorFact(x.dtype, sizes)
+    for name, constant in pattern.constants.items():
+        array = _elements(constant, x.dtype, env, choices)
+        if array is None:
+            return None
+        draft.constants[name] = array
+    for node in pattern.nodes:
+        step = _step(draft, node, x, env, choices)
+        if step is None:
+            return None
+        draft.steps.append(step)
+    return draft
+
+
+def _step(draft: Draft, node: Node, x: TensorFact, env: Sizes, choices: Choices) -> Step | None:
+    attrs: dict[str, Any] = {}
+    for attribute in node.attrs:
+        value = _value(choices.pick(attribute.ways), x, env)
+        if value is None:
+            return None
+        attrs[attribute.name] = value
+    inputs: list[str | None] = []
+    for operand in node.inputs:
+        if isinstance(operand, Number | Numbers):
+            array = _literal(operand, x.dtype, env)
+            if array is None:
+                return None
+            name = draft.fresh("k")
+            draft.constants[name] = array
+            inputs.append(name)
+        else:
+            inputs.append(operand)
+    return Step(node.op, inputs, attrs, list(node.outputs))
+
+
+def _value(way: Any, x: TensorFact, env: Sizes) -> Any:
+    if isinstance(way, str):
+        if way in PERMUTATIONS:
+            return permutation(way, x.rank or 0)
+        return int((x.dtype if way == "T" else TYPES[way]).value) if way == "T" or way in TYPES else way
+    if isinstance(way, float):
+        return way
+    try:
+        found = [e.evaluate(env) for e in way] if isinstance(way, tuple) else way.evaluate(env)
+    except Undefined:
+        return None
+    items = found if isinstance(found, list) else [found]
+    return found if all(type(i) is int for i in items) else None
+
+
+def permutation(word: str, rank: int) -> list[int]:
+    """A permutation of so many axes by its name."""
+    axes = list(range(rank))
+    if word == "swap" and rank >= 2:
+        return [*axes[:-2], rank - 1, rank - 2]
+    if word == "reverse":
+        return axes[::-1]
+    if word == "last" and rank >= 2:
+        return [0, *axes[2:], 1]
+    if word == "first" and rank >= 2:
+        return [0, rank - 1, *axes[1:-1]]
+    return axes
+
+
+def _literal(operand: Operand, dtype: ir.DataType, env: Sizes) -> np.ndarray | None:
+    if isinstance(operand, Number):
+        kind = dtype if operand.type == "T" else TYPES[operand.type]
+        return number(operand.value, kind)
+    assert isinstance(operand, Numbers)
+    try:
+        found = [e.evaluate(env) for e in operand.items]
+    except Undefined:
+        return None
+    flat = [i for item in found for i in (item if isinstance(item, tuple) else (item,))]
+    return np.array(flat, np.int64) if all(type(i) is int for i in flat) else None
+
+
+def number(value: float, dtype: ir.DataType) -> np.ndarray | None:
+    """A scalar of an element type; ``None`` where it cannot hold the number."""
+    if dtype in INTEGER_LIMITS:
+        low, high = INTEGER_LIMITS[dtype]
+        if value != int(value) or not low <= value <= high:
+            return None
+    return np.array(value).astype(dtype.numpy())
+
+
+def _elements(constant: Constant, dtype: ir.DataType, env: Sizes, choices: Choices) -> np.ndarray | None:
+    kind = dtype if constant.type == "T" else TYPES[constant.type]
+    sizes = sizes_of(choices.pick(constant.shapes), env)
+    if sizes is None or not all(type(d) is int for d in sizes):
+        return None
+    shape = tuple(int(d) for d in sizes if d is not None)
+    if math.prod(shape) > 1 << 14:
+        return None
+    if not constant.fill:
+        one = number(constant.value, kind)
+        return None if one is None else np.full(shape, one, one.dtype)
+    return filled(constant.fill, shape, kind, choices)
+
+
+def filled(fill: str, shape: tuple[int, ...], dtype: ir.DataType, choices: Choices) -> np.ndarray:
+    """Elements of one of ``pattern_book.FILLS``; integers where the type has nothing else."""
+    kind = dtype.numpy()
+    if fill in ("zeros", "ones"):
+        return np.full(shape, fill == "ones").astype(kind)
+    rng = np.random.default_rng(choices.seed())
+    if dtype is _D.BOOL or fill == "mask":
+        return rng.integers(0, 2, shape).astype(kind)
+    if dtype in INTEGER_LIMITS:
+        low = 1 if fill in ("positive", "small") or INTEGER_LIMITS[dtype][0] == 0 else -3
+        return rng.integers(low, 4, shape).astype(kind)
+    if fill == "integers":
+        return rng.integers(-3, 4, shape).astype(kind)
+    if fill == "normal":
+        return (rng.standard_normal(shape) / math.sqrt(max(1, math.prod(shape[1:])))).astype(kind)
+    low, high = (0.5, 1.5) if fill == "positive" else (0.01, 0.1)
+    return rng.uniform(low, high, shape).astype(kind)
+
+
+# ---- judging and inserting --------------------------------------------------------------------
+
+
+def judge(specs: Specs, opset: int, draft: Draft, limit: int) -> str | None:
+    """Why the draft must not be inserted, ``None`` where it may be; fills ``facts``."""
+    facts: dict[str, TensorFact] = dict(draft.given)
+    exact = {n for s in draft.steps for i, n in enumerate(s.inputs) if n and is_exact_input(s.op, i)}
+    for name, array in draft.constants.items():
+        facts[name] = _fact(array, exact=name in exact)
+    for step in draft.steps:
+        spelled = spell(step, draft, opset)
+        if spelled is None:
+            return f"{step.op} of this opset takes no computed values there"
+        inputs = [None if name is None else facts[name] for name in spelled.inputs]
+        why = _risk(draft, spelled, inputs)
+        if why is not None:
+            return why
+        found = predict(specs, opset, step.op, inputs, spelled.attrs, len(step.outputs), limit)
+        if isinstance(found, Skipped):
+            return found.reason
+        facts.update(zip(step.outputs, found, strict=True))
+    draft.facts = facts
+    return None
+
+
+def _risk(draft: Draft, step: Step, inputs: list[TensorFact | None]) -> str | None:
+    """What schema and rules do not know: that elements could be refused, or leave what a call gives open."""
+    for index, (name, fact) in enumerate(zip(step.inputs, inputs, strict=True)):
+        if name is None or fact is None:
+            continue
+        exact = is_exact_input(step.op, index, fact.dtype) and name not in draft.constants and not fact.known
+        if exact and not _quantised_with(draft, name):
+            return "a computed value where elements must be known"
+        if step.op in ("Div", "Mod") and index == 1 and fact.dtype.is_integer():
+            array = draft.constants.get(name)
+            if array is None or not array.all():
+                return "an integer division by what may be zero"
+    first = inputs[0] if inputs else None
+    if step.op == "Cast" and first is not None and first.dtype.is_floating_point():
+        limits = INTEGER_LIMITS.get(ir.DataType(step.attrs["to"]))
+        if limits is not None and (
+            first.low is None or first.high is None or first.low < limits[0] or first.high > limits[1]
+        ):
+            return "a cast that may leave the range"
+    if step.op == "Pow" and first is not None and first.dtype.is_integer():
+        exponent = draft.constants.get(step.inputs[1] or "")
+        if exponent is None or exponent.min(initial=0) < 0:
+            return "an integer to a power that may be negative"
+    return None
+
+
+def _fact(array: np.ndarray, *, exact: bool) -> TensorFact:
+    """What is known of a constant; numbers that no shape hangs on are left out: then equal calls are seen as such."""
+    tensor = ir.Tensor(array)
+    if array.size <= (1 if array.dtype.kind == "f" and not exact else _KNOWN):
+        fact = constant_fact(tensor)
+        if isinstance(fact, TensorFact):
+            return fact
+    return TensorFact(tensor.dtype, tuple(array.shape))
+
+
+def _quantised_with(draft: Draft, name: str) -> bool:
+    """True for a scale or zero point that DynamicQuantizeLinear computes, which fits whatever it is."""
+    return any(s.op == "DynamicQuantizeLinear" and name in s.outputs[1:] for s in draft.steps)
+
+
+def spell(step: Step, draft: Draft, opset: int) -> Step | None:
+    """The step as an opset has it; ``None`` where that wants a constant and there is none."""
+    since, names = _AS_ATTRIBUTES.get(step.op, (0, ()))
+    if opset >= since or len(step.inputs) < 2:
+        return step
+    attrs = dict(step.attrs)
+    for name, given in zip(names, step.inputs[1:], strict=False):
+        if given is None:
+            continue
+        array = draft.constants.get(given)
+        if array is None:
+            return None
+        attrs[name] = array.tolist() if array.ndim else array.item()
+    if step.op == "TopK" and isinstance(attrs.get("k"), list):
+        attrs["k"] = attrs["k"][0]
+    return Step(step.op, step.inputs[:1], attrs, step.outputs)
+
+
+def insert(draft: Draft, inserter: Inserter, given: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
+    """Put a judged draft before the inserter's place; gives every value by its name.
+
+    Args:
+        draft: without a reason against it.
+        inserter: where.
+        given: a value of the right type and shape for each of the draft's inputs.
+    """
+    values: dict[str, ir.Value] = dict(given)
+    for step in draft.steps:
+        spelled = spell(step, draft, inserter.opset)
+        assert spelled is not None
+        inputs: list[ir.Value | None] = []
+        for name in spelled.inputs:
+            if name is not None and name not in values:
+                values[name] = inserter.constant(draft.constants[name], "c")
+            inputs.append(None if name is None else values[name])
+        node = inserter.node(step.op, inputs, spelled.attrs, len(step.outputs))
+        values.update(zip(step.outputs, node.outputs, strict=True))
+    return values
+
+
+def retyped(draft: Draft, old: ir.DataType, new: ir.DataType) -> Draft | None:
+    """The same with another element type in place of one; ``None`` where a constant cannot be held."""
+    changed = copy.copy(draft.copy())
+    for name, fact in draft.given.items():
+        if fact.dtype is old:
+            changed.given[name] = replace(fact, dtype=new, low=None, high=None, value=None)
+    for name, array in draft.constants.items():
+        if ir.DataType.from_numpy(array.dtype) is not old:
+            continue
+        if new in INTEGER_LIMITS:
+            low, high = INTEGER_LIMITS[new]
+            if not np.isfinite(array).all() or float(array.min(initial=0)) < low or float(array.max(initial=0)) > high:
+                return None
+            array = np.rint(array)
+        changed.constants[name] = np.asarray(array, new.numpy())
+    for step in changed.steps:
+        if step.attrs.get("to") == int(old.value):
+            step.attrs["to"] = int(new.value)
+    return changed
