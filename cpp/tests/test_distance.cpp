@@ -1,22 +1,33 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <random>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "check.hpp"
-#include "difference.hpp"
+#include "dispatch.hpp"
+#include "distance.hpp"
+#include "simd/kernels.hpp"
 
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+constexpr irfuzz::Options everything{.atol = 0.25, .rtol = 0.125, .relative = true, .cosine = true, .ulp = true};
+
 template <typename T>
-irfuzz::Difference compare(const std::vector<T>& a, const std::vector<T>& b) {
-    return irfuzz::difference(std::span<const T>(a), std::span<const T>(b));
+irfuzz::Distance compare(const std::vector<T>& a, const std::vector<T>& b, unsigned threads = 1) {
+    return irfuzz::distance(std::span<const T>(a), std::span<const T>(b), everything, threads);
+}
+
+bool same_bits(const irfuzz::Distance& left, const irfuzz::Distance& right) {
+    return std::memcmp(&left, &right, sizeof(left)) == 0;
 }
 
 void nothing() {
@@ -167,9 +178,116 @@ void different_lengths_are_refused() {
     CHECK(refused);
 }
 
+// Long enough for several chunks and blocks, with special values in a few places, near the end as well.
+template <typename T>
+std::vector<T> mixed(std::size_t size, unsigned seed, bool special) {
+    std::vector<T> values(size);
+    std::mt19937_64 random(seed);
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::uint64_t drawn = random();
+        if constexpr (std::is_floating_point_v<T>) {
+            values[i] = static_cast<T>(static_cast<double>(static_cast<std::int64_t>(drawn)) * 0x1p-60);
+            if (special && drawn % 997 == 0) {
+                values[i] = static_cast<T>(drawn % 2 == 0 ? nan : drawn % 3 == 0 ? inf : -inf);
+            }
+        } else {
+            std::memcpy(&values[i], &drawn, sizeof(T));
+        }
+    }
+    return values;
+}
+
+template <typename T>
+void same_on_all() {
+    for (const std::size_t size : {0U, 1U, 15U, 16U, 17U, 1023U, 1040U, 70001U, 270011U}) {
+        for (const bool special : {false, true}) {
+            const auto a = mixed<T>(size, 1, special);
+            const auto b = mixed<T>(size, 2, special);
+            const auto plainest = [&] {
+                irfuzz::choose_kernels(irfuzz::usable_kernels().front()->name);
+                return compare(a, b);
+            }();
+            for (const irfuzz::Kernels* kernels : irfuzz::usable_kernels()) {
+                irfuzz::choose_kernels(kernels->name);
+                for (const unsigned threads : {1U, 2U, 3U}) {
+                    CHECK(same_bits(compare(a, b, threads), plainest));
+                }
+            }
+        }
+    }
+}
+
+void same_on_all_sets_and_threads() {
+    same_on_all<float>();
+    same_on_all<double>();
+    same_on_all<irfuzz::Float16>();
+    same_on_all<irfuzz::BFloat16>();
+    same_on_all<irfuzz::Bool>();
+    same_on_all<std::int8_t>();
+    same_on_all<std::uint16_t>();
+    same_on_all<std::int32_t>();
+    same_on_all<std::uint32_t>();
+    same_on_all<std::int64_t>();
+    same_on_all<std::uint64_t>();
+}
+
+void steps_between_numbers() {
+    const float next = std::nextafter(1.0F, 2.0F);
+    const auto d =
+        compare<float>({1.0F, 1.0F, 0.0F, static_cast<float>(nan), -1e-45F}, {1.0F, next, -0.0F, 1.0F, 1e-45F});
+    CHECK_EQUAL(d.max_ulp, 2U);
+    CHECK_EQUAL(d.ulp_histogram[0], 2U);
+    CHECK_EQUAL(d.ulp_histogram[1], 1U);
+    CHECK_EQUAL(d.ulp_histogram[2], 1U);
+    const double most = std::numeric_limits<double>::max();
+    CHECK_EQUAL(compare<double>({-most}, {most}).max_ulp, 2 * 0x7fefffffffffffffU);
+    CHECK_EQUAL(compare<double>({-most}, {most}).ulp_histogram[64], 1U);
+}
+
+void beyond_a_tolerance() {
+    CHECK_EQUAL(compare<float>({1.0F, 1.375F, 1.40F, static_cast<float>(inf)}, {1.0F, 1.0F, 1.0F, 1.0F}).beyond, 1);
+    const std::vector<float> a(40, 2.0F);
+    const std::vector<float> b(40, 1.0F);
+    std::vector<double> bound(40, 1.0);
+    bound[3] = bound[39] = 0.5;
+    const irfuzz::Pair pair{a.data(), b.data(), bound.data(), a.size(), irfuzz::Element::float32};
+    irfuzz::Distance d;
+    irfuzz::distances(std::span(&pair, 1), std::span(&d, 1), everything, 1);
+    CHECK_EQUAL(d.beyond, 2);
+}
+
+void cosines() {
+    const auto d = compare<float>({3.0F, 0.0F, static_cast<float>(nan)}, {3.0F, 4.0F, 1.0F});
+    CHECK_EQUAL(d.dot, 9.0);
+    CHECK_EQUAL(d.norm_a, 3.0);
+    CHECK_EQUAL(d.norm_b, 5.0);
+    CHECK_EQUAL(d.cosine, 0.6);
+    const auto huge = compare<double>({3e300, 0.0}, {3e300, 4e300});
+    CHECK(std::fabs(huge.cosine - 0.6) < 1e-15);
+    CHECK(std::fabs(huge.norm_b / 5e300 - 1.0) < 1e-15);
+    const auto tiny = compare<double>({3e-300, 0.0}, {3e-300, 4e-300});
+    CHECK(std::fabs(tiny.cosine - 0.6) < 1e-15);
+    CHECK(std::isnan(compare<double>({0.0}, {1.0}).cosine));
+}
+
+void an_unknown_set_is_refused() {
+    bool refused = false;
+    try {
+        irfuzz::choose_kernels("mmx");
+    } catch (const std::invalid_argument&) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
 }  // namespace
 
-void test_difference() {
+void test_distance() {
+    same_on_all_sets_and_threads();
+    steps_between_numbers();
+    beyond_a_tolerance();
+    cosines();
+    an_unknown_set_is_refused();
     nothing();
     one_pair();
     equal_pairs_have_an_argmax();

@@ -1,0 +1,79 @@
+// The seam between what is compiled once and what is compiled for every instruction set: plain structs, and one table
+// of functions a set.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "distance.hpp"
+
+namespace irfuzz {
+
+// Elements a chunk: sums are rounded within chunks and combined in their order, so threads may take chunks as they
+// like.
+inline constexpr std::size_t chunk_size = 65536;
+
+// A sum as two doubles: the rounded value, and what rounding lost.
+struct LongSum {
+    double high = 0.0;
+    double low = 0.0;
+};
+
+// What has to be added up in the order of the chunks.
+struct ChunkSums {
+    LongSum apart;      // |a - b|
+    double huge = 0.0;  // the part of it from differences of 2^900 and more, times 2^-64
+    LongSum dot;
+    LongSum square_a;
+    LongSum square_b;
+};
+
+// What may be merged in any order.
+struct Totals {
+    double max_abs = -1.0;       // below every difference: the first compared pair becomes argmax
+    std::uint64_t max_wide = 0;  // 64-bit integers: the same, exactly
+    std::int64_t argmax = -1;
+    double max_rel = 0.0;
+    double low_a = std::numeric_limits<double>::infinity();
+    double high_a = -std::numeric_limits<double>::infinity();
+    double low_b = std::numeric_limits<double>::infinity();
+    double high_b = -std::numeric_limits<double>::infinity();
+    std::int64_t mismatched = 0;
+    std::int64_t first_mismatch = -1;
+    std::int64_t nan_a = 0;
+    std::int64_t nan_b = 0;
+    std::int64_t posinf_a = 0;
+    std::int64_t posinf_b = 0;
+    std::int64_t neginf_a = 0;
+    std::int64_t neginf_b = 0;
+    std::int64_t not_finite = 0;  // pairs with a special value on a side
+    std::int64_t beyond = 0;
+    std::uint64_t max_ulp = 0;
+    bool careful = false;                           // the last block held special values, so the next one probably does
+    std::uint64_t ulp_histogram[ulp_buckets] = {};  // NOLINT: the functions of std::array would be compiled many times
+};
+
+// At most chunk_size elements; `origin` is the index of the first one in the whole arrays.
+using ChunkKernel = void (*)(const void* a, const void* b, const double* bound, std::size_t count, std::size_t origin,
+                             const Options& options, Totals& totals, ChunkSums& sums);
+
+struct Kernels {
+    const char* name;
+    std::array<ChunkKernel, element_types> distance;
+};
+
+namespace baseline {
+[[nodiscard]] const Kernels& kernels() noexcept;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+[[nodiscard]] const Kernels& kernels() noexcept;
+}
+namespace avx512 {
+[[nodiscard]] const Kernels& kernels() noexcept;
+}
+#endif
+
+}  // namespace irfuzz

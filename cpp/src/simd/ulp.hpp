@@ -1,0 +1,163 @@
+// How many representable numbers lie between the two of a pair: counted in powers of two, a bit plane a binary digit.
+//
+// Every distance becomes a word with its highest bit and those below it set. Counters hold the number of words that
+// have a certain bit, one binary digit a plane, and grow by carry-save addition: about two operations a vector.
+#pragma once
+
+#include "simd/kernels.hpp"
+#include "simd/vector.hpp"
+
+namespace irfuzz::IRFUZZ_TARGET {
+namespace {
+
+template <typename E>
+struct UlpOf;
+template <>
+struct UlpOf<Float64> {
+    using Bits = std::uint64_t;
+    static constexpr Bits infinity = 0x7ff0000000000000U;
+};
+template <>
+struct UlpOf<Float32> {
+    using Bits = std::uint32_t;
+    static constexpr Bits infinity = 0x7f800000U;
+};
+template <>
+struct UlpOf<Brain16> {
+    using Bits = std::uint16_t;
+    static constexpr Bits infinity = 0x7f80U;
+};
+template <>
+struct UlpOf<Half16> {
+    using Bits = std::uint16_t;
+    static constexpr Bits infinity = 0x7c00U;
+};
+
+template <typename T>
+struct UlpInfinity;
+template <>
+struct UlpInfinity<double> : UlpOf<Float64> {};
+template <>
+struct UlpInfinity<float> : UlpOf<Float32> {};
+template <>
+struct UlpInfinity<irfuzz::BFloat16> : UlpOf<Brain16> {};
+template <>
+struct UlpInfinity<irfuzz::Float16> : UlpOf<Half16> {};
+
+template <typename Bits>
+class UlpCounts {
+  public:
+    // At most chunk_size pairs in all.
+    template <typename Type>
+    void add(const Type* a, const Type* b, std::size_t count) noexcept {
+        constexpr Bits infinity = UlpInfinity<Type>::infinity;
+        std::size_t i = 0;
+        V furthest = furthest_;
+        V ones = planes_[0];
+        V twos = planes_[1];
+        V fours = planes_[2];
+        for (; i + 8 * lanes <= count; i += 8 * lanes) {
+            V words[8];
+#pragma GCC unroll 8
+            for (std::size_t j = 0; j < 8; ++j) {
+                const V apart = distance(load<V>(a + i + j * lanes), load<V>(b + i + j * lanes), infinity);
+                furthest = apart > furthest ? apart : furthest;
+                words[j] = smear(apart);
+            }
+            V two[4];
+            V four[2];
+            V eight;
+            save(ones, words[0], words[1], two[0]);
+            save(ones, words[2], words[3], two[1]);
+            save(ones, words[4], words[5], two[2]);
+            save(ones, words[6], words[7], two[3]);
+            save(twos, two[0], two[1], four[0]);
+            save(twos, two[2], two[3], four[1]);
+            save(fours, four[0], four[1], eight);
+            ripple(eight, 3);
+        }
+        planes_[0] = ones;
+        planes_[1] = twos;
+        planes_[2] = fours;
+        for (; i < count; i += lanes) {
+            V left{};
+            V right{};
+            const std::size_t size = count - i < lanes ? count - i : lanes;
+            std::memcpy(&left, a + i, size * sizeof(Bits));
+            std::memcpy(&right, b + i, size * sizeof(Bits));
+            const V apart = distance(left, right, infinity);
+            furthest = apart > furthest ? apart : furthest;
+            ripple(smear(apart), 0);
+        }
+        furthest_ = furthest;
+    }
+
+    // Numbers of pairs that are at least 2^(k-1) apart go to bucket k of the histogram, to be made differences of
+    // later.
+    void flush(Totals& totals) noexcept {
+        for (std::size_t bit = 0; bit < digits; ++bit) {
+            std::uint64_t total = 0;
+            for (std::size_t plane = 0; plane < most_planes; ++plane) {
+                const V set = (planes_[plane] >> static_cast<Bits>(bit)) & static_cast<Bits>(1);
+                std::uint64_t here = 0;
+                for (std::size_t lane = 0; lane < lanes; ++lane) {
+                    here += set[lane];
+                }
+                total += here << plane;
+            }
+            totals.ulp_histogram[bit + 1] += total;
+        }
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            const std::uint64_t value = furthest_[lane];
+            totals.max_ulp = value > totals.max_ulp ? value : totals.max_ulp;
+        }
+    }
+
+  private:
+    static constexpr std::size_t lanes = vector_bytes / sizeof(Bits);
+    static constexpr std::size_t digits = 8 * sizeof(Bits);
+    static constexpr std::size_t most_planes = 17;  // 2^16 words
+    using V = Vector<Bits, lanes>;
+
+    // Zero where a side is not finite. The numbers of a type in their order are its bit patterns, negative ones
+    // reversed; both zeros are one.
+    [[nodiscard, gnu::always_inline]] static V distance(V a, V b, Bits infinity) noexcept {
+        constexpr Bits sign = static_cast<Bits>(Bits{1} << (digits - 1));
+        const V size_a = a & static_cast<Bits>(~sign);
+        const V size_b = b & static_cast<Bits>(~sign);
+        const V apart = size_a > size_b ? size_a - size_b : size_b - size_a;
+        const V together = size_a + size_b;
+        const V result = ((a ^ b) & sign) != V{} ? together : apart;
+        const V larger = size_a > size_b ? size_a : size_b;
+        return larger < infinity ? result : V{};
+    }
+
+    [[nodiscard, gnu::always_inline]] static V smear(V word) noexcept {
+#pragma GCC unroll 8
+        for (std::size_t shift = 1; shift < digits; shift *= 2) {
+            word |= word >> static_cast<Bits>(shift);
+        }
+        return word;
+    }
+
+    // sum + x + y, of which the carry leaves.
+    [[gnu::always_inline]] static void save(V& sum, V x, V y, V& carry) noexcept {
+        const V either = sum ^ x;
+        carry = (sum & x) | (either & y);
+        sum = either ^ y;
+    }
+
+    [[gnu::always_inline]] void ripple(V carry, std::size_t plane) noexcept {
+        for (; plane < most_planes; ++plane) {
+            const V both = planes_[plane] & carry;
+            planes_[plane] ^= carry;
+            carry = both;
+        }
+    }
+
+    V planes_[most_planes] = {};
+    V furthest_ = {};
+};
+
+}  // namespace
+}  // namespace irfuzz::IRFUZZ_TARGET
