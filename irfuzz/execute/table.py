@@ -16,6 +16,7 @@ from irfuzz.execute.environments import Environment
 from irfuzz.execute.plugin import NAME, PluginAdapter
 from irfuzz.execute.tensorflow import TensorflowAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
+from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Role, Target
 
@@ -216,7 +217,7 @@ def _versioned(
     name: str, component: str, version: str, variant: str | None, own: dict[str, tuple[Adapter, Target]]
 ) -> list[Target]:
     """Targets of environments whose version or name is ``version`` or matches it; of irfuzz's own where that has it."""
-    all_of_it = [e for e in environments.installed() if e.component == component]
+    all_of_it = [e for e in environments.installed() if any(a.component == component for a in _serving(e))]
     found = [e for e in all_of_it if fnmatch.fnmatchcase(label_of(e), version)]
     found = found or [e for e in all_of_it if fnmatch.fnmatchcase(e.name, version)]
     mine = next((t.version for _, t in own.values() if t.component == component), "")
@@ -236,9 +237,10 @@ def _versioned(
         )
     chosen: list[Target] = []
     for environment in found:
-        there = [a for a in _of(environment) if _means(variant, _parts(a.target.name)[2] or "")]
+        all_there = [a for a in _of(environment) if a.target.component == component]
+        there = [a for a in all_there if _means(variant, _parts(a.target.name)[2] or "")]
         if not there:
-            known = ", ".join(a.target.name for a in _of(environment))
+            known = ", ".join(a.target.name for a in all_there)
             raise UsageError(f"unknown target {name!r}; known: {known}")
         usable = [a.target for a in there if not a.why_not]
         if not usable:
@@ -259,16 +261,18 @@ def label_of(environment: Environment) -> str:
 
     The usual one is that of the component's first distribution: ``onnxruntime-gpu`` beside it is told by its name.
     """
-    first = next((a.distributions[0] for a in BUILT_IN if a.component == environment.component), "")
+    first = next((a.distributions[0] for a in _serving(environment)), "")
     usual = environments.usual_name(first, environment.wanted)
     return environment.wanted if environment.name == usual else environment.name
 
 
+def _serving(environment: Environment) -> list[Adapter]:
+    """The adapters whose components an environment's distribution brings."""
+    return [a for a in BUILT_IN if environment.distribution in a.distributions]
+
+
 def _of(environment: Environment) -> list[Availability]:
     """The targets of an environment; those of devices that its distribution has nothing for are left out."""
-    adapter = next((a for a in BUILT_IN if a.component == environment.component), None)
-    if adapter is None:
-        return []
     there = os.access(environment.interpreter, os.X_OK)
     why = (
         ""
@@ -279,22 +283,25 @@ def _of(environment: Environment) -> list[Availability]:
         )
     )
     found = []
-    for target in adapter.targets:
-        if target.device != "cpu" and environment.distribution != adapter.distributions[-1]:
-            continue
-        variant = target.name.partition(":")[2]
-        name = f"{environment.component}@{label_of(environment)}" + (f":{variant}" if variant else "")
-        versioned = replace(
-            target,
-            name=name,
-            version=environment.version,
-            interpreter=environment.interpreter,
-            environment=environment.name,
-            requirement=environment.for_pip,
-            opset=environment.opset,
-            ir=environment.ir,
-        )
-        found.append(Availability(versioned, why))
+    for adapter in _serving(environment):
+        # What a tool makes runs on the runtime of irfuzz's own environment, which says what it takes.
+        limits = (0, 0) if isinstance(adapter, ToolAdapter) else (environment.opset, environment.ir)
+        for target in adapter.targets:
+            if target.device != "cpu" and environment.distribution != adapter.distributions[-1]:
+                continue
+            variant = target.name.partition(":")[2]
+            name = f"{adapter.component}@{label_of(environment)}" + (f":{variant}" if variant else "")
+            versioned = replace(
+                target,
+                name=name,
+                version=environment.version,
+                interpreter=environment.interpreter,
+                environment=environment.name,
+                requirement=environment.for_pip,
+                opset=limits[0],
+                ir=limits[1],
+            )
+            found.append(Availability(versioned, why))
     return found
 
 

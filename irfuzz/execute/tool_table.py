@@ -36,7 +36,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         tool="version_converter",
         package="onnx",
         distributions=("onnx",),
-        variants={"up": {"to": 21, "beyond": 25}, "down": {"to": 13, "beyond": 9}},
+        variants={"up": {"to": 21, "beyond": 25}, "down": {"to": 16, "beyond": 15}},
     ),
     ToolAdapter(
         component="onnx-compose",

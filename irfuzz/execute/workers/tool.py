@@ -95,7 +95,8 @@ def _one(
         return _model(made)
     except MemoryError as error:
         return {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
-    except Exception as error:  # noqa: BLE001 - what the tool raises is the result
+    except Exception as raised:  # noqa: BLE001 - what the tool raises is the result
+        error = _first_cause(raised)
         return {
             "stage": stage,
             "exit": _classify(error),
@@ -127,7 +128,14 @@ def _values(stage: str, outputs: dict[str, Any]) -> tuple[dict[str, Any], list[A
     return {"stage": stage, "exit": "ok", "outputs": [{"name": name} for name in outputs]}, list(outputs.values())
 
 
-def _classify(error: Exception) -> str:
+def _first_cause(error: BaseException) -> BaseException:
+    """What an error was raised from in the end: wrappers say the same of everything."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _classify(error: BaseException) -> str:
     """Errors of Python's own kinds (``KeyError``, ``AssertionError``) mean that nobody thought of it."""
     if isinstance(error, NotImplementedError):
         return "unsupported"
@@ -142,7 +150,7 @@ def _classify(error: Exception) -> str:
     return "unsupported" if any(pattern.search(text) for pattern in gaps) else "rejected"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
     if lines:
         return lines[0][:500]
@@ -150,7 +158,7 @@ def _first_line(error: Exception) -> str:
     return f"in {frames[-1].name} of {Path(frames[-1].filename).stem}" if frames else ""
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     """The stack without source lines, whose words would be taken for the component's own; then the whole message."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames if frame.filename != __file__]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 
 import onnx
 import onnxconverter_common.float16
+
+GAP = re.compile(r"already converted to float16")
 
 
 def version() -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import onnx
 import onnxruntime
 from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+
+GAP = re.compile(r"Incomplete symbolic shape inference")
+"""Its own word where an operator is unknown to it."""
 
 
 def version() -> str:
