@@ -26,6 +26,9 @@ _T = TypeVar("_T")
 HISTORY = 64
 """How many requests before the last one are remembered for a child."""
 
+PATIENCE, PATIENCE_LEAST = 6, 120.0
+"""How many times the time of others slow targets have, and how many seconds at least."""
+
 
 class Runner:
     """Runs programs on a fixed set of targets, with one persistent worker for each component in each interpreter.
@@ -56,7 +59,7 @@ class Runner:
         self._limits = limits or Limits()
         self._required = required
         self._adapters = dict(adapters or {})
-        self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._lanes: dict[tuple[str, str, bool], _Lane] = {}
         self._baseline = Baseline(self._limits)
 
     def __enter__(self) -> Self:
@@ -213,17 +216,17 @@ class Runner:
         return tuple(own[target.name] for target in targets)
 
     def _lane(self, target: Target) -> _Lane:
-        lane = self._lanes.get((target.interpreter, target.component))
+        lane = self._lanes.get(_key(target))
         if lane is None:
             raise InternalError(f"the runner is not open, so target {target.name!r} has no worker")
         return lane
 
     def _begin(self, target: Target) -> None:
         """Let the target's worker import, without waiting for it."""
-        key = (target.interpreter, target.component)
+        key = _key(target)
         if key not in self._lanes:
             adapter = self._adapters.get(target.name) or adapter_of(target)
-            self._lanes[key] = _Lane(adapter, target.interpreter, self._limits, self._baseline)
+            self._lanes[key] = _Lane(adapter, target.interpreter, _limits_of(target, self._limits), self._baseline)
 
     def _start(self, target: Target) -> Target:
         """Wait for the target's worker, and see whether it offers the target."""
@@ -246,6 +249,16 @@ class Pending:
 
     targets: tuple[Target, ...]
     futures: tuple[Future[list[RunResult]], ...]
+
+
+def _key(target: Target) -> tuple[str, str, bool]:
+    """What targets of one worker have in common."""
+    return target.interpreter, target.component, target.slow
+
+
+def _limits_of(target: Target, limits: Limits) -> Limits:
+    """What a request of a target may take: a compiler takes far longer than what it compiles."""
+    return replace(limits, seconds=max(limits.seconds * PATIENCE, PATIENCE_LEAST)) if target.slow else limits
 
 
 class _Lane:

@@ -17,7 +17,7 @@ from irfuzz.execute.plugin import NAME, PluginAdapter
 from irfuzz.execute.tensorflow import TensorflowAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.tools import ToolAdapter
-from irfuzz.execute.torch import TorchAdapter
+from irfuzz.execute.torch import COMPILERS, TorchAdapter
 from irfuzz.execute.types import Role, Target
 
 GROUP = "irfuzz.targets"
@@ -48,7 +48,12 @@ ONNXRUNTIME = ModelAdapter(
     packs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, TorchAdapter(), TensorflowAdapter(), *TOOL_ADAPTERS)
+TORCH = (
+    TorchAdapter(("eager", "jit")),
+    TorchAdapter(("export", "compile"), slow=True, preload=("torch", "torch.nn.functional", *COMPILERS)),
+)
+
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, TensorflowAdapter(), *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}
@@ -101,7 +106,7 @@ def describe() -> tuple[Availability, ...]:
     return (*own, *(a for e in environments.installed() for a in _of(e)))
 
 
-def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
+def resolve(names: Sequence[str] | None = None, *, slow: bool = False) -> tuple[Target, ...]:
     """The targets meant by ``names``, in their order, each once.
 
     Args:
@@ -109,6 +114,7 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
             ``@`` and a version or an environment's name behind the component (``ort@1.29.0:all``), or plug-ins
             (``package.module:Class``, ``file.py:Class``), or a group (``GROUPS``). Without a version that of irfuzz's
             own environment is meant. ``None``: all runtimes that are installed there, on the CPU.
+        slow: ``None`` means the slow ones as well.
 
     Raises:
         UsageError: a name is unknown, or what it names is not installed; or the environment is broken.
@@ -117,7 +123,7 @@ def resolve(names: Sequence[str] | None = None) -> tuple[Target, ...]:
     known = table()
     all_targets = {target.name: (adapter, target) for adapter, target in _targets(known)}
     if names is None:
-        return _of_role(all_targets, Role.RUNTIME)
+        return tuple(t for t in _of_role(all_targets, Role.RUNTIME) if slow or not t.slow)
     chosen: dict[str, Target] = {}
     for name in names:
         if name in GROUPS:

@@ -16,11 +16,23 @@ from irfuzz.execute.types import Target, Value
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
+COMPILERS = ("torch._dynamo", "torch._inductor.compile_fx", "torch.export")
+"""What the slow modes import; without it each new process would take seconds to get ready."""
+
 
 @dataclass(frozen=True, slots=True)
 class TorchAdapter:
-    """PyTorch, through irfuzz's own lowering (``irfuzz.export.torch``)."""
+    """PyTorch, through irfuzz's own lowering (``irfuzz.export.torch``).
 
+    Attributes:
+        modes: keys of ``MODES`` in its worker file.
+        slow: they take seconds a program; they get a worker of their own, so that no quick one waits for them.
+        preload: what that imports once.
+    """
+
+    modes: tuple[str, ...] = ("eager",)
+    slow: bool = False
+    preload: tuple[str, ...] = ("torch", "torch.nn.functional")
     distributions: tuple[str, ...] = ("torch",)
 
     @property
@@ -34,19 +46,24 @@ class TorchAdapter:
         return WORKERS / "torch.py"
 
     @property
-    def preload(self) -> tuple[str, ...]:
-        """PyTorch takes more than a second to import."""
-        return ("torch", "torch.nn.functional")
-
-    @property
     def env(self) -> Mapping[str, str]:
         """Single-threaded."""
         return SINGLE_THREAD
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Eager execution."""
-        return (Target(name="torch:eager", component="torch", interpreter=sys.executable),)
+        """One for each mode; those that compile have kernels of their own."""
+        return tuple(
+            Target(
+                name=f"torch:{mode}",
+                component="torch",
+                interpreter=sys.executable,
+                options={"mode": mode},
+                slow=self.slow,
+                kernels="inductor" if mode == "compile" else "",
+            )
+            for mode in self.modes
+        )
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
         """Whether torch is installed."""
@@ -56,9 +73,9 @@ class TorchAdapter:
         """Ask for the version."""
         return {"do": "describe"}, []
 
-    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
-        """It is there when its worker has answered."""
-        return ""
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+        """What ``torch.compile`` lacks; the others are there when the worker has answered."""
+        return str(answer.get("modes", {}).get(target.options["mode"], ""))
 
     def prepare(
         self,

@@ -69,6 +69,9 @@ class Target:
         before: of a converter or tool the target that computes the same without it, whose faults it cannot help to
             carry on; empty for a runtime.
         approximate: values differ on purpose, so that only types, shapes and ends are judged.
+        slow: takes seconds for a program that others run in milliseconds; campaigns run it on a sample.
+        kernels: what computes, where it is not what other variants of the component compute with (``inductor``,
+            ``xla``): a kernel that is missing here then says nothing against those.
     """
 
     name: str
@@ -84,6 +87,8 @@ class Target:
     role: Role = Role.RUNTIME
     before: str = ""
     approximate: bool = False
+    slow: bool = False
+    kernels: str = ""
 
 
 @dataclass(frozen=True, slots=True)

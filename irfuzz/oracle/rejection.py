@@ -33,12 +33,17 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
         return
     accepting = [r.target for r in case.ran]
     judges = components(accepting)
-    same = {(t.component, t.environment) for t in accepting}
+    same = {(t.component, t.environment, t.kernels) for t in accepting}
     rejected = [
         r
         for r in case.results
         if r.exit is Exit.REJECTED
-        or (r.exit is Exit.UNSUPPORTED and (r.target.component, r.target.environment) in same)
+        or (
+            # What cannot be brought over, or lacks a kernel, says nothing about targets with other kernels.
+            r.exit is Exit.UNSUPPORTED
+            and r.stage is not Stage.CONVERT
+            and (r.target.component, r.target.environment, r.target.kernels) in same
+        )
     ]
     names = names_of(case.program) if rejected else set[str]()
     groups: dict[str, list[RunResult]] = {}

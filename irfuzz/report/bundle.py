@@ -18,13 +18,13 @@ import numpy as np
 import onnx
 
 from irfuzz.errors import InternalError, Unsupported
+from irfuzz.export import tensorflow, torch
 from irfuzz.export.files import npz_of
-from irfuzz.export.torch import lower
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.markdown import report_text
-from irfuzz.report.repro import Party, Scene, place_of, repro_source
+from irfuzz.report.repro import Party, Scene, can_run, place_of, repro_source
 from irfuzz.store.database import FindingRow
 from irfuzz.store.tensors import MANIFEST, unpack
 
@@ -42,6 +42,9 @@ IMPORTS = 1 << 30
 
 WITNESSES = 2
 """Most that a script runs: two independent ones decide, and a short script is read."""
+
+LOWERINGS = {"torch": torch.lower, "tensorflow": tensorflow.lower}
+"""By component; a script runs what these make."""
 
 _ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
 """Symptoms that need no witness."""
@@ -103,25 +106,31 @@ def _files(row: FindingRow) -> dict[str, bytes]:
         "finding.json": json.dumps(_plain(_summary(row, verdict, runs)), indent=1, allow_nan=False).encode(),
     }
     blamed, witnesses = _parties(row, verdict, runs)
-    torch = _torch_files(row) if any(p.component == "torch" for p in (blamed, *witnesses)) else {}
-    if not torch:
-        witnesses = [w for w in witnesses if w.component != "torch"]
+    lowered = {name: _lowered_files(row, name) for name in LOWERINGS if name in _components(blamed, *witnesses)}
+    witnesses = [w for w in witnesses if lowered.get(w.component, {"": b""}) and can_run(w)]
     witnesses = witnesses[:WITNESSES]
-    if any(p.component == "torch" for p in (blamed, *witnesses)):
-        files.update(torch)
+    for name in _components(blamed, *witnesses):
+        files.update(lowered.get(name, {}))
     files["repro.py"] = repro_source(_scene(row, verdict, blamed, witnesses)).encode()
     return files
 
 
-def _torch_files(row: FindingRow) -> dict[str, bytes]:
-    """The model as PyTorch source; nothing where that cannot be made."""
+def _components(*parties: Party) -> list[str]:
+    return list(dict.fromkeys(p.component for p in parties))
+
+
+def _lowered_files(row: FindingRow, framework: str) -> dict[str, bytes]:
+    """The model as source for a framework; nothing where that cannot be made."""
     try:
-        source = lower(Program.from_bytes(row.model))
+        source = LOWERINGS[framework](Program.from_bytes(row.model))
     except Unsupported:
-        if row.target.partition(":")[0] == "torch":
+        if row.target.partition(":")[0].partition("@")[0] == framework:
             raise
         return {}  # that target said so, too; the others still tell
-    return {"torch_model.py": source.source.encode(), "torch_weights.npz": npz_of(source.arrays)}
+    return {
+        f"{framework}_model.py": source.source.encode(),
+        f"{framework}_weights.npz": npz_of(source.arrays),
+    }
 
 
 def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> tuple[Party, list[Party]]:

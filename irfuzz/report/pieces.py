@@ -117,6 +117,62 @@ def run_torch(inputs):
     return torch_model.run({name: weights[name + ".npy"] for name in weights.files}, inputs)
 '''
 
+MODED_TORCH = '''
+def run_torch(inputs, mode="eager"):
+    """The model as PyTorch source, in the file beside this one, as ``torch.compile`` and the like make it."""
+    import torch
+
+    print("torch", torch.__version__, mode)
+    torch.set_num_threads(1)
+    sys.path.insert(0, str(HERE))
+    import torch_model
+
+    stored = np.load(HERE / "torch_weights.npz")
+    weights, given = torch_model.tensors({name: stored[name + ".npy"] for name in stored.files}, inputs)
+    names = []
+
+    class Model(torch.nn.Module):
+        def forward(self, given):
+            outputs = torch_model.forward(weights, given)
+            names[:] = list(outputs)
+            return tuple(outputs.values())
+
+    with torch.no_grad():
+        if mode == "compile":
+            outputs = torch.compile(torch_model.forward)(weights, given)
+        elif mode == "eager":
+            outputs = torch_model.forward(weights, given)
+        else:
+            if mode == "export":
+                traced = torch.export.export(Model(), (given,), strict=False).module()
+            else:
+                traced = torch.jit.trace(Model(), (given,), check_trace=False)
+                traced(given)  # it is optimised only once it has run
+            outputs = dict(zip(names, traced(given)))
+    return {name: torch_model.to_array(value) for name, value in outputs.items()}
+'''
+
+TENSORFLOW = '''
+def run_tensorflow(inputs, mode="eager"):
+    """The model as TensorFlow source, in the file beside this one."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow as tf
+
+    print("tensorflow", tf.__version__, mode)
+    sys.path.insert(0, str(HERE))
+    import tensorflow_model
+
+    stored = np.load(HERE / "tensorflow_weights.npz")
+    weights, given = tensorflow_model.tensors({name: stored[name + ".npy"] for name in stored.files}, inputs)
+    forward = tensorflow_model.forward
+    if mode != "eager":
+        compiled = tf.function(lambda given: forward(weights, given), jit_compile=mode == "xla", autograph=True)
+        outputs = compiled(given)
+    else:
+        outputs = forward(weights, given)
+    return {name: tensorflow_model.to_array(value) for name, value in outputs.items()}
+'''
+
 PLUGIN = '''
 def run_plugin(inputs, **options):
     """A class of the user's, found from the current folder."""
@@ -151,6 +207,7 @@ RUNNERS: Mapping[str, str] = {
     "reference": REFERENCE,
     "onnxruntime": ONNXRUNTIME,
     "torch": TORCH,
+    "tensorflow": TENSORFLOW,
     "plugin": PLUGIN,
 }
 """By component."""

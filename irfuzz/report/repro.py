@@ -110,8 +110,8 @@ def _usage(scene: Scene) -> str:
     needed = {"reference": "onnx", "plugin": ""}
     packages = dict.fromkeys(needed.get(kind := _kind(p), kind) for p in _together(scene))
     files = ["model.onnx", "inputs.npz"]
-    if "torch" in packages:
-        files += ["torch_model.py", "torch_weights.npz"]
+    for name in ("torch", "tensorflow"):
+        files += [f"{name}_model.py", f"{name}_weights.npz"] if name in packages else []
     parties = (scene.blamed, *scene.witnesses)
     seen = ", ".join(dict.fromkeys(f"{_line(p.component)} {_line(p.version)}".strip() for p in parties))
     return (
@@ -161,7 +161,7 @@ def _imports(scene: Scene) -> str:
     needed = {"sys"}
     if scene.odd_inputs:
         needed.add("json")
-    if any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses)):
+    if any(_kind(p) in ("plugin", "tensorflow") for p in (scene.blamed, *scene.witnesses)):
         needed.add("os")
     if _kept(scene):
         needed.add("functools")
@@ -175,6 +175,8 @@ def _runners(scene: Scene) -> list[str]:
     odd = {"onnxruntime": pieces.ODD_ONNXRUNTIME} if scene.odd_types else {}
     if _kept(scene):
         odd["plugin"] = pieces.KEPT_PLUGIN
+    if any(p.component == "torch" and _options(p) for p in _together(scene)):
+        odd["torch"] = pieces.MODED_TORCH
     parts = [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
     options = {key for p in _together(scene) for key in p.options}
     if not any(key.startswith("session.") for key in options):
@@ -188,6 +190,11 @@ def _runners(scene: Scene) -> list[str]:
 def _kept(scene: Scene) -> bool:
     """True where an object of a user's class serves several runs."""
     return scene.runs > 1 and any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses))
+
+
+def can_run(party: Party) -> bool:
+    """Whether a script can run a target."""
+    return "class" in party.options or party.component in pieces.RUNNERS
 
 
 def _kind(party: Party) -> str:
@@ -228,6 +235,8 @@ def _options(party: Party) -> dict[str, Any]:
     if party.component == "onnxruntime":
         level = str(options.get("level", "all"))
         options["level"] = "ORT_DISABLE_ALL" if level == "disabled" else f"ORT_ENABLE_{level.upper()}"
+    elif options.get("mode") == "eager":
+        del options["mode"]
     return options
 
 

@@ -33,7 +33,7 @@ X = {"x": np.array([-1, 2], np.float32)}
 
 @pytest.fixture(scope="module")
 def everything():
-    with Runner(resolve(None)) as opened:
+    with Runner(resolve(["reference", "onnxruntime", "torch:eager"])) as opened:
         yield opened
 
 

@@ -5,14 +5,22 @@ Runs in the worker's interpreter: imports only the standard library, numpy and t
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
+import sysconfig
+import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 
 BFLOAT16 = 16
 """Its number among ONNX's element types."""
@@ -20,6 +28,23 @@ MAX_CODE = 4096
 
 _CODE: dict[str, CodeType] = {}
 """Compiled top-level definitions by their text: modules share most of their support functions."""
+
+
+DECLINED = ("Unsupported", "UserError", "GuardOnDataDependentSymNode", "DataDependentOutputException",
+            "DynamicOutputShapeException", "UnsupportedFakeTensorException", "UnsupportedOperatorException",
+            "MissingOperatorWithoutDecomp", "MissingOperatorWithDecomp", "FailOnRecompileLimitHit")  # fmt: skip
+"""What torch.export, torch.compile and torch.fx raise for what they say that they do not take."""
+UNTRACEABLE = (
+    "did not have observable data dependence with trace inputs",
+    "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions",
+    "Type 'Tuple[()]' cannot be traced",
+)
+"""The same of torch.jit.trace, which raises RuntimeError for everything."""
+
+READERS = frozenset(
+    getattr(torch.Tensor, name) for name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__")
+)
+"""What takes elements of a tensor to Python, which leaves a mark in no graph."""
 
 
 def warm() -> None:
@@ -30,51 +55,262 @@ def warm() -> None:
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """Answer ``{"do": "describe"}`` or run a module.
 
-    ``request`` holds ``source``, ``arrays`` (names of the first values) and ``inputs`` (``{"name"}`` of the rest). The
-    values of the outputs follow one another in the order in which the module gives them.
+    ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (``{"name"}`` of the rest) and
+    ``variants`` (``mode``, a key of ``MODES``). The values of the outputs follow one another in the order in which the
+    module gives them.
     """
     if request["do"] == "describe":
-        return {"version": torch.__version__}, []
+        return {"version": torch.__version__, "modes": {"compile": _cannot_compile()}}, []
     count = len(request["arrays"])
     weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
     inputs = dict(zip((about["name"] for about in request["inputs"]), arrays[count:]))  # noqa: B905
     runs: list[dict[str, Any]] = []
     values: list[Any] = []
-    for variant in range(len(request["variants"])):
-        status, outputs = _run(variant, request["source"], weights, inputs)
+    for variant, options in enumerate(request["variants"]):
+        status, outputs = _run(variant, options.get("mode", "eager"), request["source"], weights, inputs)
         runs.append(status)
         values.extend(outputs)
     return {"runs": runs}, values
 
 
+class _Course:
+    """How far a run has come: where it stands when it dies, or raises."""
+
+    def __init__(self, variant: int) -> None:
+        self._variant = variant
+        self.stage = "import"
+
+    def at(self, stage: str) -> None:
+        self.stage = stage
+        os.write(2, f"irfuzz-at {self._variant} {stage}\n".encode())
+
+
 def _run(
-    variant: int, source: str, weights: dict[str, Any], inputs: dict[str, Any]
+    variant: int, mode: str, source: str, weights: dict[str, Any], inputs: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Any]]:
     started = time.perf_counter()
-    stage = _at(variant, "compile")
+    course = _Course(variant)
     values: list[Any] = []
     try:
         torch.set_num_threads(1)
+        course.at("compile" if mode == "eager" else "import")
         module = load(source)
-        stage = _at(variant, "run")
-        with torch.inference_mode():
-            outputs = module["forward"](*module["tensors"](_bits(weights), _bits(inputs)))
-            about = [_about(name, value) for name, value in outputs.items()]
-            values = [_plain(value, module["to_array"]) for value in outputs.values()]
-        status: dict[str, Any] = {"stage": stage, "exit": "ok", "outputs": about}
+        outputs = MODES[mode](module, _bits(weights), _bits(inputs), course)
+        about = [_about(name, value) for name, value in outputs.items()]
+        values = [_plain(value, module["to_array"]) for value in outputs.values()]
+        status: dict[str, Any] = {"stage": course.stage, "exit": "ok", "outputs": about}
     except MemoryError as error:
-        status = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}
+        status = {"stage": course.stage, "exit": "memory", "error": f"MemoryError: {error}"}
     except Exception as error:  # noqa: BLE001 - what torch raises is the result
         lines = str(error).strip().splitlines() or [""]
         status = {
-            "stage": stage,
-            "exit": "unsupported" if isinstance(error, NotImplementedError) else "rejected",
+            "stage": course.stage,
+            "exit": "unsupported" if _declined(error) else "rejected",
             "error": f"{type(error).__name__}: {lines[0][:500]}",
             "log": traceback.format_exc()[-4000:],
         }
         values = []
     status["seconds"] = time.perf_counter() - started
     return status, values
+
+
+def _declined(error: BaseException | None) -> bool:
+    """Whether torch says that it lacks something: a kernel, or a way to capture this."""
+    seen = 0
+    while error is not None and seen < 16:
+        if isinstance(error, NotImplementedError) or type(error).__name__ in DECLINED:
+            return True
+        if any(words in str(error) for words in UNTRACEABLE):
+            return True
+        error, seen = getattr(error, "inner_exception", None) or error.__cause__, seen + 1
+    return False
+
+
+# ---- the ways to run a module ---------------------------------------------------------------
+
+
+def _eager(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course) -> dict[str, Any]:
+    course.at("run")
+    with torch.inference_mode():
+        return module["forward"](*module["tensors"](weights, inputs))
+
+
+def _jit(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course) -> dict[str, Any]:
+    """``torch.jit.trace``. The first run only takes profiles, the second one is of the optimised graph."""
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that sizes and branches are fixed at those of this input is known
+        course.at("convert")
+        taken = _Taken(module["forward"], *module["tensors"](weights, inputs))
+        traced: Any = torch.jit.trace(taken, taken.flat, check_trace=False)
+        course.at("run")
+        traced(*taken.flat)
+        return taken.outputs(traced(*taken.flat))
+
+
+def _export(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course) -> dict[str, Any]:
+    """``torch.export``. Sizes and branches that depend on elements are fixed at those of this input, as in a trace."""
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        course.at("convert")
+        tensors = module["tensors"](weights, inputs)
+        taken = _Taken(_fixed(module["forward"], tensors), *tensors)
+        exported = torch.export.export(taken, taken.flat, strict=False)
+        course.at("run")
+        return taken.outputs(exported.module()(*taken.flat))
+
+
+class _Reads(TorchFunctionMode):
+    """Keeps what Python code reads out of tensors, and gives it again where tensors have no elements."""
+
+    def __init__(self, kept: list[Any] | None = None) -> None:
+        super().__init__()
+        self.found: list[Any] = []
+        self._left = None if kept is None else iter(kept)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func not in READERS:
+            return func(*args, **(kwargs or {}))
+        if self._left is not None:
+            return next(self._left)
+        given = func(*args, **(kwargs or {}))
+        # A tensor without elements makes its list of one item after the other.
+        self.found += np.asarray(given, object).reshape(-1).tolist() if func is torch.Tensor.tolist else [given]
+        return given
+
+
+def _fixed(forward: Callable[..., Any], tensors: Any) -> Callable[..., Any]:
+    """``forward`` with what it reads out of tensors on these inputs written into it."""
+    with _Reads() as reads:
+        forward(*tensors)
+
+    def again(weights: dict[str, Any], inputs: dict[str, Any]) -> Any:
+        with _Reads(reads.found):
+            return forward(weights, inputs)
+
+    return again if reads.found else forward
+
+
+def _compile(
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course
+) -> dict[str, Any]:
+    """``torch.compile`` with the settings that it has."""
+    from torch._dynamo import lookup_backend
+
+    inductor: Any = lookup_backend("inductor")
+
+    def backend(graph: Any, example: Any) -> Any:
+        course.at("compile")
+        made = inductor(graph, example)
+        course.at("run")
+        return made
+
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder, kept = _compiler_folder()
+        tensors = module["tensors"](weights, inputs)
+        course.at("convert")
+        torch.compiler.reset()
+        try:
+            outputs = torch.compile(module["forward"], backend=backend)(*tensors)
+        finally:
+            torch.compiler.reset()
+            for path in _files(folder) - kept:
+                path.unlink(missing_ok=True)
+    course.at("run")
+    return outputs
+
+
+@functools.cache
+def _compiler_folder() -> tuple[Path, frozenset[Path]]:
+    """Where inductor writes, and what stays there: its probes of the processor, 13 s of work for the first child.
+
+    The worker's scratch folder outlives this process, and is removed with the worker.
+    """
+    import torch._inductor.config as settings
+
+    folder = Path(tempfile.gettempdir(), "inductor")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
+    settings.compile_threads = 1
+    # Nothing is compiled twice here, so that files to find it again by are only work.
+    settings.fx_graph_cache = False
+    if not folder.exists():
+        torch.compile(torch.neg)(torch.ones(2))
+    return folder, _files(folder)
+
+
+def _files(folder: Path) -> frozenset[Path]:
+    return frozenset(path for path in folder.rglob("*") if path.is_file())
+
+
+MODES: dict[str, Callable[[dict[str, Any], dict[str, Any], dict[str, Any], _Course], dict[str, Any]]] = {
+    "eager": _eager,
+    "jit": _jit,
+    "export": _export,
+    "compile": _compile,
+}
+
+
+def _cannot_compile() -> str:
+    """Why inductor, which writes C++ that includes Python's headers, cannot work here; empty where it can."""
+    names = [os.environ.get("CXX", ""), "g++", "clang++", "c++"]
+    if not any(name and shutil.which(name) for name in names):
+        return "torch.compile needs a C++ compiler; install g++ or clang++, or set CXX"
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return "" if header.exists() else f"torch.compile needs {header}; install Python's headers (python3-dev)"
+
+
+class _Form:
+    """Where each output's tensors stand; not a container, for torch.export puts those back as they were."""
+
+    outputs: dict[str, Any]
+
+
+class _Taken(torch.nn.Module):
+    """A module's ``forward`` as tracers want it: tensors in, tensors out, weights as buffers.
+
+    Attributes:
+        flat: the input tensors, those inside sequences too.
+    """
+
+    def __init__(self, forward: Any, weights: dict[str, Any], inputs: dict[str, Any]) -> None:
+        super().__init__()
+        self._compute = forward
+        self._buffers_of = {}
+        for index, (name, tensor) in enumerate(weights.items()):
+            self._buffers_of[name] = f"weight_{index}"
+            self.register_buffer(f"weight_{index}", tensor)
+        flat: list[Any] = []
+        self._inputs = {name: _flatten(value, flat) for name, value in inputs.items()}
+        self.flat = tuple(flat)
+        self._form = _Form()
+
+    def forward(self, *flat: Any) -> tuple[Any, ...]:
+        weights = {name: getattr(self, buffer) for name, buffer in self._buffers_of.items()}
+        given = self._compute(weights, {name: _rebuild(form, flat) for name, form in self._inputs.items()})
+        tensors: list[Any] = []
+        self._form.outputs = {name: _flatten(value, tensors) for name, value in given.items()}
+        return tuple(tensors)
+
+    def outputs(self, flat: Any) -> dict[str, Any]:
+        """Outputs by name, from the tensors that the traced form gives."""
+        return {name: _rebuild(form, flat) for name, form in self._form.outputs.items()}
+
+
+def _flatten(value: Any, flat: list[Any]) -> Any:
+    """Put a value's tensors into ``flat``; what is left of it is their places there."""
+    if isinstance(value, list):
+        return [_flatten(item, flat) for item in value]
+    if value is None:
+        return None
+    flat.append(value)
+    return len(flat) - 1
+
+
+def _rebuild(form: Any, flat: Any) -> Any:
+    """Undo ``_flatten``."""
+    if isinstance(form, list):
+        return [_rebuild(item, flat) for item in form]
+    return None if form is None else flat[form]
 
 
 def load(source: str) -> dict[str, Any]:
@@ -106,9 +342,3 @@ def _plain(value: Any, to_array: Callable[[Any], Any]) -> Any:
     if isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16:
         return value.contiguous().reshape(-1).view(torch.uint8).numpy()
     return to_array(value)
-
-
-def _at(variant: int, stage: str) -> str:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
-    return stage

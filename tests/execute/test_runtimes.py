@@ -1,0 +1,105 @@
+"""Runtime targets, each with a program that it runs and one that it really refuses, and where it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import describe, resolve
+from irfuzz.execute.types import Exit, RunResult, Stage
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+
+pytestmark = pytest.mark.backend
+
+LIMITS = Limits(seconds=60.0)
+
+
+def program(text: str, opset: int = 17) -> Program:
+    return Program.from_proto(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}'))
+
+
+FINE = program("g (float[2,3] x) => (float[2,3] y) { a = Relu(x) b = Exp(a) y = Softmax(b) }")
+MISFIT = program("g (float[a,b] x, float[c,d] z) => (y) { y = MatMul(x, z) }")
+BRANCH = program(
+    "g (float[2,3] x, bool c) => (float[n,m] y, seq(float[2,3]) s) { s = SequenceConstruct(x, x) y = If(c) <"
+    "then_branch = t () => (u) { u = Neg(x) }, else_branch = e () => (v) { v = Transpose(x) }> }"
+)
+WORDS = program("g (string[2] x) => (string[2] y) { y = Identity(x) }")
+X = np.array([[-1, 0, 1], [2, -3, 0.5]], np.float32)
+
+QUICK = ("reference", "onnxruntime:disabled", "onnxruntime:all", "torch:eager", "torch:jit")
+SLOW = ("torch:export", "torch:compile")
+
+
+@pytest.fixture(scope="module")
+def quick() -> Iterator[Runner]:
+    with Runner(resolve(QUICK), LIMITS) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def slow() -> Iterator[Runner]:
+    with Runner(resolve(SLOW), LIMITS) as runner:
+        yield runner
+
+
+def one(runner: Runner, name: str, model: Program, **inputs: np.ndarray) -> RunResult:
+    (result,) = runner.run(model, inputs, [t for t in runner.targets if t.name == name])
+    return result
+
+
+def check(runner: Runner, name: str, refused_at: Stage) -> None:
+    result = one(runner, name, FINE, x=X)
+    assert (result.exit, result.stage) == (Exit.OK, Stage.RUN), result.error
+    raised = np.exp(np.exp(np.maximum(X, 0)))
+    np.testing.assert_allclose(result.outputs["y"], raised / raised.sum(1, keepdims=True), rtol=1e-5)  # type: ignore[arg-type]
+    refused = one(runner, name, MISFIT, x=X, z=X)
+    assert (refused.exit, refused.stage, refused.outputs) == (Exit.REJECTED, refused_at, {}), refused.error
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_ones(quick: Runner, name: str) -> None:
+    check(quick, name, Stage.CONVERT if name == "torch:jit" else Stage.RUN)
+
+
+@pytest.mark.parametrize("name", ["torch:export", pytest.param("torch:compile", marks=pytest.mark.slow)])
+def test_slow_ones(slow: Runner, name: str) -> None:
+    assert all(t.slow for t in slow.targets)
+    check(slow, name, Stage.CONVERT)
+
+
+@pytest.mark.parametrize("name", ["torch:jit", "torch:export"])
+@pytest.mark.parametrize("c", [True, False])
+def test_branches_and_sequences_are_those_of_this_input(quick: Runner, slow: Runner, name: str, c: bool) -> None:
+    result = one(slow if name in SLOW else quick, name, BRANCH, x=X, c=np.array(c))
+    assert result.exit is Exit.OK, result.error
+    np.testing.assert_array_equal(result.outputs["y"], -X if c else X.T)  # type: ignore[arg-type]
+    first, second = result.outputs["s"]  # type: ignore[misc]
+    np.testing.assert_array_equal(first, X)
+    np.testing.assert_array_equal(second, X)
+
+
+def test_what_no_lowering_expresses_is_unsupported(quick: Runner) -> None:
+    result = one(quick, "torch:jit", WORDS, x=np.array(["a", "b"], object))
+    assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT)
+    assert "STRING" in result.error
+
+
+def test_slow_ones_run_only_where_named() -> None:
+    assert not any(t.slow for t in resolve(None))
+    assert {t.name for t in resolve(None, slow=True) if t.slow} >= set(SLOW)
+    assert {t.name for t in resolve(["torch"])} >= {"torch:eager", *SLOW}
+
+
+def test_a_compiler_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CXX", raising=False)
+    with Runner(resolve(["torch:compile", "reference"]), LIMITS, required=False) as runner:
+        assert [t.name for t in runner.targets] == ["reference"]
+        assert "install g++" in runner.absent[0].why_not
+    assert {a.target.name for a in describe() if a.target.slow} >= set(SLOW)
