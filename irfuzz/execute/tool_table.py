@@ -30,6 +30,16 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         takes="torch",
         before="torch:eager",
     ),
+    ToolAdapter(
+        component="tf2onnx",
+        tool="tf2onnx",
+        package="tf2onnx",
+        distributions=("tf2onnx",),
+        preload=("tensorflow", "tf2onnx", "onnx"),
+        role=Role.CONVERTER,
+        takes="tensorflow",
+        before="tensorflow:eager",
+    ),
     # Model-to-model tools.
     ToolAdapter(
         component="onnx-version-converter",

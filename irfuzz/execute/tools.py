@@ -72,7 +72,8 @@ class ToolAdapter:
             **SINGLE_THREAD,
             "ORT_DISABLE_TELEMETRY": "1",
             "TF_CPP_MIN_LOG_LEVEL": "3",
-            "CUDA_VISIBLE_DEVICES": "",
+            "TF_ENABLE_ONEDNN_OPTS": "0",
+            "CUDA_VISIBLE_DEVICES": "-1",
             "IRFUZZ_TOOL": str(TOOLS / f"{self.tool}.py"),
         }
 

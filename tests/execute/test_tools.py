@@ -80,6 +80,10 @@ FAILING: dict[str, Case] = {
         "g (string[2] x) => (string[2] y) { y = Identity(x) }", {"x": np.array(["a", "b"], object)},
         Exit.UNSUPPORTED, Stage.CONVERT, "element type STRING",
     ),
+    "tf2onnx": Case(
+        """g (float[4] x) => (seq(float[2]) y) <int64 n = {2}> { y = SplitToSequence(x, n) }""", {"x": np.ones(4, F)},
+        Exit.UNSUPPORTED, Stage.CONVERT, "no sequences",
+    ),
     "onnx-version-converter:up": Case(
         "g (float[2] x) => (float[2] y) { y = Foo(x) }", {"x": np.ones(2, F)},
         Exit.REJECTED, Stage.CONVERT, "no registered schema",

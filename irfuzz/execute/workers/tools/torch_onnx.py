@@ -70,8 +70,11 @@ def export(source: str, arrays: dict[str, Any], inputs: dict[str, Any], outputs:
         raise NotImplementedError("torch.onnx takes tensors as inputs, no sequences and no optionals")
     module = Generated(names, weights, given).eval()
     arguments = tuple(tensors[name] for name in given)
-    with torch.no_grad():
-        module(*(t.clone() for t in arguments))  # a module that does not run is no fault of its exporter
+    try:
+        with torch.no_grad():
+            module(*(t.clone() for t in arguments))
+    except Exception as error:  # noqa: BLE001 - whatever it raises, the exporter is not to blame
+        raise NotImplementedError(f"the module itself does not run: {error}") from None
     said = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(said):
         warnings.simplefilter("ignore")
