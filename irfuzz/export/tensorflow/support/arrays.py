@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from irfuzz.export.tensorflow.support.folding import folded
+
 
 def to_tensor(value, dtype):
     """A tensor of ``dtype`` from an array; bfloat16 may come as its uint16 bit pattern. Sequences are lists."""
@@ -45,7 +47,7 @@ def known(x):
 
 def static(x):
     """The array that a tensor holds. Raises where only a run of the graph can tell."""
-    found = tf.get_static_value(x)
+    found = folded(x)
     if found is None:
         raise NotImplementedError("a size, length, axis or condition that the graph computes: only eager runs know it")
     return np.asarray(found)
