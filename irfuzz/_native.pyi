@@ -152,3 +152,117 @@ def use_instruction_set(name: str, /) -> None:
     Raises:
         ValueError: not one of ``instruction_sets()``.
     """
+
+def new_bits(seen: np.ndarray[Any, np.dtype[np.uint8]], found: np.ndarray[Any, np.dtype[np.uint8]], /) -> int:
+    """Number of bits that ``found`` has and ``seen`` has not.
+
+    Raises:
+        TypeError: not arrays of uint8.
+        ValueError: different sizes.
+    """
+
+def merge_bits(seen: np.ndarray[Any, np.dtype[np.uint8]], found: np.ndarray[Any, np.dtype[np.uint8]], /) -> int:
+    """As ``new_bits``, and sets them in ``seen``, which must be writeable, row-major and aligned."""
+
+# Activations below: a row a sample, a column a neuron, of a floating-point dtype. Bitmaps are written in place; bit i is
+# bit i % 8 of byte i // 8, the lowest first (np.unpackbits with bitorder="little"). All raise TypeError for a wrong dtype
+# and ValueError for a wrong shape, and give the number of bits that are new.
+
+def cover_sections(
+    values: np.ndarray[Any, Any],
+    low: np.ndarray[Any, Any],
+    high: np.ndarray[Any, Any],
+    sections: int,
+    covered: np.ndarray[Any, np.dtype[np.uint8]],
+    /,
+    *,
+    threads: int = 1,
+) -> int:
+    """k-multisection neuron coverage (DeepGauge, section III.A): each neuron's range [low, high] in equal sections.
+
+    A value in the range is in section ``min(floor((v - low) * (sections / (high - low))), sections - 1)``, in float64.
+    NaN and bounds that are NaN cover nothing.
+
+    Args:
+        values: shape (samples, neurons).
+        low: shape (neurons,), float64 if ``values`` are, otherwise float32.
+        high: as ``low``.
+        sections: 1 to 2**31 - 1.
+        covered: shape (neurons, ceil(sections / 8)).
+        threads: at most so many.
+    """
+
+def cover_boundaries(
+    values: np.ndarray[Any, Any],
+    low: np.ndarray[Any, Any],
+    high: np.ndarray[Any, Any],
+    below: np.ndarray[Any, np.dtype[np.uint8]] | None,
+    above: np.ndarray[Any, np.dtype[np.uint8]],
+    /,
+) -> int:
+    """Neuron boundary coverage (DeepGauge, section III.A): who went below ``low`` and above ``high``.
+
+    Without ``below`` it is strong neuron activation coverage. Both bitmaps have shape (ceil(neurons / 8),).
+    """
+
+def cover_neurons(
+    values: np.ndarray[Any, Any],
+    threshold: float,
+    covered: np.ndarray[Any, np.dtype[np.uint8]],
+    /,
+    *,
+    scaled: bool = True,
+) -> int:
+    """Neuron coverage (DeepXplore, section 4.1): neurons above the threshold in a sample.
+
+    Scaled, a sample's activations count from its smallest to its largest finite one:
+    ``v - min > threshold * (max - min)``. ``covered`` has shape (ceil(neurons / 8),).
+    """
+
+def cover_top(values: np.ndarray[Any, Any], k: int, covered: np.ndarray[Any, np.dtype[np.uint8]], /) -> int:
+    """Top-k neuron coverage (DeepGauge, section III.B): neurons that were in the ``top`` k of a sample."""
+
+def top(values: np.ndarray[Any, Any], k: int, /) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """The columns of each row's k largest values, the largest first, of equal ones the first.
+
+    NaN is never among them; -1 stands where a row has fewer numbers.
+    """
+
+def ranks(
+    values: np.ndarray[Any, Any], labels: np.ndarray[Any, np.dtype[np.int64]], /
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The place of each row's label among its values sorted as in ``top``, NaN last; the first is 1."""
+
+def class_scores(
+    values: np.ndarray[Any, Any], labels: np.ndarray[Any, np.dtype[np.int64]], /, *, k: int = 5
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """CRADLE's score of a classification (equation 1): ``2**(k - rank)`` for the first k ranks, else 0.
+
+    Its class-based distance (equation 2) is the absolute difference of two of them.
+    """
+
+@final
+class FeatureSet:
+    """A set of 64-bit features (hashes or plain numbers) with counts; several threads may use one.
+
+    Keys are arrays of uint64 with one dimension (TypeError, ValueError).
+    """
+
+    def is_new(self, keys: np.ndarray[Any, np.dtype[np.uint64]], /) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which keys are not in the set."""
+    def add(self, keys: np.ndarray[Any, np.dtype[np.uint64]], /) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Count each key once more; which ones were neither in the set nor earlier in ``keys``."""
+    def counts(self, keys: np.ndarray[Any, np.dtype[np.uint64]], /) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """How often each key was added."""
+    def merge(self, other: FeatureSet, /) -> int:
+        """Add the other's keys and counts; gives the number of new keys."""
+    def reserve(self, keys: int, /) -> None:
+        """Make room for so many keys, so that the set need not grow on the way."""
+    def items(
+        self,
+    ) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint64]], np.ndarray[tuple[int], np.dtype[np.uint64]]]:
+        """All keys, and their counts, in no particular order."""
+    @property
+    def nbytes(self) -> int:
+        """Memory of the table."""
+    def __len__(self) -> int: ...

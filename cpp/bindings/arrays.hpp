@@ -83,5 +83,7 @@ template <typename Call>
 }
 
 void add_distances(py::module_& module);
+void add_coverage(py::module_& module);
+void add_sets(py::module_& module);
 
 }  // namespace irfuzz::bindings

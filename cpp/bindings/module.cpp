@@ -29,6 +29,8 @@ PYBIND11_MODULE(_native, module) {
         irfuzz::choose_kernels(name);
     }
     irfuzz::bindings::add_distances(module);
+    irfuzz::bindings::add_coverage(module);
+    irfuzz::bindings::add_sets(module);
     module.def("instruction_sets", &instruction_sets, "What this build has and this machine runs, the plainest first.");
     module.def("instruction_set", [] { return irfuzz::chosen_kernels().name; }, "The one in use.");
     module.def("use_instruction_set", &irfuzz::choose_kernels, py::arg("name"), py::pos_only(),

@@ -10,17 +10,22 @@
 namespace irfuzz {
 namespace {
 
+#define IRFUZZ_KERNELS(set) static const Kernels set##_kernels = {#set, set::distance_table(), set::coverage_table()}
+
 [[nodiscard]] std::vector<const Kernels*> find_usable() {
-    std::vector<const Kernels*> found = {&baseline::kernels()};
+    IRFUZZ_KERNELS(baseline);
+    std::vector<const Kernels*> found = {&baseline_kernels};
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
         __builtin_cpu_supports("popcnt") != 0 && __builtin_cpu_supports("f16c") != 0) {
-        found.push_back(&avx2::kernels());
+        IRFUZZ_KERNELS(avx2);
+        found.push_back(&avx2_kernels);
         if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
             __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
             __builtin_cpu_supports("avx512cd") != 0) {
-            found.push_back(&avx512::kernels());
+            IRFUZZ_KERNELS(avx512);
+            found.push_back(&avx512_kernels);
         }
     }
 #endif

@@ -163,7 +163,7 @@ void run_chunk(const Kernels& kernels, const Pair& pair, std::size_t chunk, cons
                ChunkSums& sums) {
     const std::size_t origin = chunk * chunk_size;
     const std::size_t offset = origin * size_of(pair.element);
-    kernels.distance[static_cast<std::size_t>(pair.element)](
+    kernels.distance.chunk[static_cast<std::size_t>(pair.element)](
         static_cast<const std::byte*>(pair.a) + offset, static_cast<const std::byte*>(pair.b) + offset,
         pair.bound != nullptr ? pair.bound + origin : nullptr, std::min(chunk_size, pair.count - origin), origin,
         options, totals, sums);

@@ -5,10 +5,12 @@
 #include "check.hpp"
 
 void test_element();
+void test_coverage();
 void test_distance();
 
 int main() {
     test_element();
+    test_coverage();
     test_distance();
     std::cout << check::checks << " checks, " << check::failures << " failed\n";
     return check::failures == 0 && check::checks > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

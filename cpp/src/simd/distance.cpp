@@ -635,18 +635,15 @@ void add_wide(const void* a, const void* b, const double* bound, std::size_t cou
     }
 }
 
-constexpr Kernels table = {
-#define IRFUZZ_TEXT_OF(name) #name
-#define IRFUZZ_NAME_OF(name) IRFUZZ_TEXT_OF(name)
-    IRFUZZ_NAME_OF(IRFUZZ_TARGET),
-    {add_booleans, add_narrow<std::int8_t, Float32>, add_narrow<std::uint8_t, Float32>,
-     add_narrow<std::int16_t, Float32>, add_narrow<std::uint16_t, Float32>, add_narrow<std::int32_t, Float64>,
-     add_narrow<std::uint32_t, Float64>, add_wide<std::int64_t>, add_wide<std::uint64_t>, add_floats<Half16>,
-     add_floats<Brain16>, add_floats<Float32>, add_floats<Float64>},
-};
-
 }  // namespace
 
-const Kernels& kernels() noexcept { return table; }
+const DistanceTable& distance_table() noexcept {
+    static constexpr DistanceTable table = {
+        {add_booleans, add_narrow<std::int8_t, Float32>, add_narrow<std::uint8_t, Float32>,
+         add_narrow<std::int16_t, Float32>, add_narrow<std::uint16_t, Float32>, add_narrow<std::int32_t, Float64>,
+         add_narrow<std::uint32_t, Float64>, add_wide<std::int64_t>, add_wide<std::uint64_t>, add_floats<Half16>,
+         add_floats<Brain16>, add_floats<Float32>, add_floats<Float64>}};
+    return table;
+}
 
 }  // namespace irfuzz::IRFUZZ_TARGET

@@ -59,21 +59,54 @@ struct Totals {
 using ChunkKernel = void (*)(const void* a, const void* b, const double* bound, std::size_t count, std::size_t origin,
                              const Options& options, Totals& totals, ChunkSums& sums);
 
+// Of one row, or of one block of columns of it.
+struct CoverageKernels {
+    // The part of each column's range that its value is in, -1 for none; scale is sections / (high - low).
+    void (*sections)(const void* values, const void* low, const void* high, const double* scale, std::size_t count,
+                     double last, std::int32_t* parts);
+    void (*scales)(const void* low, const void* high, std::size_t count, double sections, double* scale);
+    // Sets the bits of values below `low` and above `high`.
+    void (*boundaries)(const void* values, const void* low, const void* high, std::size_t count, std::uint8_t* below,
+                       std::uint8_t* above);
+    // Sets the bits of values with value - shift > limit.
+    void (*above)(const void* values, std::size_t count, double shift, double limit, std::uint8_t* bits);
+    void (*range)(const void* values, std::size_t count, double* low, double* high);
+    // Sorted; `best` has room for k values.
+    void (*top)(const void* values, std::size_t count, std::size_t k, double* best, std::int64_t* columns);
+    std::int64_t (*rank)(const void* values, std::size_t count, std::size_t label);
+};
+inline constexpr std::size_t float_types = 4;  // float16, bfloat16, float32, float64
+
+struct DistanceTable {
+    ChunkKernel chunk[element_types];
+};
+
+struct CoverageTable {
+    CoverageKernels of[float_types];
+    std::uint64_t (*new_bits)(const std::uint8_t* seen, const std::uint8_t* found, std::size_t bytes);
+    std::uint64_t (*merge_bits)(std::uint8_t* seen, const std::uint8_t* found, std::size_t bytes);
+};
+
+// One instruction set.
 struct Kernels {
     const char* name;
-    std::array<ChunkKernel, element_types> distance;
+    const DistanceTable& distance;
+    const CoverageTable& coverage;
 };
 
 namespace baseline {
-[[nodiscard]] const Kernels& kernels() noexcept;
-}
+[[nodiscard]] const DistanceTable& distance_table() noexcept;
+[[nodiscard]] const CoverageTable& coverage_table() noexcept;
+}  // namespace baseline
 #if defined(__x86_64__)
 namespace avx2 {
-[[nodiscard]] const Kernels& kernels() noexcept;
-}
+[[nodiscard]] const DistanceTable& distance_table() noexcept;
+[[nodiscard]] const CoverageTable& coverage_table() noexcept;
+}  // namespace avx2
 namespace avx512 {
-[[nodiscard]] const Kernels& kernels() noexcept;
-}
+[[nodiscard]] const DistanceTable& distance_table() noexcept;
+[[nodiscard]] const CoverageTable& coverage_table() noexcept;
+}  // namespace avx512
 #endif
 
 }  // namespace irfuzz

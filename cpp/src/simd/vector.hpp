@@ -78,6 +78,7 @@ IRFUZZ_INLINE Mask equal(F64 x, F64 y) noexcept { return {_mm512_cmp_pd_mask(x, 
 IRFUZZ_INLINE Mask first_lanes(I64 lane, std::int64_t count) noexcept {
     return {_mm512_cmplt_epi64_mask(reinterpret_cast<__m512i>(lane), _mm512_set1_epi64(count))};
 }
+IRFUZZ_INLINE int signs(Mask mask) noexcept { return mask.bits; }
 IRFUZZ_INLINE bool any(Mask mask) noexcept { return mask.bits != 0; }
 IRFUZZ_INLINE bool every(Mask mask) noexcept { return mask.bits == 0xff; }
 IRFUZZ_INLINE F64 choose(Mask mask, F64 x, F64 y) noexcept { return _mm512_mask_blend_pd(mask.bits, y, x); }

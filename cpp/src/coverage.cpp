@@ -1,0 +1,179 @@
+#include "coverage.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "simd/kernels.hpp"
+#include "threads.hpp"
+
+namespace irfuzz {
+namespace {
+
+// Neurons taken together: what is kept of them stays in the first-level cache.
+constexpr std::size_t block = 512;
+
+[[nodiscard]] const CoverageKernels& kernels_for(const Activations& values) {
+    if (!is_float(values.element)) {
+        throw std::invalid_argument("activations must be of a floating-point type");
+    }
+    return chosen_kernels()
+        .coverage.of[static_cast<std::size_t>(values.element) - static_cast<std::size_t>(Element::float16)];
+}
+
+[[nodiscard]] const std::byte* at(const Activations& values, std::size_t row, std::size_t column) {
+    return static_cast<const std::byte*>(values.data) + (row * values.columns + column) * size_of(values.element);
+}
+
+[[nodiscard]] const std::byte* bound_at(const Activations& values, const void* bounds, std::size_t column) {
+    return static_cast<const std::byte*>(bounds) +
+           column * (values.element == Element::float64 ? sizeof(double) : sizeof(float));
+}
+
+void require_equal(std::size_t seen, std::size_t found) {
+    if (seen != found) {
+        throw std::invalid_argument("bitmaps must be of one size, got " + std::to_string(seen) + " and " +
+                                    std::to_string(found) + " bytes");
+    }
+}
+
+std::uint64_t section_block(const CoverageKernels& kernels, const Activations& values, const void* low,
+                            const void* high, std::size_t sections, std::size_t first, std::size_t count,
+                            std::uint8_t* covered) {
+    std::array<double, block> scale;
+    std::array<std::int32_t, block> parts;
+    const std::byte* lows = bound_at(values, low, first);
+    const std::byte* highs = bound_at(values, high, first);
+    const std::size_t row_bytes = bytes_for(sections);
+    kernels.scales(lows, highs, count, static_cast<double>(sections), scale.data());
+    std::uint64_t fresh = 0;
+    for (std::size_t row = 0; row < values.rows; ++row) {
+        kernels.sections(at(values, row, first), lows, highs, scale.data(), count, static_cast<double>(sections - 1),
+                         parts.data());
+        std::uint8_t* bytes = covered + first * row_bytes;
+        for (std::size_t i = 0; i < count; ++i, bytes += row_bytes) {
+            if (parts[i] >= 0) {
+                const auto part = static_cast<std::uint32_t>(parts[i]);
+                const std::uint32_t old = bytes[part >> 3U];
+                fresh += ~(old >> (part & 7U)) & 1U;
+                bytes[part >> 3U] = static_cast<std::uint8_t>(old | (1U << (part & 7U)));
+            }
+        }
+    }
+    return fresh;
+}
+
+}  // namespace
+
+std::uint64_t new_bits(std::span<const std::uint8_t> seen, std::span<const std::uint8_t> found) {
+    require_equal(seen.size(), found.size());
+    return chosen_kernels().coverage.new_bits(seen.data(), found.data(), seen.size());
+}
+
+std::uint64_t merge_bits(std::span<std::uint8_t> seen, std::span<const std::uint8_t> found) {
+    require_equal(seen.size(), found.size());
+    return chosen_kernels().coverage.merge_bits(seen.data(), found.data(), seen.size());
+}
+
+std::uint64_t cover_sections(const Activations& values, const void* low, const void* high, std::size_t sections,
+                             std::uint8_t* covered, unsigned threads) {
+    if (sections < 1 || sections > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+        throw std::invalid_argument("sections must be in 1 to 2147483647, got " + std::to_string(sections));
+    }
+    const CoverageKernels& kernels = kernels_for(values);
+    const std::size_t blocks = (values.columns + block - 1) / block;
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::uint64_t> total{0};
+    const auto work = [&] {
+        std::uint64_t fresh = 0;
+        for (std::size_t i = next.fetch_add(1); i < blocks; i = next.fetch_add(1)) {
+            fresh += section_block(kernels, values, low, high, sections, i * block,
+                                   std::min(block, values.columns - i * block), covered);
+        }
+        total += fresh;
+    };
+    constexpr std::size_t worth_a_thread = 64;  // blocks
+    run_on_threads(static_cast<unsigned>(std::clamp<std::size_t>(blocks / worth_a_thread, 1, threads)), work);
+    return total;
+}
+
+std::uint64_t cover_boundaries(const Activations& values, const void* low, const void* high, std::uint8_t* below,
+                               std::uint8_t* above) {
+    const CoverageKernels& kernels = kernels_for(values);
+    const Kernels& chosen = chosen_kernels();
+    std::uint64_t fresh = 0;
+    for (std::size_t first = 0; first < values.columns; first += block) {
+        const std::size_t count = std::min(block, values.columns - first);
+        std::array<std::uint8_t, block / 8> under{};
+        std::array<std::uint8_t, block / 8> over{};
+        for (std::size_t row = 0; row < values.rows; ++row) {
+            kernels.boundaries(at(values, row, first), bound_at(values, low, first), bound_at(values, high, first),
+                               count, under.data(), over.data());
+        }
+        if (below != nullptr) {
+            fresh += chosen.coverage.merge_bits(below + first / 8, under.data(), bytes_for(count));
+        }
+        fresh += chosen.coverage.merge_bits(above + first / 8, over.data(), bytes_for(count));
+    }
+    return fresh;
+}
+
+std::uint64_t cover_neurons(const Activations& values, double threshold, bool scaled, std::uint8_t* covered) {
+    const CoverageKernels& kernels = kernels_for(values);
+    std::vector<std::uint8_t> bits(bytes_for(values.columns), 0);
+    for (std::size_t row = 0; row < values.rows; ++row) {
+        double low = 0.0;
+        double high = 1.0;
+        if (scaled) {
+            kernels.range(at(values, row, 0), values.columns, &low, &high);
+        }
+        if (low <= high) {
+            kernels.above(at(values, row, 0), values.columns, low, threshold * (high - low), bits.data());
+        }
+    }
+    return chosen_kernels().coverage.merge_bits(covered, bits.data(), bits.size());
+}
+
+void top(const Activations& values, std::size_t k, std::int64_t* columns) {
+    const CoverageKernels& kernels = kernels_for(values);
+    std::vector<double> best(k);
+    for (std::size_t row = 0; row < values.rows && k > 0; ++row) {
+        kernels.top(at(values, row, 0), values.columns, k, best.data(), columns + row * k);
+    }
+}
+
+std::uint64_t cover_top(const Activations& values, std::size_t k, std::uint8_t* covered) {
+    const CoverageKernels& kernels = kernels_for(values);
+    std::vector<double> best(k);
+    std::vector<std::int64_t> columns(k);
+    std::uint64_t fresh = 0;
+    for (std::size_t row = 0; row < values.rows && k > 0; ++row) {
+        kernels.top(at(values, row, 0), values.columns, k, best.data(), columns.data());
+        for (const std::int64_t column : columns) {
+            if (column >= 0) {
+                const auto bit = static_cast<std::size_t>(column);
+                fresh += ~(static_cast<std::uint64_t>(covered[bit / 8]) >> (bit % 8)) & 1U;
+                covered[bit / 8] = static_cast<std::uint8_t>(covered[bit / 8] | (1U << (bit % 8)));
+            }
+        }
+    }
+    return fresh;
+}
+
+void ranks(const Activations& values, const std::int64_t* labels, std::int64_t* ranks) {
+    const CoverageKernels& kernels = kernels_for(values);
+    for (std::size_t row = 0; row < values.rows; ++row) {
+        if (labels[row] < 0 || static_cast<std::size_t>(labels[row]) >= values.columns) {
+            throw std::invalid_argument("label " + std::to_string(labels[row]) + " of row " + std::to_string(row) +
+                                        " is not one of " + std::to_string(values.columns) + " classes");
+        }
+        ranks[row] = kernels.rank(at(values, row, 0), values.columns, static_cast<std::size_t>(labels[row]));
+    }
+}
+
+}  // namespace irfuzz
