@@ -25,9 +25,29 @@ struct Plan {
     std::vector<Py_ssize_t> slots;
 };
 
+[[nodiscard]] PyObject*& slot(PyObject* object, Py_ssize_t offset) {
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
+}
+
+// True for an object of which a slot is a graph, or a list or tuple that begins with one.
+[[nodiscard]] bool holds_graph(PyObject* object, const Plan& plan, const PyTypeObject* graph) {
+    for (const Py_ssize_t offset : plan.slots) {
+        PyObject* held = slot(object, offset);
+        if (held != nullptr && PyList_CheckExact(held) && PyList_GET_SIZE(held) > 0) {
+            held = PyList_GET_ITEM(held, 0);
+        } else if (held != nullptr && PyTuple_CheckExact(held) && PyTuple_GET_SIZE(held) > 0) {
+            held = PyTuple_GET_ITEM(held, 0);
+        }
+        if (held != nullptr && Py_TYPE(held) == graph) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Which copy stands for which object, by open addressing; it owns the copies.
 class Memo {
-public:
+  public:
     Memo() : places_(1U << 12U) {}
     Memo(const Memo&) = delete;
     Memo& operator=(const Memo&) = delete;
@@ -47,7 +67,7 @@ public:
         places_[at(object)] = {object, copy};
     }
 
-private:
+  private:
     using Place = std::pair<PyObject*, PyObject*>;
 
     [[nodiscard]] std::size_t at(const PyObject* object) const {
@@ -75,7 +95,7 @@ private:
 
 // One copy in the making. Functions that fail have set a Python error.
 class Copying {
-public:
+  public:
     Copying(std::unordered_map<PyTypeObject*, Plan>& plans, PyObject* classify, PyTypeObject* graph, PyObject* freeze)
         : plans_(plans), classify_(classify), graph_(graph), freeze_(freeze) {}
 
@@ -99,7 +119,7 @@ public:
         return Py_NewRef(copy);
     }
 
-private:
+  private:
     struct Open {
         PyObject* source;
         PyObject* target;
@@ -126,7 +146,7 @@ private:
         if (plan->kind == Kind::tuple) {
             return tuple(object);
         }
-        if (plan->kind == Kind::probe && !holds_graph(object, *plan)) {
+        if (plan->kind == Kind::probe && !holds_graph(object, *plan, graph_)) {
             return object;
         }
         PyObject* copy = allocate(object, *plan);
@@ -325,26 +345,6 @@ private:
         return same ? object : made;
     }
 
-    // True for an object of which a slot is a graph, or a list or tuple that begins with one.
-    [[nodiscard]] bool holds_graph(PyObject* object, const Plan& plan) const {
-        for (const Py_ssize_t offset : plan.slots) {
-            PyObject* held = slot(object, offset);
-            if (held != nullptr && PyList_CheckExact(held) && PyList_GET_SIZE(held) > 0) {
-                held = PyList_GET_ITEM(held, 0);
-            } else if (held != nullptr && PyTuple_CheckExact(held) && PyTuple_GET_SIZE(held) > 0) {
-                held = PyTuple_GET_ITEM(held, 0);
-            }
-            if (held != nullptr && Py_TYPE(held) == graph_) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    [[nodiscard]] static PyObject*& slot(PyObject* object, Py_ssize_t offset) {
-        return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
-    }
-
     [[nodiscard]] const Plan* plan_of(PyTypeObject* type, PyObject* object) {
         if (const auto found = plans_.find(type); found != plans_.end()) {
             return &found->second;
@@ -358,12 +358,12 @@ private:
         Py_DECREF(answer);
         Plan plan;
         if (word == "copy") {
-            plan.kind = PyList_CheckExact(object)       ? Kind::list
-                        : PyDict_Check(object)          ? Kind::dict
-                        : PySet_Check(object)           ? Kind::set
-                        : PyTuple_Check(object)         ? Kind::tuple
-                        : type->tp_itemsize == 0        ? Kind::attributes
-                                                        : Kind::share;
+            plan.kind = PyList_CheckExact(object) ? Kind::list
+                        : PyDict_Check(object)    ? Kind::dict
+                        : PySet_Check(object)     ? Kind::set
+                        : PyTuple_Check(object)   ? Kind::tuple
+                        : type->tp_itemsize == 0  ? Kind::attributes
+                                                  : Kind::share;
         } else if (word == "slots" || word == "probe") {
             plan.kind = word == "slots" ? Kind::slots : Kind::probe;
             if (!slots_of(type, plan.slots)) {
@@ -401,13 +401,132 @@ private:
     std::vector<std::pair<PyObject*, PyObject*>> by_id_;
 };
 
+// How often each object of a graph is referred to from inside of it, found as Python's own collector finds it.
+class Census {
+  public:
+    Census(const std::unordered_map<PyTypeObject*, Plan>& plans, const PyTypeObject* graph)
+        : plans_(plans), places_(1U << 12U), graph_(graph) {}
+
+    void count(PyObject* root) {
+        (void)see(root);
+        for (std::size_t next = 0; next < objects_.size(); ++next) {
+            PyObject* object = objects_[next];
+            if (const traverseproc traverse = Py_TYPE(object)->tp_traverse; traverse != nullptr) {
+                (void)traverse(object, &Census::visit, this);
+            }
+        }
+    }
+
+    // True where nobody outside has a reference, weak or not, but for one to the root, and nothing wants to be told.
+    [[nodiscard]] bool closed() const {
+        for (const PyObject* object : objects_) {
+            const Py_ssize_t inside = places_[at(object)].second + (object == objects_.front() ? 1 : 0);
+            const PyTypeObject* type = Py_TYPE(object);
+            if (Py_REFCNT(object) != inside || type->tp_finalize != nullptr || type->tp_del != nullptr ||
+                (type->tp_weaklistoffset != 0 &&
+                 *reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(object) + type->tp_weaklistoffset) !=
+                     nullptr)) {
+                return false;
+            }
+        }
+        return !objects_.empty();
+    }
+
+    // Lets go of all references between the objects, so that they are freed with the last one to each.
+    void clear() const {
+        for (PyObject* object : objects_) {
+            Py_INCREF(object);
+        }
+        for (PyObject* object : objects_) {
+            if (const inquiry let_go = Py_TYPE(object)->tp_clear; let_go != nullptr) {
+                (void)let_go(object);
+            }
+        }
+        for (PyObject* object : objects_) {
+            Py_DECREF(object);
+        }
+    }
+
+  private:
+    using Place = std::pair<const PyObject*, Py_ssize_t>;
+
+    static int visit(PyObject* object, void* self) {
+        if (Py_ssize_t* inside = static_cast<Census*>(self)->see(object); inside != nullptr) {
+            ++*inside;
+        }
+        return 0;
+    }
+
+    // The count of an object, nullptr where it is one of those that are shared.
+    [[nodiscard]] Py_ssize_t* see(PyObject* object) {
+        std::size_t place = at(object);
+        if (places_[place].first == object) {
+            return &places_[place].second;
+        }
+        if (!copied(object)) {
+            return nullptr;
+        }
+        objects_.push_back(object);
+        if (2 * objects_.size() > places_.size()) {
+            std::vector<Place> old(2 * places_.size());
+            old.swap(places_);
+            for (const Place& one : old) {
+                if (one.first != nullptr) {
+                    places_[at(one.first)] = one;
+                }
+            }
+            place = at(object);
+        }
+        places_[place] = {object, 0};
+        return &places_[place].second;
+    }
+
+    // True for an object of which a clone has a copy.
+    [[nodiscard]] bool copied(PyObject* object) const {
+        const auto plan = plans_.find(Py_TYPE(object));
+        if (plan == plans_.end()) {
+            return false;
+        }
+        switch (plan->second.kind) {
+            case Kind::share:
+            case Kind::freeze:
+                return false;
+            case Kind::probe:
+                return holds_graph(object, plan->second, graph_);
+            case Kind::tuple:
+                for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+                    PyObject* item = PyTuple_GET_ITEM(object, i);
+                    if (PyTuple_Check(item) == 0 && copied(item)) {
+                        return true;
+                    }
+                }
+                return false;
+            default:
+                return PyObject_IS_GC(object) != 0;
+        }
+    }
+
+    [[nodiscard]] std::size_t at(const PyObject* object) const {
+        const std::size_t mask = places_.size() - 1;
+        std::size_t place = ((reinterpret_cast<std::uintptr_t>(object) >> 4U) * 0x9E3779B97F4A7C15U >> 20U) & mask;
+        while (places_[place].first != nullptr && places_[place].first != object) {
+            place = (place + 1) & mask;
+        }
+        return place;
+    }
+
+    const std::unordered_map<PyTypeObject*, Plan>& plans_;
+    std::vector<Place> places_;
+    std::vector<PyObject*> objects_;
+    const PyTypeObject* graph_;
+};
+
 class Cloner {
-public:
+  public:
     Cloner(py::function classify, py::type graph) : classify_(std::move(classify)), graph_(std::move(graph)) {}
 
     [[nodiscard]] py::object clone(const py::object& root) {
-        Copying copying(plans_, classify_.ptr(), reinterpret_cast<PyTypeObject*>(graph_.ptr()),
-                        freeze_.ptr());
+        Copying copying(plans_, classify_.ptr(), reinterpret_cast<PyTypeObject*>(graph_.ptr()), freeze_.ptr());
         PyObject* copy = copying.run(root.ptr());
         if (copy == nullptr) {
             throw py::error_already_set();
@@ -415,7 +534,21 @@ public:
         return py::reinterpret_steal<py::object>(copy);
     }
 
-private:
+    [[nodiscard]] bool free(const py::list& holder) const {
+        if (holder.size() != 1) {
+            throw py::value_error("free: expected a list of one object, got " + std::to_string(holder.size()));
+        }
+        Census census(plans_, reinterpret_cast<const PyTypeObject*>(graph_.ptr()));
+        census.count(PyList_GET_ITEM(holder.ptr(), 0));
+        const bool closed = census.closed();
+        if (closed) {
+            census.clear();
+        }
+        holder.attr("clear")();
+        return closed;
+    }
+
+  private:
     std::unordered_map<PyTypeObject*, Plan> plans_;
     py::function classify_;
     py::type graph_;
@@ -440,5 +573,15 @@ PYBIND11_MODULE(_cloning, m) {
 
     Raises:
         TypeError: ``classify`` answers something else.
+    )")
+        .def("free", &Cloner::free, py::arg("holder"), R"(Frees an object at once, with all that hangs on it.
+
+    Objects that refer to each other wait for the garbage collector, which takes ten times as long to find them.
+
+    Args:
+        holder: a list with the only reference to the object; it is emptied.
+
+    Returns:
+        False where something else refers to the object, or to one that hangs on it: then all stay as they are.
     )");
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir import serde
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
-from irfuzz.ir.clone import clone
+from irfuzz.ir.clone import clone, free
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
 from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
@@ -78,6 +78,12 @@ class Program(View):
         copy._digest, copy._values = self._digest, values
         copy._names = set(self._all_names())  # nearly every edit needs a fresh name
         return copy
+
+    def __del__(self, free: Callable[[list[object]], object] = free) -> None:  # of the module nothing may be left
+        if hasattr(self, "touched"):
+            holder: list[object] = [self.model]
+            del self.model, self.inference, self.touched, self._values, self._owners  # they refer to parts of it
+            free(holder)
 
     # ---- editing ----------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from onnx import parser
 from irfuzz._cloning import Cloner
 from irfuzz.facts import TensorFact
 from irfuzz.ir.clone import clone
+from irfuzz.ir.encode import encode_bytes
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.resources import seeds_dir
@@ -125,3 +126,46 @@ def test_a_clone_shares_facts_and_nothing_that_changes() -> None:
     copy.graph.doc_string = "other"
     node.metadata_props["k"] = "other"
     assert program.to_bytes() == before != copy.to_bytes()
+
+
+def test_a_program_nobody_refers_to_is_freed_at_once() -> None:
+    data = onnx.load(seeds_dir() / "resnet.onnx").SerializeToString()
+    program = Program.from_bytes(data)
+    program.clone()  # what is remembered of classes
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(10):
+            program.clone()
+        assert len(gc.get_objects()) - before < 100  # each has over a thousand
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("text", [FLAT, NESTED, FUNCTION])
+@pytest.mark.parametrize("part", ["model", "graph", "value", "node", "body"])
+def test_what_somebody_refers_to_outlives_its_program(text: str, part: str) -> None:
+    program = Program.from_proto(
+        parser.parse_model(text.replace("y, unused = other.Op <alpha = 1.5> (h, twice, , h)", "y = Add(h, twice)"))
+    ).clone()
+    before = program.to_bytes()
+    node = program.nodes()[0]
+    held: object = {
+        "model": program.model,
+        "graph": program.graph,
+        "value": node.outputs[0],
+        "node": node,
+        "body": next(iter(program.graph.subgraphs()), program.graph),
+    }[part]
+    residue = program.residue
+    del node, program
+    gc.collect()
+    models = [o for o in reached(held) if isinstance(o, ir.Model)]
+    graphs = [o for o in reached(held) if isinstance(o, ir.Graph)]
+    assert models or graphs
+    for model in models:
+        assert encode_bytes(model, residue) == before
+    for graph in graphs:
+        assert all(node.graph is graph for node in graph)
+        assert all(value.producer() is node for node in graph for value in node.outputs)
