@@ -28,6 +28,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         preload=("torch", "torch.onnx", "onnx"),
         role=Role.CONVERTER,
         takes="torch",
+        slow=frozenset({"dynamo"}),
         before="torch:eager",
     ),
     ToolAdapter(

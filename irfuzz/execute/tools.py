@@ -46,6 +46,7 @@ class ToolAdapter:
             all inner values that the baseline computes.
         before: of ``execute.Target``.
         approximate: values differ on purpose (half precision).
+        slow: the variants that take seconds for a program.
     """
 
     component: str
@@ -59,6 +60,7 @@ class ToolAdapter:
     gives: Gives = "model"
     before: str = BASELINE
     approximate: bool = False
+    slow: frozenset[str] = frozenset()
 
     @property
     def handler(self) -> Path:
@@ -89,6 +91,7 @@ class ToolAdapter:
                 role=self.role,
                 before=self.before,
                 approximate=self.approximate,
+                slow=variant in self.slow,
             )
             for variant, options in self.variants.items()
         )

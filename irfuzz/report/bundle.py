@@ -24,7 +24,8 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.markdown import report_text
-from irfuzz.report.repro import Party, Scene, can_run, place_of, repro_source
+from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, repro_source
+from irfuzz.report.tool_pieces import files_of
 from irfuzz.store.database import FindingRow
 from irfuzz.store.tensors import MANIFEST, unpack
 
@@ -106,11 +107,16 @@ def _files(row: FindingRow) -> dict[str, bytes]:
         "finding.json": json.dumps(_plain(_summary(row, verdict, runs)), indent=1, allow_nan=False).encode(),
     }
     blamed, witnesses = _parties(row, verdict, runs)
+    tool = kind_of_tool(blamed)
     lowered = {name: _lowered_files(row, name) for name in LOWERINGS if name in _components(blamed, *witnesses)}
-    witnesses = [w for w in witnesses if lowered.get(w.component, {"": b""}) and can_run(w)]
+    # Another variant of a tool says little, and its file would have to come along.
+    witnesses = [w for w in witnesses if lowered.get(w.component, {"": b""}) and can_run(w) and not kind_of_tool(w)]
     witnesses = witnesses[:WITNESSES]
     for name in _components(blamed, *witnesses):
         files.update(lowered.get(name, {}))
+    if tool is not None:
+        files.update(files_of(tool))
+        files.update(_lowered_files(row, tool.takes) if tool.takes in LOWERINGS else {})
     files["repro.py"] = repro_source(_scene(row, verdict, blamed, witnesses)).encode()
     return files
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irfuzz.errors import InternalError
+from irfuzz.execute.tools import ToolAdapter
 from irfuzz.oracle.types import Symptom
-from irfuzz.report import pieces
+from irfuzz.report import pieces, tool_pieces
 
 LONGEST_TITLE = 300
 """Characters."""
@@ -108,10 +109,15 @@ def _in_child(scene: Scene) -> bool:
 
 def _usage(scene: Scene) -> str:
     needed = {"reference": "onnx", "plugin": ""}
-    packages = dict.fromkeys(needed.get(kind := _kind(p), kind) for p in _together(scene))
+    packages = dict.fromkeys(needed.get(kind := _kind(p), kind) for p in _together(scene) if kind_of_tool(p) is None)
     files = ["model.onnx", "inputs.npz"]
+    tool = kind_of_tool(scene.blamed)
+    if tool is not None:
+        packages = dict.fromkeys([*tool_pieces.packages_of(tool), *packages])
+        files += tool_pieces.files_of(tool)
     for name in ("torch", "tensorflow"):
-        files += [f"{name}_model.py", f"{name}_weights.npz"] if name in packages else []
+        lowered = name in packages or (tool is not None and tool.takes == name)
+        files += [f"{name}_model.py", f"{name}_weights.npz"] if lowered else []
     parties = (scene.blamed, *scene.witnesses)
     seen = ", ".join(dict.fromkeys(f"{_line(p.component)} {_line(p.version)}".strip() for p in parties))
     return (
@@ -177,7 +183,9 @@ def _runners(scene: Scene) -> list[str]:
         odd["plugin"] = pieces.KEPT_PLUGIN
     if any(p.component == "torch" and _options(p) for p in _together(scene)):
         odd["torch"] = pieces.MODED_TORCH
-    parts = [odd.get(kind) or pieces.RUNNERS[kind] for kind in kinds]
+    odd["openvino"] = pieces.OPENVINO.replace("OUTPUT_NAMES", repr(list(scene.outputs)))
+    runners = {**pieces.RUNNERS, "tool": tool_pieces.TOOL}
+    parts = [odd.get(kind) or runners[kind] for kind in kinds]
     options = {key for p in _together(scene) for key in p.options}
     if not any(key.startswith("session.") for key in options):
         parts = [part.replace(pieces.SETTINGS, "").replace(", **settings)", ")") for part in parts]
@@ -194,12 +202,19 @@ def _kept(scene: Scene) -> bool:
 
 def can_run(party: Party) -> bool:
     """Whether a script can run a target."""
-    return "class" in party.options or party.component in pieces.RUNNERS
+    return "class" in party.options or party.component in pieces.RUNNERS or kind_of_tool(party) is not None
+
+
+def kind_of_tool(party: Party) -> ToolAdapter | None:
+    """The converter or tool that a target is, if it is one."""
+    return tool_pieces.adapter_of(party.options)
 
 
 def _kind(party: Party) -> str:
     if "class" in party.options:
         return "plugin"
+    if kind_of_tool(party) is not None:
+        return "tool"
     if party.component in pieces.RUNNERS:
         return party.component
     raise InternalError(f"no reproduction is written for targets of {party.component}")

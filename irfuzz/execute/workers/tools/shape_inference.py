@@ -5,6 +5,9 @@ from __future__ import annotations
 import onnx
 import onnx.shape_inference
 
+INFERS = True
+"""What it makes is a model with types, not another one."""
+
 
 def version() -> str:
     """Of the installed onnx."""

@@ -11,6 +11,9 @@ from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 GAP = re.compile(r"Incomplete symbolic shape inference")
 """Its own word where an operator is unknown to it."""
 
+INFERS = True
+"""What it makes is a model with types, not another one."""
+
 
 def version() -> str:
     """Of the installed onnxruntime."""

@@ -10,6 +10,9 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
+FRAMEWORK = "tensorflow"
+"""Whose generated source it takes."""
+
 OPSET = 17
 """What everything shares; tf2onnx goes no further than 18."""
 

@@ -11,6 +11,9 @@ from typing import Any
 import torch
 import torch.onnx
 
+FRAMEWORK = "torch"
+"""Whose generated source it takes."""
+
 OPSET = 18
 """What torch.onnx's newer exporter writes; the older one goes no further than 20."""
 

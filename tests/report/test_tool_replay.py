@@ -1,0 +1,51 @@
+"""Faults of converters and tools show in a fresh process, through the tool's own file beside the script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.isolate import Limits
+from irfuzz.oracle import judge
+from irfuzz.oracle.types import Symptom
+from irfuzz.report.bundle import replays, write_bundle
+from tests.report.conftest import parse, row_of
+
+pytestmark = pytest.mark.backend
+
+X = np.array([1, -2, 3], np.float32)
+FAULTS: dict[str, tuple[str, dict[str, Any], Symptom]] = {
+    "onnx2torch": (
+        "g (float[3] x) => (float[3] y) <int64 axis = {0}> { y = CumSum(x, axis) }", {"x": X}, Symptom.DIFFERENCE,
+    ),
+    "onnx-inliner:schema": (
+        "g (float[1,3] x) => (float[1,3] y) <float[3] s = {1, 2, 3}> { y = LayerNormalization(x, s) }",
+        {"x": X.reshape(1, 3)}, Symptom.REJECTION,
+    ),
+    "onnx-compose:prefix": (
+        """g (float[3] x, bool c) => (float[3] y) <float[3] d = {1, 2, 3}> {
+            y = If(c) <then_branch = t () => (float[3] p) { p = Add(x, d) },
+                       else_branch = e () => (float[3] q) { q = Sub(x, d) }>
+        }""",
+        {"x": X, "c": np.array(True)}, Symptom.REJECTION,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_shows_again(tmp_path: Path, name: str) -> None:
+    text, inputs, symptom = FAULTS[name]
+    program = parse(text)
+    with Runner(resolve([name, "reference", "onnxruntime:disabled"]), Limits(seconds=120)) as runner:
+        results = runner.run(program, inputs)
+    (verdict,) = judge(program, inputs, results)
+    assert (verdict.target, verdict.symptom, verdict.suspect) == (name, symptom, False)
+    write_bundle(tmp_path / "it", row_of(program, inputs, results, verdict))
+    shown, log = replays(tmp_path / "it", seconds=200)
+    assert shown, log
+    assert len((tmp_path / "it" / "repro.py").read_text().splitlines()) < 200
