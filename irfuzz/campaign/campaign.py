@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from irfuzz.campaign import lineage
+from irfuzz.campaign import journal, lineage
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.faults import INTERNAL, Faults
 from irfuzz.campaign.folder import Folder
@@ -195,12 +195,18 @@ class Campaign:
     def _keep(self, death: Death) -> None:
         """A job that died is a fault of ours, and what it was running is how to see it again."""
         self.deaths.append(death)
-        inflight = self.layout.inflight(death.job)
+        busy = journal.read(self.layout.inflight(death.job))
+        models = busy.models
+        if busy.iteration in models or len(models) == 1:
+            names = {"inflight.onnx": models.get(busy.iteration) or next(iter(models.values()))}
+        else:
+            names = {f"inflight-{iteration}.onnx": data for iteration, data in models.items()}
+        iteration = self.database.tally(death.job)[0] if busy.iteration < 0 else busy.iteration
         self._faults.keep(
             f"job {death.job} died: {death.how}\n{death.words}\nsee {self.layout.log(death.job)}\n",
             f"died with {death.how}: {death.words}",
-            about={"job": death.job, "iteration": self.database.tally(death.job)[0], "seed": self.config.seed},
-            models={"inflight.onnx": inflight.read_bytes() if inflight.exists() else None},
+            about={"job": death.job, "iteration": iteration, "seed": self.config.seed},
+            models=names,
         )
 
     # ---- what came out ----------------------------------------------------------------------

@@ -118,8 +118,8 @@ class Layout:
         return (self.findings, self.inflight(0).parent, self.log(0).parent)
 
     def inflight(self, job: int) -> Path:
-        """The model that a job is running now."""
-        return self.out / "inflight" / f"job{job}.onnx"
+        """What a job is busy with now, see ``journal``."""
+        return self.out / "inflight" / f"job{job}.journal"
 
     def log(self, job: int) -> Path:
         """What a job writes to its standard error."""

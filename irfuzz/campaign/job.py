@@ -7,12 +7,16 @@ import json
 import os
 import signal
 import sys
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import TypeVar
 
-from irfuzz.campaign import audit, lineage, schedule
+from irfuzz.campaign import audit, journal, lineage, schedule
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
@@ -21,6 +25,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
@@ -45,7 +50,50 @@ REFRESH = 200
 HOPELESS = 30
 """After so many iterations in a row that failed by our own fault the job gives up."""
 
+ROUND = 16
+"""At most so many programs are made, then run, then judged: mutation, the targets and the oracles then each find their
+code and tables in the caches, and processes take turns and the database is written once for all of them."""
+
+ROUND_SECONDS = 0.2
+"""A round is not meant to take longer: slow targets get rounds of few programs, or of one."""
+
+ROUND_BYTES = 16 << 20
+"""Models and inputs of a round, beyond which no program is added."""
+
+_T = TypeVar("_T")
+
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A program that is ready to be run.
+
+    Attributes:
+        entry: its parent, or itself where it is a seed.
+        parent: the parent's program.
+        edits: what was done to the parent.
+        program: the mutant.
+        model: its bytes.
+        inputs: by name.
+        invalid: an edit declares it invalid.
+        targets: those that run it at first.
+        features: how many of its features no program before it had.
+    """
+
+    entry: Entry
+    parent: Program
+    edits: tuple[Edit, ...]
+    program: Program
+    model: bytes
+    inputs: Mapping[str, Value]
+    invalid: bool
+    targets: tuple[Target, ...]
+    features: int
+
+    def size(self) -> int:
+        """Bytes of model and tensors."""
+        return len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
 
 
 class Job:
@@ -55,7 +103,7 @@ class Job:
         out: the campaign's folder; its database holds settings and seeds already.
         number: which job this is, from 0. Its programs depend on the campaign's seed and on this number alone, up to
             what the other jobs add to the corpus meanwhile.
-        skip: leave out the next program, at which this job died.
+        skip: leave out the program at which this job died.
     """
 
     def __init__(self, out: Path, number: int, *, skip: bool = False) -> None:
@@ -65,10 +113,15 @@ class Job:
         self.config = Config.from_json(self.database.settings()["config"])
         self.iteration, self.programs, counts = self.database.tally(number)
         self.counts: Counter[str] = Counter(counts)
+        self._skip = self._alone_until = -1
         if skip:
-            self.iteration += 1
-            self.counts["skipped after a death"] += 1
-            self.database.set_tally(number, self.iteration, self.programs, self.counts)
+            self._learn(journal.read(self.layout.inflight(number)))
+        self._journal = journal.Journal(self.layout.inflight(number))
+        self._journal.makes(self.iteration)
+        self._most = 1
+        self._at = self.iteration
+        self._failed = 0
+        self._new: list[ProgramRow] = []
         self.corpus = Corpus(self.database)
         self.seen = Seen()
         self.engine = self._make_engine(NEWEST)
@@ -96,15 +149,19 @@ class Job:
                 self.engine = self._make_engine(newest)
             triage = Triage(self.layout, self.database, runner, self.config, lambda: self.stop)
             self._absorb()
-            failed = 0
             enough = int(self.database.settings().get(STOP_AT) or 1 << 62)
             while not self.stop and self.programs < enough:
-                failed = 0 if self._guarded(runner, triage) else failed + 1
-                self.iteration += 1
-                self.database.set_tally(self.number, self.iteration, self.programs, self.counts)
-                if failed >= HOPELESS:
-                    raise InternalError(f"{failed} iterations in a row failed; see {self.layout.internal}")
+                self._round(runner, triage, enough - self.programs)
+        self._journal.close()
         self.database.close()
+
+    def _learn(self, busy: journal.Busy) -> None:
+        """What to leave out after a death; where several programs ran, they run one by one first to tell which."""
+        if busy.iteration < 0 and len(busy.models) > 1:
+            self._alone_until = max(busy.models) + 1
+            return
+        self._skip = max(self.iteration, busy.iteration if busy.iteration >= 0 else max(busy.models, default=-1))
+        self._alone_until = self._skip + 1
 
     def _make_engine(self, max_opset: int) -> Engine:
         return Engine(
@@ -123,11 +180,111 @@ class Job:
         absent = {a.target.name: a.why_not.splitlines()[0] for a in runner.absent}
         self.database.set(TARGETS, json.dumps({"used": used, "absent": absent}))
 
-    def _guarded(self, runner: Runner, triage: Triage) -> bool:
-        """One iteration; a fault of our own costs this one only. True where there was none."""
+    def _round(self, runner: Runner, triage: Triage, most: int) -> None:
+        """The next programs, ``most`` at most: make, run and judge them, and store how far this job has come."""
+        began = time.monotonic()
+        made = self._make_some(runner, min(most, self._most))
+        if self.stop:
+            return  # nothing has run yet, and it can be made again
+        results = iter(self._run(runner, made))
+        each = (time.monotonic() - began) / len(made)
+        self._most = max(1, min(ROUND, 2 * len(made), int(ROUND_SECONDS / each)))
+        for row in made:
+            self._at = self.iteration
+            self._journal.judges(self._at)
+            slow: bool | None = None  # by our own fault
+            if isinstance(row, Made):
+                found = next(results)
+                if found is not None:
+                    slow = self._guarded(partial(self._judge, runner, triage, row, found))
+            elif row is not None:
+                slow = False
+                self.counts[row] += 1
+            self._failed = self._failed + 1 if slow is None else 0
+            self.iteration += 1
+            if slow or self.stop or self._failed >= HOPELESS:
+                self._store()  # what took long is not to be lost
+            if self._failed >= HOPELESS:
+                raise InternalError(f"{self._failed} iterations in a row failed; see {self.layout.internal}")
+            if self.stop:
+                return
+        self._store()
+
+    def _make_some(self, runner: Runner, most: int) -> list[Made | str | None]:
+        """The programs of the next iterations, or what is to be counted instead; ``None`` for a fault of our own.
+
+        What they are does not depend on how many there are: the corpus grows between rounds that begin at multiples of
+        ``REFRESH`` only, and what is new about a program is counted as soon as it is made.
+        """
+        if self.iteration < self._alone_until:
+            most = 1
+        made: list[Made | str | None] = []
+        size = 0
+        for iteration in range(self.iteration, min(self.iteration + most, (self.iteration // REFRESH + 1) * REFRESH)):
+            self._at = iteration
+            self._journal.makes(iteration)
+            row = "skipped after a death" if iteration == self._skip else self._guarded(partial(self._make, runner))
+            made.append(row)
+            size += row.size() if isinstance(row, Made) else 0
+            if size > ROUND_BYTES or self.stop:
+                break
+        return made
+
+    def _make(self, runner: Runner) -> Made | str:
+        """One program and its inputs."""
+        if self._at % REFRESH == 0:
+            self._absorb()
         self._parent = self._mutant = None
+        choices = Choices.from_seed(f"{self.config.seed}/{self.number}/{self._at}")
+        entry = self.corpus.pick(choices)
+        parent = program = self._parent = self.corpus.program(entry)
+        edits: tuple[Edit, ...] = ()
+        if self.number or self._at >= self.corpus.seed_count:
+            mutant = self.engine.mutate(program, choices, edits=choices.integer(1, self.config.edits))
+            if mutant is None:
+                return "unmutated"
+            program, edits = mutant.program, mutant.edits
+        else:
+            entry = self.corpus.seed(self._at)  # the first job begins with the seeds as they are
+            program = self.corpus.program(entry)
+        self._mutant = program
         try:
-            self.step(runner, triage)
+            ranges = self.ranges.get(entry.seed)
+            inputs = make_inputs(program, choices.seed(), ranges=ranges, special=choices.boolean(0.1))
+        except Unsupported:
+            return "no inputs"
+        invalid = any(edit.relation is Relation.INVALID for edit in edits)
+        # Who accepts what is invalid shows only beside all the others.
+        wanted = runner.targets if invalid else schedule.turn(runner.targets, self._at, self.config.every)
+        features = self.seen.add_mutant(program) if edits and not invalid else 0
+        return Made(entry, parent, edits, program, program.to_bytes(), inputs, invalid, tuple(wanted), features)
+
+    def _run(self, runner: Runner, made: Sequence[Made | str | None]) -> Sequence[list[RunResult] | None]:
+        """What became of each program; ``None`` where that could not be found out by our own fault."""
+        rows = [(self.iteration + place, row) for place, row in enumerate(made) if isinstance(row, Made)]
+        if not rows:
+            return []
+        tasks = [Task(r.program, r.inputs, r.targets, f"{self.number}/{at}", r.model) for at, r in rows]
+
+        def run(first: int, last: int) -> list[list[RunResult]]:
+            self._journal.runs([(at, row.model) for at, row in rows[first:last]])
+            return runner.run_all(tasks[first:last])
+
+        if len(rows) > 1:
+            try:
+                return run(0, len(rows))
+            except Exception:  # noqa: BLE001 - whose fault it is shows when each runs alone
+                self.counts["rounds run one by one"] += 1
+        found: list[list[RunResult] | None] = []
+        for place, (at, row) in enumerate(rows):
+            self._at, self._parent, self._mutant = at, row.parent, row.program
+            found += self._guarded(partial(run, place, place + 1)) or [None]
+        return found
+
+    def _guarded(self, work: Callable[[], _T]) -> _T | None:
+        """What ``work`` gives; a fault of our own costs this iteration only."""
+        try:
+            return work()
         except UsageError:
             raise  # the disk is full, or a worker no longer starts: no program's fault
         except OSError as error:
@@ -136,69 +293,37 @@ class Job:
             self._own_fault(error)
         except Exception as error:  # noqa: BLE001 - whatever we have overlooked must not end a night's campaign
             self._own_fault(error)
-        else:
-            return True
-        return False
+        return None
 
     def _own_fault(self, error: Exception) -> None:
         self.counts[INTERNAL] += 1
         models = {"parent.onnx": _bytes_of(self._parent), "mutant.onnx": _bytes_of(self._mutant)}
-        about = {"job": self.number, "iteration": self.iteration, "seed": self.config.seed}
+        about = {"job": self.number, "iteration": self._at, "seed": self.config.seed}
         place = self._faults.keep(text_of(error), kind_of(error), about=about, models=models)
         if place is not None:
-            _say(self.number, f"iteration {self.iteration}: {type(error).__name__}; kept in {place}")
+            _say(self.number, f"iteration {self._at}: {type(error).__name__}; kept in {place}")
 
-    def step(self, runner: Runner, triage: Triage) -> None:
-        """One program: mutate, run, judge, remember."""
-        if self.iteration % REFRESH == 0:
-            self._absorb()
-        choices = Choices.from_seed(f"{self.config.seed}/{self.number}/{self.iteration}")
-        entry = self.corpus.pick(choices)
-        program = self._parent = self.corpus.program(entry)
-        edits: tuple[Edit, ...] = ()
-        if self.number or self.iteration >= self.corpus.seed_count:
-            mutant = self.engine.mutate(program, choices, edits=choices.integer(1, self.config.edits))
-            if mutant is None:
-                self.counts["unmutated"] += 1
-                return
-            program, edits = mutant.program, mutant.edits
-        else:
-            entry = self.corpus.seed(self.iteration)  # the first job begins with the seeds as they are
-            program = self.corpus.program(entry)
-        self._mutant = program
-        try:
-            ranges = self.ranges.get(entry.seed)
-            inputs = make_inputs(program, choices.seed(), ranges=ranges, special=choices.boolean(0.1))
-        except Unsupported:
-            self.counts["no inputs"] += 1
-            return
-        invalid = any(edit.relation is Relation.INVALID for edit in edits)
-        # Who accepts what is invalid shows only beside all the others.
-        wanted = runner.targets if invalid else schedule.turn(runner.targets, self.iteration, self.config.every)
-        results = self._execute(runner, program, inputs, wanted)
-        verdicts = judge(program, inputs, results, expected_invalid=invalid)
+    def _judge(self, runner: Runner, triage: Triage, made: Made, results: Sequence[RunResult]) -> bool:
+        """Look for disagreements and remember what is new; whether there were any, which takes long."""
+        program, inputs, edits = made.program, made.inputs, made.edits
+        self._parent, self._mutant = made.parent, program
+        verdicts = judge(program, inputs, results, expected_invalid=made.invalid)
         self.programs += 1
-        self.counts["declared invalid"] += invalid
+        self.counts["declared invalid"] += made.invalid
         self._count(results)
         if verdicts:
             # Whoever has not spoken yet is heard as a witness before anything is believed.
-            left = schedule.remaining(runner.targets, wanted)
+            left = schedule.remaining(runner.targets, made.targets)
             if left:
-                results = [*results, *self._execute(runner, program, inputs, left)]
-            trace = lineage.dump(self._trace(entry, edits, program.to_bytes()))
-            case = Case(program, inputs, results, invalid, trace, entry.seed, self.number, self.iteration)
+                results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
+            trace = lineage.dump(self._trace(made.entry, edits, made.model))
+            case = Case(program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at)
             triage.look(case, self.counts)
-        if edits and not invalid:
-            self._remember(entry, edits, program, results)
-        if self.iteration % audit.EVERY == 0 and not invalid:
+        if made.features >= self.corpus.bar() and any(r.exit is Exit.OK for r in results):
+            self._remember(made)
+        if self._at % audit.EVERY == 0 and not made.invalid:
             self.counts["facts checked"] += audit.audit(runner, program, inputs)
-
-    def _execute(
-        self, runner: Runner, program: Program, inputs: Mapping[str, Value], targets: Sequence[Target]
-    ) -> list[RunResult]:
-        return runner.run(
-            program, inputs, targets, inflight=self.layout.inflight(self.number), tag=f"{self.number}/{self.iteration}"
-        )
+        return bool(verdicts)
 
     def _count(self, results: Sequence[RunResult]) -> None:
         self.counts["runs"] += len(results)
@@ -206,24 +331,25 @@ class Job:
             if result.exit is not Exit.OK:
                 self.counts[f"{result.target.name} {result.exit}"] += 1
 
-    def _remember(self, entry: Entry, edits: Sequence[Edit], program: Program, results: Sequence[RunResult]) -> None:
-        """Add a program to the corpus where it shows something new and something runs it."""
-        features = self.seen.add_mutant(program)
-        if features < self.corpus.bar() or not any(r.exit is Exit.OK for r in results):
-            return
-        data = program.to_bytes()
-        row = ProgramRow(
-            digest=program.digest,
-            model=data,
-            seed=entry.seed,
-            parent=entry.digest,
-            trace=lineage.dump(self._trace(entry, edits, data)),
-            features=features,
-            job=self.number,
-            iteration=self.iteration,
+    def _remember(self, made: Made) -> None:
+        """Add a program that shows something new, and that something runs, to the corpus."""
+        self._new.append(
+            ProgramRow(
+                digest=made.program.digest,
+                model=made.model,
+                seed=made.entry.seed,
+                parent=made.entry.digest,
+                trace=lineage.dump(self._trace(made.entry, made.edits, made.model)),
+                features=made.features,
+                job=self.number,
+                iteration=self._at,
+            )
         )
-        if self.database.add_program(row):
-            self.counts["corpus"] += 1
+
+    def _store(self) -> None:
+        """Let the database know how far this job has come."""
+        new, self._new = self._new, []
+        self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
 
     def _trace(self, entry: Entry, edits: Sequence[Edit], data: bytes) -> Trace:
         return lineage.extend(self.corpus.trace(entry), edits, self.corpus.donors(), data)

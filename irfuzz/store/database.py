@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -127,6 +127,26 @@ class Database:
         with self._transaction() as connection:
             statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
             return connection.execute(statement).rowcount == 1
+
+    def record(
+        self, job: int, iteration: int, programs: int, counts: Mapping[str, int], rows: Sequence[ProgramRow]
+    ) -> int:
+        """Add programs and store how far a job has come, both or neither; how many programs were new.
+
+        ``counts`` are stored with those that were new added to ``corpus``.
+        """
+        added = 0
+        with self._transaction() as connection:
+            for row in rows:
+                values = {name: getattr(row, name) for name in ProgramRow.__slots__}
+                statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
+                added += connection.execute(statement).rowcount
+            if added:
+                counts = {**counts, "corpus": counts.get("corpus", 0) + added}
+            tally = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
+            statement = insert(TALLY).values(**tally)
+            connection.execute(statement.on_conflict_do_update(index_elements=["job"], set_=tally))
+        return added
 
     def programs_after(self, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:
         """The oldest programs added after the one of that number, ``most`` at most, each with its number."""

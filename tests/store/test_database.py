@@ -41,6 +41,16 @@ def test_a_program_is_stored_once(database: Database) -> None:
     assert database.corpus_size() == 2
 
 
+def test_programs_and_how_far_a_job_has_come_are_stored_together(database: Database) -> None:
+    assert database.record(1, 5, 4, {"runs": 8, "corpus": 3}, [program("d1"), program("d2", "d1")]) == 2
+    assert database.tally(1) == (5, 4, {"runs": 8, "corpus": 5})
+    assert database.record(1, 6, 5, {"corpus": 5}, [program("d2"), program("d3")]) == 1
+    assert database.tally(1) == (6, 5, {"corpus": 6})
+    assert database.record(1, 7, 6, {"corpus": 6}, []) == 0
+    assert database.tally(1) == (7, 6, {"corpus": 6})
+    assert [row.digest for _, row in database.programs_after(0)] == ["d1", "d2", "d3"]
+
+
 def test_a_signature_is_stored_once_and_counted(database: Database) -> None:
     assert database.add_finding(finding("s")) is not None
     assert database.add_finding(finding("s")) is None

@@ -1,0 +1,86 @@
+"""What a job is busy with enters a file that outlives it, what a dead job was making or running leaves."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from irfuzz.errors import UsageError
+
+MAGIC = b"irfuzz01"
+_HEAD = struct.Struct("<8sqq")
+"""Magic, the iteration at work, how many programs of the round lie behind the header."""
+_ITERATION = struct.Struct("<q")
+_ENTRY = struct.Struct("<qq")
+"""Iteration and size of a program; the programs follow one another behind the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """What a job was busy with when it was last heard of.
+
+    Attributes:
+        iteration: that was made or judged; -1 where it is one of ``models`` that ran.
+        models: the programs of the round that was run or judged, by iteration; empty while they were made.
+    """
+
+    iteration: int = -1
+    models: dict[int, bytes] = field(default_factory=dict[int, bytes])
+
+
+class Journal:
+    """The file of one job. Plain writes, no flush: they survive the death of the process, not of the machine.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def makes(self, iteration: int) -> None:
+        """A program is being made."""
+        os.pwrite(self._fd, _HEAD.pack(MAGIC, iteration, 0), 0)
+
+    def judges(self, iteration: int) -> None:
+        """One of the programs that have run is looked at."""
+        os.pwrite(self._fd, _ITERATION.pack(iteration), len(MAGIC))
+
+    def runs(self, models: Sequence[tuple[int, bytes]]) -> None:
+        """Programs, each with its iteration, are going to run; to be called after ``makes``."""
+        table = b"".join(_ENTRY.pack(iteration, len(data)) for iteration, data in models)
+        # First what the header will speak of: who reads meanwhile sees a program being made.
+        os.pwrite(self._fd, b"".join([table, *(data for _, data in models)]), _HEAD.size)
+        os.pwrite(self._fd, _HEAD.pack(MAGIC, -1, len(models)), 0)
+
+    def close(self) -> None:
+        """Give the file back; it stays."""
+        os.close(self._fd)
+
+
+def read(path: Path) -> Busy:
+    """What the last job that wrote there was busy with; nothing where there is no such file."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return Busy()
+    if len(data) < _HEAD.size:
+        return Busy()
+    magic, iteration, count = _HEAD.unpack_from(data)
+    start = _HEAD.size + count * _ENTRY.size
+    if magic != MAGIC or not 0 <= count <= len(data) or start > len(data):
+        return Busy()
+    models: dict[int, bytes] = {}
+    for place in range(count):
+        number, size = _ENTRY.unpack_from(data, _HEAD.size + place * _ENTRY.size)
+        models[number] = data[start : start + size]
+        start += size
+    return Busy(iteration, models)
