@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.versions import name_of, shown_in
+from irfuzz.campaign.likely import Likely
+from irfuzz.campaign.versions import Started, name_of, shown_in
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
@@ -99,6 +101,9 @@ class Triage:
         self._database = database
         self._runner = runner
         self._config = config
+        self._started = Started(Limits(seconds=config.timeout, memory_bytes=config.memory))
+        weakref.finalize(self, self._started.close)
+        self._likely = Likely()
         self._known: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._began = time.monotonic()
@@ -113,6 +118,8 @@ class Triage:
                 self._suspect(case, verdict)
             elif self._is_known(verdict, case.program):
                 counts["repeated"] += 1
+            elif self._likely.again(verdict, case.program, _words(verdict, case.program)):
+                counts["likely repeated"] += 1
             elif self._spent > GRACE + SHARE * (time.monotonic() - self._began):
                 counts["untriaged"] += 1
             else:
@@ -147,6 +154,7 @@ class Triage:
         if found is not None:
             small, again, results = self._smallest(case, found[0], small.inputs, found[1])
         key = signature(again, small.program)
+        self._likely.add(verdict, _words(verdict, case.program), again, small.program)
         self._known.add(signature(verdict, case.program) if verdict.symptom in TELLING else key)
         self._known.add(key)
         if self._database.count_again(self._aliases.get(key, key)):
@@ -160,9 +168,8 @@ class Triage:
         """The row with the versions that show it; one fault of several versions is one finding, whoever shows it."""
         if self._stopping():
             return row
-        limits = Limits(seconds=self._config.timeout, memory_bytes=self._config.memory)
         shown = shown_in(
-            small.program, small.inputs, verdict, results, self._runner, limits, invalid=case.invalid
+            small.program, small.inputs, verdict, results, self._runner, self._started, invalid=case.invalid
         )  # fmt: skip
         if len(shown) == 1:
             return row

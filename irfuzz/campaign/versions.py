@@ -37,13 +37,42 @@ class Shown:
     signature: str = ""
 
 
+class Started:
+    """Runners of other versions that stay open from one finding to the next: starting eight versions takes seconds.
+
+    Args:
+        limits: of each run.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._runners: dict[tuple[str, ...], Runner] = {}
+
+    def runner(self, targets: Sequence[Target]) -> Runner:
+        """A runner of these targets, as far as they start.
+
+        Raises:
+            UsageError: none of them does.
+        """
+        key = tuple(t.name for t in targets)
+        if key not in self._runners:
+            self._runners[key] = Runner(targets, self._limits, required=False).__enter__()
+        return self._runners[key]
+
+    def close(self) -> None:
+        """End all of their workers."""
+        runners, self._runners = list(self._runners.values()), {}
+        for runner in runners:
+            runner.close()
+
+
 def shown_in(
     program: Program,
     inputs: Mapping[str, Value],
     verdict: Verdict,
     results: Sequence[RunResult],
     runner: Runner,
-    limits: Limits,
+    started: Started,
     *,
     invalid: bool,
 ) -> tuple[Shown, ...]:
@@ -58,7 +87,7 @@ def shown_in(
         verdict: not suspect.
         results: of the runs that ``verdict`` judges.
         runner: ran them, and runs the witnesses again on other inputs.
-        limits: of each run.
+        started: runs the other versions.
         invalid: the program is invalid on purpose.
 
     Returns:
@@ -88,17 +117,15 @@ def shown_in(
     if not everyone:
         return tuple(found)
     try:
-        with Runner(everyone, limits, required=False) as versions:
-            started = {t.name: t for t in versions.targets}
-            for environment, group in groups.items():
-                there = [started[t.name] for t in group if t.name in started]
-                others = [
-                    w
-                    for w in witnesses
-                    if (w.target.component, w.target.environment) != (blamed.component, environment)
-                ]
-                one = _Version(program, inputs, verdict, blamed, others, there, runner, versions, invalid)
-                found.append(one.answer() if there else _absent(group, environment, versions))
+        versions = started.runner(everyone)
+        names = {t.name: t for t in versions.targets}
+        for environment, group in groups.items():
+            there = [names[t.name] for t in group if t.name in names]
+            others = [
+                w for w in witnesses if (w.target.component, w.target.environment) != (blamed.component, environment)
+            ]
+            one = _Version(program, inputs, verdict, blamed, others, there, runner, versions, invalid)
+            found.append(one.answer() if there else _absent(group, environment, versions))
     except UsageError as error:  # none of them starts
         why = str(error).splitlines()[0][:200]
         found += [Shown(g[0].name, g[0].version, e, shows=None, told=why) for e, g in groups.items()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.campaign.versions import Shown, name_of, shown_in
+from irfuzz.campaign.versions import Shown, Started, name_of, shown_in
 from irfuzz.execute import environments, table
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program
@@ -88,7 +89,8 @@ def test_versions_are_judged_by_the_same_witnesses(text: str, faulty: bool) -> N
         assert [(v.target, v.suspect) for v in found] == ([("reference@1.0.0", False)] if faulty else [])
         if not faulty:
             return
-        shown = shown_in(program, inputs, found[0], results, runner, limits, invalid=False)
+        with closing(Started(limits)) as started:
+            shown = shown_in(program, inputs, found[0], results, runner, started, invalid=False)
     assert [(s.target, s.environment, s.shows) for s in shown] == [
         ("reference@1.0.0", "onnx-1.0.0", True),
         ("reference", "", False),

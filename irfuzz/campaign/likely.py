@@ -1,0 +1,54 @@
+"""A disagreement enters; whether it is likely one that was made small before, and need not be again now, leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from irfuzz.oracle.signature import operators_of
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.oracle.types import Verdict
+
+_Place = tuple[str, str, str]
+"""Symptom, target, and what a rejection said."""
+
+
+class Likely:
+    """Remembers of which operators the findings so far were made.
+
+    Making a case small takes a thousand times as long as running it, and frequent faults show in many programs. A case
+    with all operators of a known finding of its symptom and target is taken for that one, but for its 1st, 2nd, 4th,
+    8th... occurrence: another fault may hide behind it.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[_Place, dict[frozenset[str], int]] = {}
+
+    def add(self, verdict: Verdict, words: str, small: Verdict, program: Program) -> None:
+        """What a case came to.
+
+        Args:
+            verdict: of the case as it was.
+            words: what a rejection said, normalised; empty for other symptoms.
+            small: of the case made small.
+            program: which is small.
+        """
+        operators = frozenset(operators_of(small, program))
+        self._made.setdefault(_place(verdict, words), {}).setdefault(operators, 0)
+
+    def again(self, verdict: Verdict, program: Program, words: str) -> bool:
+        """True where the case need not be looked at."""
+        made = self._made.get(_place(verdict, words))
+        if not made:
+            return False
+        there = set(operators_of(verdict, program))
+        known = [operators for operators in made if operators and operators <= there]
+        for operators in known:
+            made[operators] += 1
+        # Those that are no power of two.
+        return any(made[operators] & (made[operators] - 1) for operators in known)
+
+
+def _place(verdict: Verdict, words: str) -> _Place:
+    return (verdict.symptom.value, verdict.target, words)
