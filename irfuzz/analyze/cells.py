@@ -1,0 +1,53 @@
+"""An operator's rule for one cell enters, a transfer function that aligns its operands and applies it to all leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import onnx_ir as ir
+
+from irfuzz.analyze.context import Context, Inputs, Transfer
+from irfuzz.analyze.formats import Format
+from irfuzz.analyze.tensor import Part, Tensor
+from irfuzz.analyze.unary import UNARY
+
+Rule: TypeAlias = Callable[[Context, ir.Node, Sequence[Part], Format], Part]
+
+
+def elementwise(rule: Rule) -> Transfer:
+    """An operator that broadcasts its inputs and works on each element alone."""
+
+    def transfer(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
+        return [apply(ctx, node, [t for t in inputs if t is not None], rule)]
+
+    return transfer
+
+
+def apply(ctx: Context, node: ir.Node, operands: Sequence[Tensor], rule: Rule) -> Tensor:
+    """The rule for each cell of the common grid."""
+    shape, dtype, form = ctx.shape(node), ctx.dtype(node), ctx.format(node)
+    if len(operands) == 1 or all(t.whole and t.shape == shape for t in operands):
+        columns = [t.parts for t in operands]
+        parts = tuple(rule(ctx, node, cell, form) for cell in zip(*columns, strict=True))
+        return Tensor(dtype, shape, operands[0].cuts, parts)
+    cuts, found = ctx.grid.aligned(operands, shape)
+    parts = tuple(rule(ctx, node, cell, form) for cell in zip(*found, strict=True))
+    return Tensor(dtype, shape, cuts, parts)
+
+
+def unary(op: str) -> Rule:
+    """A function of one number."""
+    function = UNARY[op]
+
+    def rule(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+        (part,) = parts
+        return ctx.related(node, parts, function(part.range, lambda name: ctx.attr(node, name), form))
+
+    return rule
+
+
+def identity(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
+    """Identity, and Dropout's first output where it does nothing."""
+    assert inputs[0] is not None
+    return [inputs[0]]

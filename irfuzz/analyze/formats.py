@@ -1,0 +1,87 @@
+"""An element type enters, the numbers that bound its arithmetic leave."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import onnx_ir as ir
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A number format.
+
+    Attributes:
+        biggest: largest finite number (DEBAR's Mf).
+        lowest: smallest finite number, ``-biggest`` for floating point.
+        smallest: smallest positive number, subnormal ones included (DEBAR's mf).
+        eps: distance from 1 to the next number; 0 for integers.
+        floating: has NaN and infinities.
+        code: of ``struct``, where that knows the format; empty else.
+    """
+
+    biggest: float
+    lowest: float
+    smallest: float
+    eps: float
+    floating: bool
+    code: str = ""
+
+    def below(self, x: float) -> float:
+        """The largest number of the format that is not above ``x``; ``x`` must be finite and within the format."""
+        return -self.above(-x)
+
+    def above(self, x: float) -> float:
+        """The smallest number of the format that is not below ``x``."""
+        if not self.code:
+            return x + self.eps * abs(x) + (self.smallest if x else 0.0)
+        packed = struct.pack(self.code, x)
+        near = struct.unpack(self.code, packed)[0]
+        if near >= x:
+            return near
+        kind = _WORDS[self.code]
+        (word,) = struct.unpack(kind, packed)
+        return struct.unpack(self.code, struct.pack(kind, word + 1 if near >= 0 else word - 1))[0]
+
+
+_WORDS = {"<e": "<H", "<f": "<I", "<d": "<Q"}
+
+
+def _floating(dtype: type, code: str = "") -> Format:
+    info = ml_dtypes.finfo(dtype)
+    return Format(
+        float(info.max), float(info.min), float(info.smallest_subnormal), float(info.eps), floating=True, code=code
+    )
+
+
+def _integer(dtype: ir.DataType) -> Format:
+    bits, signed = dtype.bitwidth, dtype.is_signed()
+    biggest = 2.0 ** (bits - 1) - 1 if signed else 2.0**bits - 1
+    return Format(biggest, -(2.0 ** (bits - 1)) if signed else 0.0, 1.0, 0.0, floating=False)
+
+
+_FORMATS: Mapping[ir.DataType, Format] = {
+    ir.DataType.FLOAT: _floating(np.float32, "<f"),
+    ir.DataType.DOUBLE: _floating(np.float64, "<d"),
+    ir.DataType.FLOAT16: _floating(np.float16, "<e"),
+    ir.DataType.BFLOAT16: _floating(ml_dtypes.bfloat16),
+    ir.DataType.BOOL: Format(1.0, 0.0, 1.0, 0.0, floating=False),
+    **{
+        kind: _integer(kind)
+        for kind in ir.DataType
+        if kind.is_integer() and kind not in (ir.DataType.UNDEFINED, ir.DataType.BOOL)
+    },
+}
+
+ANYTHING = Format(math.inf, -math.inf, 5e-324, 2.0**-52, floating=True)
+"""For element types that the analysis does not follow (float8, complex, strings): every number, and no overflow."""
+
+
+def format_of(dtype: ir.DataType | None) -> Format:
+    """The format of an element type."""
+    return ANYTHING if dtype is None else _FORMATS.get(dtype, ANYTHING)

@@ -1,0 +1,105 @@
+"""A program and ranges enter; each warning with its precondition and, where one was found, its witness leaves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from irfuzz.analyze.analysis import Alarm, Analysis, analyze
+from irfuzz.analyze.precondition import Precondition, preconditions
+from irfuzz.analyze.ranges import Ranges
+from irfuzz.analyze.witness import Search, Witness
+from irfuzz.errors import UsageError
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.ir.program import Program
+
+RUNTIMES = ("onnxruntime:disabled", "reference")
+"""What looks for witnesses: the first that is installed."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A warning.
+
+    Attributes:
+        warning: it.
+        preconditions: ranges of inputs that make it safe.
+        witness: inputs that trigger it, ``None`` where none was found or looked for.
+    """
+
+    warning: Alarm
+    preconditions: tuple[Precondition, ...]
+    witness: Witness | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What ``irfuzz analyze`` says of a program.
+
+    Attributes:
+        analysis: ranges, warnings and counts.
+        judged: the warnings, confirmed ones first.
+        seconds: that the analysis took, without preconditions and witnesses.
+        searched: the target that looked for witnesses; empty where none did.
+    """
+
+    analysis: Analysis
+    judged: tuple[Judged, ...]
+    seconds: float
+    searched: str
+
+
+def judge(
+    program: Program,
+    ranges: Ranges,
+    *,
+    domain: str = "irfuzz",
+    witness_seconds: float = 3.0,
+    seed: int = 0,
+    progress: Progress = lambda done, all_of: None,
+) -> Report:
+    """Analyze a program, then look at each warning.
+
+    Args:
+        program: it stays as it is.
+        ranges: of inputs and parameters.
+        domain: one of ``analysis.DOMAINS``.
+        witness_seconds: for each warning; 0: no witness is looked for.
+        seed: of the search.
+        progress: is told how many warnings of how many were looked at.
+
+    Raises:
+        UsageError: a range is that of nothing in the program; a witness is wanted and no runtime is installed.
+    """
+    started = time.perf_counter()
+    found = analyze(program, ranges, domain=domain)
+    seconds = time.perf_counter() - started
+    if not found.warnings or not witness_seconds:
+        judged = [Judged(w, preconditions(program, w, ranges, domain=domain), None) for w in found.warnings]
+        return Report(found, tuple(judged), seconds, "")
+    judged = []
+    with Runner(resolve([_installed()])) as runner:
+        search = Search(runner, seed, witness_seconds)
+        for done, warning in enumerate(found.warnings):
+            progress(done, len(found.warnings))
+            witness = search.find(program, warning, ranges)
+            judged.append(Judged(warning, preconditions(program, warning, ranges, domain=domain), witness))
+        searched = f"{runner.targets[0].name} {runner.targets[0].version}"
+    judged.sort(key=lambda j: j.witness is None)
+    return Report(found, tuple(judged), seconds, searched)
+
+
+def _installed() -> str:
+    for name in RUNTIMES:
+        try:
+            resolve([name])
+        except UsageError:
+            continue
+        return name
+    raise UsageError(
+        f"no runtime to look for witnesses with ({' or '.join(RUNTIMES)}); install one or give --no-witness"
+    )

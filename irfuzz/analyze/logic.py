@@ -1,0 +1,165 @@
+"""Comparisons, conditions and casts: partitions of the operands of one cell enter, that of the result leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import onnx_ir as ir
+
+from irfuzz.analyze.cells import Rule, apply
+from irfuzz.analyze.context import Context, Inputs, whole
+from irfuzz.analyze.formats import Format
+from irfuzz.analyze.interval import Range, hull, rounded
+from irfuzz.analyze.symbols import Form, combined
+from irfuzz.analyze.tensor import Part, Tensor, Test
+
+
+def compare(op: str) -> Rule:
+    """Comparisons: decided where the ranges are apart; true elements tell of their operands."""
+
+    def rule(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+        a, b = parts
+        made = ctx.related(node, parts, _decided(op, a.range, b.range))
+        exact = combined(a.form, b.form, -1.0)
+        tests = () if exact is None else (Test(Form(exact.terms, exact.constant, exact.error), op),)
+        return Part(made.range, made.symbol, made.form, tests)
+
+    return rule
+
+
+def _decided(op: str, a: Range, b: Range) -> Range:
+    always, never = {
+        ">": (a.low > b.high, a.high <= b.low),
+        ">=": (a.low >= b.high, a.high < b.low),
+        "<": (a.high < b.low, a.low >= b.high),
+        "<=": (a.high <= b.low, a.low > b.high),
+        "==": (a.point and b.point and a.low == b.low, a.low > b.high or a.high < b.low),
+    }[op]
+    nan = a.nan or b.nan
+    return Range(1.0 if always and not nan else 0.0, 0.0 if never else 1.0)
+
+
+def conjunction(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+    """And: both hold where it is true."""
+    made = ctx.related(node, parts, Range(min(p.range.low for p in parts), min(p.range.high for p in parts)))
+    return Part(made.range, made.symbol, made.form, tuple(t for p in parts for t in p.tests))
+
+
+_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
+
+
+def negation(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+    """Not: the opposite of a single test (of a NaN-free one: NaN fails both)."""
+    (part,) = parts
+    made = ctx.related(node, parts, Range(1.0 - part.range.high, 1.0 - part.range.low))
+    tests = tuple(opposite(t) for t in part.tests) if len(part.tests) == 1 else ()
+    return Part(made.range, made.symbol, made.form, tests)
+
+
+def opposite(test: Test) -> Test:
+    """What holds where a test fails."""
+    return Test(test.form, _OPPOSITE[test.op])
+
+
+def where(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+    """Where: each branch under its condition; one that is never chosen does not count."""
+    condition, yes, no = parts
+    if not ctx.grid.symbols.relations:
+        return ctx.related(node, parts, hull([yes.range, no.range]))
+    found: list[Range] = []
+    if condition.range.high > 0:
+        found.append(under(yes, condition.tests))
+    if condition.range.low < 1:
+        found.append(under(no, tuple(opposite(t) for t in condition.tests) if len(condition.tests) == 1 else ()))
+    return ctx.related(node, parts, hull(found))
+
+
+def under(part: Part, tests: Sequence[Test]) -> Range:
+    """The range of a partition where tests hold of the same elements: those whose form is a multiple of its own."""
+    bounds = part.range
+    for test in tests:
+        found = _implied(part, test)
+        if found is None:
+            continue
+        op, limit, slack = found
+        if op in (">", ">=") and limit - slack > bounds.low:
+            bounds = Range(
+                min(limit - slack, bounds.high),
+                bounds.high,
+                bounds.nan,
+                (op == ">" and limit == 0 and not slack) or bounds.nonzero,
+                bounds.loose,
+            )
+        elif op in ("<", "<=") and limit + slack < bounds.high:
+            bounds = Range(
+                bounds.low,
+                max(limit + slack, bounds.low),
+                bounds.nan,
+                (op == "<" and limit == 0 and not slack) or bounds.nonzero,
+                bounds.loose,
+            )
+        elif op == "!=" and limit == 0 and not slack:
+            bounds = Range(bounds.low, bounds.high, bounds.nan, nonzero=True, loose=bounds.loose)
+        elif op == "==" and not slack:
+            bounds = Range(limit, limit) if bounds.low <= limit <= bounds.high else bounds
+        if op in (">", "<") and limit == 0 and not slack:
+            bounds = Range(bounds.low, bounds.high, bounds.nan, nonzero=True, loose=bounds.loose)
+    return bounds
+
+
+def _implied(part: Part, test: Test) -> tuple[str, float, float] | None:
+    """``part op limit`` with the error of the forms, where the test says that."""
+    if len(part.form.terms) != len(test.form.terms) or not part.form.terms:
+        return None
+    wanted = dict(part.form.terms)
+    ratio = None
+    for symbol, factor in test.form.terms:
+        if symbol not in wanted:
+            return None
+        here = wanted[symbol] / factor
+        if ratio is not None and here != ratio:
+            return None
+        ratio = here
+    assert ratio is not None
+    # test.form = (part.form - part.constant) / ratio + test.constant, compared with 0
+    limit = part.form.constant - test.form.constant * ratio
+    op = test.op if ratio > 0 else {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(test.op, test.op)
+    return op, limit, part.form.error + abs(ratio) * test.form.error
+
+
+def cast(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
+    """Cast and CastLike: to floating point rounds; to integers truncates, and is anything beyond their range."""
+    data = inputs[0]
+    assert data is not None
+    source = data.dtype
+
+    def rule(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+        (part,) = parts
+        r = part.range
+        if ctx.dtype(node) == source:
+            return part
+        if ctx.dtype(node) == ir.DataType.BOOL:
+            bounds = Range(0.0 if r.zero else 1.0, 0.0 if r.point and r.low == 0 else 1.0)
+        elif form.floating:
+            bounds = rounded(r, form, 1.0)
+        elif r.nan or r.low <= form.lowest - 1 or r.high >= form.biggest + 1:
+            bounds = Range(form.lowest, form.biggest, loose=r.loose)
+        else:
+            bounds = Range(float(math.trunc(r.low)), float(math.trunc(r.high)), loose=r.loose)
+        made = ctx.related(node, parts, bounds, ctx.dtype(node))
+        # Widening, and integers that the type holds, change nothing: what is known of the operand holds on.
+        exact = form.floating and r.finite and ctx.dtype(node) == ir.DataType.DOUBLE and source != ir.DataType.INT64
+        return Part(bounds if not exact else r, made.symbol, part.form if exact else made.form, part.tests)
+
+    return [apply(ctx, node, [data], rule)]
+
+
+def bits(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+    """Operators on bits: only the format bounds them."""
+    return ctx.related(node, parts, whole(form))
+
+
+def logical(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
+    """Or and Xor."""
+    return ctx.related(node, parts, Range(0.0, 1.0))

@@ -1,0 +1,81 @@
+"""Concrete runs stay within what the analysis promised: drawn calls of all operators, and the shipped seeds."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from benchmarks import soundness
+from irfuzz.analyze.analysis import analyze
+from irfuzz.analyze.ranges import Ranges
+from irfuzz.analyze.table import TRANSFER
+from irfuzz.facts import TensorFact
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.program import Program
+from irfuzz.spec import load_specs
+
+ROOT = Path(__file__).parents[2]
+SEEDS = tomllib.loads((ROOT / "seeds/index.toml").read_text())["seeds"]
+
+
+def test_transfer_functions_cover_the_operators_of_the_seeds_and_more() -> None:
+    specs = load_specs()
+    assert len([op for op in TRANSFER if specs.get(op, 22) or specs.get(op, 17)]) >= 130
+    unfollowed = {op for e in SEEDS for op in e["operators"]} - set(TRANSFER) - {"If", "Loop", "Scan"}
+    assert unfollowed <= {
+        "StringNormalizer",
+        "TfIdfVectorizer",
+        "SequenceMap",
+        "StringConcat",
+        "StringSplit",
+        "LabelEncoder",
+    }
+
+
+@pytest.mark.property
+def test_drawn_calls_of_every_operator_stay_inside() -> None:
+    pytest.importorskip("onnxruntime")
+    count = soundness.run(20_000, 3)
+    assert not count.outside, count.outside[:5]
+    assert sum(count.elements.values()) >= 20_000
+    assert len(count.elements) >= 130
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize("entry", [e for e in SEEDS if e["nodes"] <= 60], ids=lambda e: e["name"])
+def test_inner_values_of_the_seeds_stay_inside(entry) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    model = onnx.load(ROOT / "seeds" / entry["file"])
+    program = Program.from_proto(model)
+    given = {i["name"]: (i["low"], i["high"]) for i in entry["inputs"] if "low" in i}
+    found = analyze(program, Ranges(given))
+    # A call that was warned of, and what follows from it, may be anything.
+    suspects = {w.output for w in (*found.warnings, *found.unjudged)}
+    own = {o.name for o in model.graph.output}
+    for value in program.values():
+        fact = program.fact(value)
+        if value.producer() is not None and value.name and value.name not in own and isinstance(fact, TensorFact):
+            sizes = None if fact.shape is None else list(fact.shape)
+            model.graph.output.append(onnx.helper.make_tensor_value_info(value.name, int(fact.dtype), sizes))
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), options)
+    checked = 0
+    for seed in range(2):
+        inputs = make_inputs(program, seed, ranges=given)
+        for output, array in zip(session.get_outputs(), session.run(None, inputs), strict=True):
+            if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf" or not array.size:
+                continue
+            bounds = found.ranges[output.name]
+            wide = array.astype(np.float64)
+            if np.isnan(wide).any():
+                assert bounds.nan or suspects, (output.name, bounds)
+            assert np.nanmin(wide) >= bounds.low or suspects, (output.name, np.nanmin(wide), bounds)
+            assert np.nanmax(wide) <= bounds.high or suspects, (output.name, np.nanmax(wide), bounds)
+            checked += 1
+    assert checked >= 2

@@ -1,0 +1,78 @@
+"""``irfuzz analyze``: reports, ranges from everywhere, witnesses on disk that replay alone, bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from benchmarks.numeric.programs import OTHERS
+from irfuzz.cli.main import main
+
+pytestmark = pytest.mark.backend
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (pair,) = (p for p in OTHERS if p.faulty.name == "unit-vector")
+    onnx.save(pair.faulty.model(), tmp_path / "unit.onnx")
+    return tmp_path / "unit.onnx"
+
+
+def test_a_warning_with_witness_is_printed_and_replays_alone(model: Path, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "witnesses"
+    assert main(["analyze", str(model), "--range", "x=-1,1", "-o", str(out), "--html", str(tmp_path / "r.html")]) == 1
+    text = capsys.readouterr().out
+    assert "confirmed: division in Div" in text
+    assert "depends on x" in text
+    assert "<table>" in (tmp_path / "r.html").read_text()
+    (folder,) = out.iterdir()
+    done = subprocess.run(
+        [sys.executable, "repro.py"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "nan" in done.stdout
+
+
+def test_json_names_node_interval_and_precondition(model: Path, capsys) -> None:
+    assert main(["analyze", str(model), "--range", "x=0,1", "--json", "--no-witness"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (warning,) = found["warnings"]
+    assert (warning["op"], warning["kind"], warning["depends_on"]) == ("Div", "division", ["x"])
+    assert warning["low"] == 0
+    (condition,) = warning["preconditions"]
+    assert condition["input"] == "x"
+    assert condition["low"] > 0
+
+
+def test_ranges_come_from_data_and_files(model: Path, tmp_path: Path, capsys) -> None:
+    np.savez(tmp_path / "in.npz", x=np.full((4, 10), 2.0, np.float32))
+    assert main(["analyze", str(model), "--data", str(tmp_path / "in.npz")]) == 0
+    (tmp_path / "r.toml").write_text("x = [1.0, 2.0]\n")
+    assert main(["analyze", str(model), "--ranges", str(tmp_path / "r.toml")]) == 0
+    assert main(["analyze", str(model), "--no-witness"]) == 1
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--range", "x=1"], "NAME=LO,HI"),
+        (["--range", "x=2,1"], "LO <= HI"),
+        (["--range", "nothing=0,1"], "no such input"),
+        (["--ranges", "missing.toml"], "missing.toml"),
+        (["--data", "missing.npz"], "missing.npz"),
+        (["--domain", "octagon"], "octagon"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(model: Path, words: list[str], said: str, capsys) -> None:
+    assert main(["analyze", str(model), *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
