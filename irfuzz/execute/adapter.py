@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import onnx
+from google.protobuf.message import DecodeError
 
 from irfuzz.execute import wire
 from irfuzz.execute.types import Target, Value
@@ -121,6 +122,8 @@ class ModelAdapter:
         env: environment of the worker, beside ``SINGLE_THREAD``.
         packs: tensors of types that numpy lacks travel as packed bytes (``wire.pack``), for a handler that must do
             without ml_dtypes.
+        slow: it takes a fraction of a second or more for a small program; see ``Target.slow``.
+        tells_outputs: the request lists the graph's outputs, for a component that forgets their names.
     """
 
     component: str
@@ -131,6 +134,8 @@ class ModelAdapter:
     preload: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
     packs: bool = False
+    slow: bool = False
+    tells_outputs: bool = False
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -142,6 +147,7 @@ class ModelAdapter:
                 interpreter=sys.executable,
                 device=variant.partition("@")[2] or "cpu",
                 options=options,
+                slow=self.slow,
             )
             for variant, options in self.variants.items()
         )
@@ -169,7 +175,7 @@ class ModelAdapter:
 
     def prepare(
         self,
-        program: Program | bytes,  # noqa: ARG002 - the protocol's
+        program: Program | bytes,
         model: bytes,
         inputs: Mapping[str, Value],
         targets: Sequence[Target],
@@ -178,7 +184,20 @@ class ModelAdapter:
         about, values = ([{"name": n} for n in inputs], [*inputs.values()])
         if self.packs:
             about, values = wire.pack(self.component, inputs)
-        return {"do": "run", "inputs": about, "variants": [dict(t.options) for t in targets]}, [model, *values]
+        message: dict[str, Any] = {"do": "run", "inputs": about, "variants": [dict(t.options) for t in targets]}
+        if self.tells_outputs:
+            message["outputs"] = _outputs(program)
+        return message, [model, *values]
+
+
+def _outputs(program: Program | bytes) -> list[str]:
+    """Names of a program's outputs; none of what is no model, which no component takes either."""
+    if not isinstance(program, bytes):
+        return [value.name or "" for value in program.graph.outputs]
+    try:
+        return [value.name for value in onnx.load_model_from_string(program).graph.output]
+    except DecodeError:
+        return []
 
 
 def _identity(opset: int = OLDEST_OPSET, ir: int = OLDEST_IR) -> bytes:

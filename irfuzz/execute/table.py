@@ -53,7 +53,18 @@ TORCH = (
     TorchAdapter(("export", "compile"), slow=True, preload=("torch", "torch.nn.functional", *COMPILERS)),
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, TensorflowAdapter(), *TOOL_ADAPTERS)
+OPENVINO = ModelAdapter(
+    component="openvino",
+    handler=WORKERS / "openvino.py",
+    package="openvino",
+    distributions=("openvino",),
+    preload=("openvino",),
+    env={**SINGLE_THREAD, "OPENVINO_TELEMETRY": "0"},
+    slow=True,
+    tells_outputs=True,
+)
+
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, TensorflowAdapter(), OPENVINO, *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}

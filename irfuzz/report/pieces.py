@@ -173,6 +173,19 @@ def run_tensorflow(inputs, mode="eager"):
     return {name: tensorflow_model.to_array(value) for name, value in outputs.items()}
 '''
 
+OPENVINO = '''
+def run_openvino(inputs):
+    """OpenVINO's CPU plugin, in float32, which is not its default on every processor."""
+    import openvino
+
+    print("openvino", openvino.__version__)
+    core = openvino.Core()
+    model = core.compile_model(core.read_model(HERE / "model.onnx"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    names = {name for port in model.inputs for name in port.get_names()}
+    found = model({name: value for name, value in inputs.items() if name in names})
+    return {name: np.array(found[port]) for name, port in zip(OUTPUT_NAMES, model.outputs)}
+'''
+
 PLUGIN = '''
 def run_plugin(inputs, **options):
     """A class of the user's, found from the current folder."""
@@ -208,6 +221,7 @@ RUNNERS: Mapping[str, str] = {
     "onnxruntime": ONNXRUNTIME,
     "torch": TORCH,
     "tensorflow": TENSORFLOW,
+    "openvino": OPENVINO,
     "plugin": PLUGIN,
 }
 """By component."""

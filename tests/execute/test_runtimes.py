@@ -90,6 +90,31 @@ def test_what_no_lowering_expresses_is_unsupported(quick: Runner) -> None:
     assert "STRING" in result.error
 
 
+def test_openvino() -> None:
+    integers = program("g (int64[2] x) => (int64[2] y, int64[2] z) { y = Mul(x, x) z = Identity(x) }")
+    doubles = program("g (double[2] x) => (double[2] y) { y = Exp(x) }")
+    unread = program("g (float[2,3] x, float[2] z) => (float[2,3] y) { y = Neg(x) }")
+    det = program("g (float[2,2] x) => (float y) { y = Det(x) }")
+    with Runner(resolve(["openvino"]), LIMITS) as runner:
+        assert runner.targets[0].opset >= 21
+        result = one(runner, "openvino", FINE, x=X)
+        assert (result.exit, result.stage) == (Exit.OK, Stage.RUN), result.error
+        raised = np.exp(np.exp(np.maximum(X, 0)))
+        np.testing.assert_allclose(result.outputs["y"], raised / raised.sum(1, keepdims=True), rtol=1e-5)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(one(runner, "openvino", unread, x=X, z=X[0, :2]).outputs["y"], -X)  # type: ignore[arg-type]
+        (rejected,) = runner.run(b"\x08\x08rubbish", {})
+        assert (rejected.exit, rejected.stage) == (Exit.REJECTED, Stage.IMPORT)
+        gaps = {
+            "No conversion rule found": one(runner, "openvino", det, x=X[:, :2]),
+            "computes f64 in float": one(runner, "openvino", doubles, x=np.ones(2)),
+            "Multiply may leave": one(runner, "openvino", integers, x=np.array([1, 70000])),
+            "larger numbers": one(runner, "openvino", integers, x=np.array([1, 2**40])),
+            "cannot feed": one(runner, "openvino", WORDS, x=np.array(["a", "b"], object)),
+        }
+        for words, gap in gaps.items():
+            assert (gap.exit, words in gap.error) == (Exit.UNSUPPORTED, True), gap.error
+
+
 def test_slow_ones_run_only_where_named() -> None:
     assert not any(t.slow for t in resolve(None))
     assert {t.name for t in resolve(None, slow=True) if t.slow} >= set(SLOW)

@@ -1,0 +1,150 @@
+"""ONNX bytes and inputs enter, the outputs of OpenVINO's CPU plugin leave.
+
+Runs in the worker's interpreter: imports only the standard library, numpy and openvino.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+import openvino
+
+SETTINGS = {
+    # By default some processors compute in bfloat16, which is no fault of a model.
+    "INFERENCE_PRECISION_HINT": "f32",
+    "INFERENCE_NUM_THREADS": 1,
+    "NUM_STREAMS": 1,
+}
+NARROWED = {"f64": "float", "f16": "float", "bf16": "float", "u64": "int32", "u32": "int32"}
+"""Types that the CPU plugin takes and computes in another one, as its documentation says; int64 becomes int32."""
+INT32 = 2**31
+GROWING = frozenset(
+    ("Add", "Subtract", "Multiply", "Power", "Negative", "Abs", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2",
+     "CumSum", "MatMul", "BitwiseLeftShift", "SquaredDifference", "Range", "Einsum", "ScatterElementsUpdate")
+)  # fmt: skip
+"""What makes larger integers of smaller ones."""
+GAP = re.compile(
+    r"(?i:No conversion rule found|not (currently |yet )?(supported|implemented)|unsupported|(doesn't|does not) support"
+    r"|only supports?\b|NotImplemented)"
+)
+MEMORY = re.compile(r"bad_alloc|Failed to allocate|not enough memory", re.IGNORECASE)
+
+
+def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
+
+    A run request has ``inputs`` (``{"name"}`` each), ``outputs`` (names) and ``variants``, of which there is one.
+    """
+    if request["do"] == "describe":
+        version = openvino.__version__.partition("-")[0]
+        return {"version": version, **_limits(request, arrays[1:])}, []
+    started = time.perf_counter()
+    course = ["import"]
+    values: list[Any] = []
+    try:
+        values = _run(bytes(arrays[0]), [about["name"] for about in request["inputs"]], arrays[1:], course)
+        outputs = [{"name": name} for name in request["outputs"]]
+        if len(values) != len(outputs):
+            raise RuntimeError(f"{len(values)} outputs, the model has {len(outputs)}")  # noqa: TRY301
+        status: dict[str, Any] = {"stage": course[0], "exit": "ok", "outputs": outputs}
+    except MemoryError as error:
+        status = {"stage": course[0], "exit": "memory", "error": f"MemoryError: {error}"}
+    except Exception as error:  # noqa: BLE001 - the component's own error is the result
+        text = str(error)
+        status = {
+            "stage": course[0],
+            "exit": _classify(error, text),
+            "error": f"{type(error).__name__}: {_told(text)}",
+            "log": (text[:2000] + "\n" + traceback.format_exc())[-4000:],
+        }
+        values = []
+    status["seconds"] = time.perf_counter() - started
+    return {"runs": [status]}, values
+
+
+def _run(data: bytes, names: list[str], arrays: list[Any], course: list[str]) -> list[Any]:
+    _at("import", course)
+    for name, array in zip(names, arrays):  # noqa: B905 - Python 3.9
+        if not isinstance(array, np.ndarray) or array.dtype.kind in "OUS" or array.dtype.isbuiltin != 1:
+            raise NotImplementedError(f"openvino's Python interface cannot feed {name!r}")
+        if array.dtype == np.int64 and array.size and (array.max() >= INT32 or array.min() < -INT32):
+            raise NotImplementedError(f"the CPU plugin computes int64 in int32, and {name!r} has larger numbers")
+    core = openvino.Core()
+    model = core.read_model(data)
+    for node in model.get_ops():
+        for output in node.outputs():
+            kind = output.get_element_type().get_type_name()
+            if kind in NARROWED:
+                raise NotImplementedError(f"the CPU plugin computes {kind} in {NARROWED[kind]}")
+    for result in model.get_results():
+        grown = _grown(result)
+        if grown:
+            raise NotImplementedError(f"the CPU plugin computes int64 in int32, and {grown} may leave that")
+    _at("compile", course)
+    compiled = core.compile_model(model, "CPU", SETTINGS)
+    _at("run", course)
+    kept = {name for port in compiled.inputs for name in port.get_names()}  # an input that nothing reads is dropped
+    feeds = {name: array for name, array in zip(names, arrays) if name in kept}  # noqa: B905
+    found = compiled.create_infer_request().infer(feeds, share_inputs=False)
+    return [np.array(found[output]) for output in compiled.outputs]
+
+
+def _grown(result: Any) -> str:
+    """The operation, if any, from which an int64 output has numbers that may not fit into int32."""
+    left, seen = [result], set()
+    while left:
+        node = left.pop()
+        for port in node.inputs():
+            source = port.get_source_output()
+            inner = source.get_node()
+            if source.get_element_type().get_type_name() != "i64" or inner.get_friendly_name() in seen:
+                continue
+            if inner.get_type_name() in GROWING:
+                return str(inner.get_type_name())
+            seen.add(inner.get_friendly_name())
+            left.append(inner)
+    return ""
+
+
+def _limits(request: dict[str, Any], models: list[Any]) -> dict[str, int]:
+    """The newest opset and IR version of which a model loads; the models follow the request's lists, newest first."""
+    found: dict[str, int] = {}
+    core = openvino.Core()
+    for key, numbers in (("opset", request["opsets"]), ("ir", request["irs"])):
+        for number, model in zip(numbers, models):  # noqa: B905 - Python 3.9
+            try:
+                core.read_model(bytes(model))
+            except Exception:  # noqa: BLE001, S112 - whatever it raises about the version is a no
+                continue
+            found[key] = number
+            break
+        models = models[len(numbers) :]
+    return found
+
+
+def _classify(error: Exception, text: str) -> str:
+    if MEMORY.search(text):
+        return "memory"
+    return "unsupported" if isinstance(error, NotImplementedError) or GAP.search(text) else "rejected"
+
+
+def _told(text: str) -> str:
+    """What an error says, without the lines that name OpenVINO's own source files."""
+    lines = [line.strip() for line in text.splitlines()]
+    said = [
+        line
+        for line in lines
+        if line and not re.match(r"Exception from |FrontEnd API failed|Model wasn't|Summary:", line)
+    ]
+    return " ".join(said[:3])[:500]
+
+
+def _at(stage: str, course: list[str]) -> None:
+    """Leave word of how far it came: the last such line tells where the process died."""
+    course[0] = stage
+    os.write(2, f"irfuzz-at 0 {stage}\n".encode())
