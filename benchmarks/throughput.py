@@ -1,9 +1,10 @@
 """Speed of the whole loop: mutate, run without and with full optimisation, judge; in process, in one job and in two.
 
-Every rate is of complete programs a second. ``in process`` calls the same worker file in the benchmark's own process;
-``isolated`` is what campaigns with one job do; ``two jobs`` is two processes with a worker each, each pair on a core of
-its own as in campaigns with a job for each core. The three take turns in short slices, so that other work on the
-machine meets them alike; medians over the rounds and their ratios are printed.
+Every rate is of complete programs a second, made, run and judged in rounds as campaigns do. ``in process`` calls the
+same worker file in the benchmark's own process; ``isolated`` is what campaigns with one job do; ``two jobs`` is two
+processes with a worker each, each pair on a core of its own as in campaigns with a job for each core. The three take
+turns in short slices, so that other work on the machine meets them alike; medians over the rounds and their ratios are
+printed.
 
 Run ``python benchmarks/throughput.py [--rounds 7] [--slice 2] [--json]``.
 """
@@ -20,17 +21,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from irfuzz.campaign.job import ROUND
 from irfuzz.choices import Choices
 from irfuzz.execute.adapter import WORKERS
 from irfuzz.execute.answers import answered
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import adapter_of, resolve
+from irfuzz.execute.together import Task
 from irfuzz.execute.types import RunResult
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
@@ -44,6 +47,8 @@ from irfuzz.spec import load_specs
 
 TARGETS = ("onnxruntime:disabled", "onnxruntime:all")
 SIZES = (30, 10)
+
+Run = Callable[[Sequence[Task]], Sequence[Sequence[RunResult]]]
 
 
 def model(nodes: int) -> bytes:
@@ -88,7 +93,7 @@ def model(nodes: int) -> bytes:
 class Loop:
     """The loop over one seed; ``run`` decides where programs are executed."""
 
-    def __init__(self, nodes: int, run: Callable[[Program, Any], Sequence[RunResult]], first: int) -> None:
+    def __init__(self, nodes: int, run: Run, first: int) -> None:
         self.seed = Program.from_bytes(model(nodes))
         self.seen = Seen()
         self.seen.add_program(self.seed)
@@ -96,27 +101,31 @@ class Loop:
         self.run = run
         self.number = first
 
-    def step(self) -> None:
-        """One program."""
+    def make(self) -> Task | None:
+        """The next program and its inputs."""
         self.number += 1
         mutant = self.engine.mutate(self.seed, Choices.from_seed(self.number), edits=1)
         if mutant is None:
-            return
-        inputs = make_inputs(mutant.program, self.number)
-        results = self.run(mutant.program, inputs)
-        judge(mutant.program, inputs, results)
+            return None
         self.seen.add_mutant(mutant.program)
+        return Task(mutant.program, make_inputs(mutant.program, self.number))
+
+    def round(self) -> int:
+        """As many programs as a round of a campaign has; how many were run."""
+        tasks = [task for task in (self.make() for _ in range(ROUND)) if task is not None]
+        for task, results in zip(tasks, self.run(tasks), strict=True):
+            judge(cast("Program", task.program), task.inputs, results)
+        return len(tasks)
 
     def for_seconds(self, seconds: float) -> tuple[int, float]:
         """``(programs, seconds)`` of working for at least so long."""
         count, start = 0, time.perf_counter()
         while (passed := time.perf_counter() - start) < seconds:
-            self.step()
-            count += 1
+            count += self.round()
         return count, passed
 
 
-def in_process() -> Callable[[Program, Any], Sequence[RunResult]]:
+def in_process() -> Run:
     """Run in this very process, through the same adapter and the same worker file."""
     targets = resolve(TARGETS)
     adapter = adapter_of(targets[0])
@@ -126,13 +135,13 @@ def in_process() -> Callable[[Program, Any], Sequence[RunResult]]:
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
 
-    def run(program: Program, inputs: Any) -> Sequence[RunResult]:
-        request, blobs = adapter.prepare(program, program.to_bytes(), inputs, targets)
+    def run(task: Task) -> Sequence[RunResult]:
+        request, blobs = adapter.prepare(task.program, task.data(), task.inputs, targets)
         # The worker marks its progress on standard error for the case that it dies; here nobody reads it.
         answer, values = worker.handle(request, blobs)
         return answered(Reply("ok", answer, values), targets)
 
-    return run
+    return lambda tasks: [run(task) for task in tasks]
 
 
 def serve(kind: str, nodes: int) -> None:
@@ -144,7 +153,7 @@ def serve(kind: str, nodes: int) -> None:
     if kind.startswith("job"):
         stay_on_core(int(kind.split()[1]), of=2)
     with Runner(resolve(TARGETS), Limits(seconds=20)) as runner:
-        _serve(Loop(nodes, runner.run, os.getpid() * 10**6))
+        _serve(Loop(nodes, runner.run_all, os.getpid() * 10**6))
 
 
 def _serve(loop: Loop) -> None:
