@@ -33,6 +33,7 @@ class Config:
         timeout: seconds that one target may take with one program.
         memory: bytes that a worker may take beyond what its framework takes.
         reduce: seconds that making one finding small may take.
+        sprouts: share of the programs that grow from one node instead of a program of the corpus.
     """
 
     seed: int = 0
@@ -45,6 +46,7 @@ class Config:
     timeout: float = 10.0
     memory: int = 4 << 30
     reduce: float = 20.0
+    sprouts: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):
@@ -53,6 +55,8 @@ class Config:
         for name in ("timeout", "reduce", "memory"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"--{name}: expected a positive number, got {getattr(self, name)}")
+        if not 0 <= self.sprouts <= 1:
+            raise UsageError(f"--sprouts: expected a share from 0 to 1, got {self.sprouts}")
         if self.seed < 0:
             raise UsageError(f"--seed: expected at least 0, got {self.seed}")
 

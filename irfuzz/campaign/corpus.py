@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from irfuzz.campaign import lineage
 from irfuzz.choices import Choices
+from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.trace import Origin, Trace
 from irfuzz.store.database import Database
@@ -49,10 +50,16 @@ class Corpus:
     """One job's view of the programs in the database.
 
     Also the ``Donors`` of splices: these are the seeds, which every job has and no job changes.
+
+    Args:
+        database: of the campaign.
+        share: how often a parent is one of ``generate.sprouts``, which are no seeds and are in no database.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, share: float = 0.0) -> None:
         self._database = database
+        self._share = share
+        self._sprouts = {p.digest: Entry(p.digest, n, 0, 1) for n, p in (sprouts() if share else {}).items()}
         self._number = 0
         self._entries: list[Entry] = []
         self._seeds: dict[str, Entry] = {}
@@ -77,6 +84,8 @@ class Corpus:
 
     def pick(self, choices: Choices) -> Entry:
         """A parent for the next mutant."""
+        if self._share and choices.boolean(self._share):
+            return choices.pick(tuple(self._sprouts.values()))
         among = self._entries
         if len(among) > CANDIDATES:
             among = [choices.pick(among) for _ in range(CANDIDATES)]
@@ -103,6 +112,9 @@ class Corpus:
 
     def trace(self, entry: Entry) -> Trace:
         """How the entry was made."""
+        if entry.digest in self._sprouts:
+            program = self._load(entry.digest)
+            return lineage.seed_trace(program, program.to_bytes(), entry.seed)
         return lineage.load(self._database.program(entry.digest).trace)
 
     def donors(self) -> tuple[Origin, ...]:
@@ -120,6 +132,8 @@ class Corpus:
         return self._load(digest).clone()
 
     def _load(self, digest: str) -> Program:
+        if digest in self._sprouts:
+            return sprouts()[self._sprouts[digest].seed]
         program = self._decoded.get(digest)
         if program is None:
             program = Program.from_bytes(self._database.program(digest).model)

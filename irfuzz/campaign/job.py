@@ -122,7 +122,7 @@ class Job:
         self._at = self.iteration
         self._failed = 0
         self._new: list[ProgramRow] = []
-        self.corpus = Corpus(self.database)
+        self.corpus = Corpus(self.database, self.config.sprouts)
         self.seen = Seen()
         self.engine = self._make_engine(NEWEST)
         self.ranges = seed_ranges()

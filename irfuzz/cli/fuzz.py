@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import known_mutators, seeds_of, tell_of_unmutable
-from irfuzz.cli.parser import Parser, duration, names, place, positive, whole
+from irfuzz.cli.parser import Parser, duration, names, place, positive, share, whole
 from irfuzz.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ def arguments(parser: Parser) -> None:
         "--reduce", metavar="SECONDS", type=positive, default=20.0,
         help="How long making one finding small may take. Default: 20.",
     )  # fmt: skip
+    add(
+        "--sprouts", metavar="SHARE", type=share, default=0.4,
+        help="Share of the programs that grow from one node instead of a seed: small, and quickly run. Default: 0.4.",
+    )  # fmt: skip
     add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
     add("-q", "--quiet", action="store_true", help="Print no progress.")
 
@@ -134,6 +138,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         timeout=args.timeout,
         memory=args.memory << 20,
         reduce=args.reduce,
+        sprouts=args.sprouts,
     )
 
 

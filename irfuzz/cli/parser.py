@@ -70,6 +70,17 @@ def positive(text: str) -> float:
     return number
 
 
+def share(text: str) -> float:
+    """The type of a flag that takes a share."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
+    return number
+
+
 def duration(text: str) -> float:
     """The type of a flag that takes a time: seconds of ``90``, ``90s``, ``10m``, ``1h30m``."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())

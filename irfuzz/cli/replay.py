@@ -59,9 +59,11 @@ def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str,
     """The seed and donors of a trace, by digest, as far as they are found."""
     from irfuzz.frontends.checker import Checker
     from irfuzz.frontends.onnx_file import find_models, load_seed
+    from irfuzz.generate.sprouts import sprouts
 
     beside = path.parent / "seeds"
-    if places is None and not beside.exists():
+    sprouted = not trace.donors and any(p.digest == trace.seed.digest for p in sprouts().values())
+    if places is None and not beside.exists() and not sprouted:
         raise UsageError(f"{path}: there is no folder {beside} with its seeds; name them with --seeds")
     wanted = {trace.seed.digest, *(donor.digest for donor in trace.donors)}
     if places is None:
@@ -70,7 +72,7 @@ def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str,
         models, problems = find_models(places)
         if problems:
             raise UsageError(f"--seeds {problems[0]}")
-    found: dict[str, Program] = {}
+    found: dict[str, Program] = {p.digest: p for p in sprouts().values() if p.digest in wanted}
     with Checker() as checker:
         for model in models:
             if len(found) == len(wanted):

@@ -29,6 +29,7 @@ from irfuzz.mutate.insert_pattern import InsertPattern
 from irfuzz.mutate.insert_random import InsertRandom
 from irfuzz.mutate.insert_sequence import InsertSequence
 from irfuzz.mutate.insert_strings import InsertStrings
+from irfuzz.mutate.invalid_element import InvalidElement
 from irfuzz.mutate.invalid_value import InvalidValue
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
@@ -94,6 +95,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "exact-ties": ExactTies,
     "empty-tensor": EmptyTensor,
     "invalid-value": InvalidValue,
+    "invalid-element": InvalidElement,
     "freeze-defaults": FreezeDefaults,
 }
 
@@ -122,6 +124,7 @@ WEIGHTS: dict[str, float] = {
     "insert-strings": 0.4,
     "insert-random": 0.5,
     "invalid-value": 0.0,
+    "invalid-element": 0.0,
     "wrap-if": 0.75,
     "wrap-loop": 0.75,
     "outline-function": 0.75,
@@ -130,10 +133,10 @@ WEIGHTS: dict[str, float] = {
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
 
-ON_DEMAND = frozenset({"invalid-value"})
+ON_DEMAND = frozenset({"invalid-value", "invalid-element"})
 """Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones."""
 
-FUZZING: dict[str, float] = {"invalid-value": 0.25}
+FUZZING: dict[str, float] = {"invalid-value": 0.25, "invalid-element": 0.75}
 """Weights of a campaign that differ: whether a component survives what is invalid is worth a look now and then."""
 
 

@@ -1,0 +1,58 @@
+"""Nothing enters; programs of one node leave, from which mutation grows small ones."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+
+_D = ir.DataType
+
+FORMS: tuple[tuple[ir.DataType, tuple[int, ...]], ...] = (
+    (_D.FLOAT, (3, 3)),
+    (_D.FLOAT, (2, 3)),
+    (_D.FLOAT, (4,)),
+    (_D.FLOAT, (2, 3, 4)),
+    (_D.FLOAT, (1, 2, 4, 4)),
+    (_D.FLOAT, (2, 3, 5, 4)),
+    (_D.FLOAT, (1, 1)),
+    (_D.INT64, (3,)),
+    (_D.INT64, (2, 3)),
+    (_D.INT32, (2, 2)),
+    (_D.DOUBLE, (2, 3)),
+    (_D.FLOAT16, (2, 4)),
+    (_D.UINT8, (2, 3)),
+    (_D.INT8, (3, 2)),
+    (_D.BOOL, (2, 3)),
+)
+"""Element types and shapes of the only input."""
+
+VERSIONS: tuple[tuple[int, int], ...] = ((17, 8), (13, 7), (18, 8), (21, 10))
+"""Opsets, each with the IR version that came with it or before it."""
+
+
+@cache
+def sprouts() -> dict[str, Program]:
+    """By name; each copies its input, and is to be cloned before it is edited.
+
+    Most real faults sit in one operator with unusual attributes, or in a few nodes that an optimiser takes for others:
+    such a program is quickly made, run and made small, and nothing else in it hides the fault.
+    """
+    made: dict[str, Program] = {}
+    for opset, version in VERSIONS:
+        for dtype, shape in FORMS:
+            name = f"sprout-{dtype.name.lower()}-{'x'.join(map(str, shape))}-{opset}"
+            made[name] = _sprout(TensorFact(dtype, shape), opset, version)
+    return made
+
+
+def _sprout(fact: TensorFact, opset: int, version: int) -> Program:
+    value = ir.Value(name="x", type=ir.TensorType(fact.dtype), shape=ir.Shape(fact.shape or ()))
+    node = ir.Node("", "Identity", [value], name="copy")
+    result = node.outputs[0]
+    result.name, result.type, result.shape = "y", value.type, value.shape
+    graph = ir.Graph([value], [result], nodes=[node], name="sprout", opset_imports={"": opset})
+    return Program.from_bytes(Program.from_model(ir.Model(graph, ir_version=version)).to_bytes())

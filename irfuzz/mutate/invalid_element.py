@@ -1,0 +1,125 @@
+"""``invalid-element``: a call gets a constant that no component may accept, as a zero among integer divisors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.infer import fact_of_elements
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import adapt, within
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.expose_value import MOST_OUTPUTS
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, layers
+from irfuzz.mutate.materialise import materialise
+from irfuzz.mutate.portable import INTEGER_LIMITS
+from irfuzz.mutate.relayer import dims_of, largest
+from irfuzz.mutate.sites import EXACT_INPUTS, flow_values, is_exact_input, node_after, tensor_fact, value_at
+from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.spec import OpSpec, check_call
+
+_TRIES = 8
+_DIVISIONS = ("Div", "Mod")
+_DIVISION = 0.15
+"""How often the operator is a division."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidElement:
+    """Inserts a call with a constant of indices, axes, sizes or divisors, and spoils one element of it.
+
+    Integer divisors become zero; elsewhere a rule of ``ops/`` must be broken. Facts stay those of the valid call: of
+    what an invalid program computes nothing can be said. The engine makes no further edit, and nobody mutates the
+    result.
+    """
+
+    context: Context
+    name: ClassVar[str] = "invalid-element"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.INVALID
+
+    def sites(self, program: Program) -> list[str]:
+        """Values between layers of a program that may have one more output."""
+        if len(program.graph.outputs) >= MOST_OUTPUTS:
+            return []
+        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw a call until one of its constants can be spoilt."""
+        value = value_at(program, site)
+        fact, opset, limit = tensor_fact(program, value), program.opset, largest(program)
+        if dims_of([fact]) is None:
+            return Skipped("a size that has no name")
+        specs = [s for s in layers(self.context.specs, opset, fact.dtype) if s.op in EXACT_INPUTS or s.op in _DIVISIONS]
+        divisions = [s for s in specs if s.op in _DIVISIONS]
+        for _ in range(_TRIES if specs else 0):
+            spec = choices.pick(divisions if divisions and choices.boolean(_DIVISION) else specs)
+            draw = draw_behind if choices.boolean() else draw_free
+            layer = draw(self.context, choices, opset, spec, fact, limit)
+            spoilt = None if layer is None else _spoil(spec, layer, choices)
+            if layer is None or spoilt is None:
+                continue
+            position, array, valid = spoilt
+            inserter = Inserter(program, node_after(program, value))
+            given: dict[int, ir.Value] = {}
+            if layer.position is not None and layer.given is not None:
+                plain = TensorFact(layer.given.dtype, layer.given.shape)
+                taken = adapt(self.context.specs, inserter, value, plain, choices)
+                given[layer.position] = within(inserter, taken, layer.given.low, layer.given.high)
+            inputs = materialise(program, inserter, spec.op, layer.call, given, choices)
+            # Whatever stood there, the node reads a constant of the same type that it alone reads.
+            constant = inserter.constant(valid, "c")
+            inputs[position] = constant
+            node = inserter.node(spec.op, inputs, layer.call.attrs, layer.call.outputs)
+            program.add_output(node.outputs[0])
+            constant.const_value = ir.Tensor(array, name=constant.name)
+            return f"{spec.op} behind {site} reads {array.tolist()} as its input {position}"
+        return Skipped("no call with a constant that could be spoilt")
+
+
+def _divides(spec: OpSpec, position: int) -> bool:
+    return spec.op in _DIVISIONS and position == 1
+
+
+def _spoil(spec: OpSpec, layer: Layer, choices: Choices) -> tuple[int, np.ndarray, np.ndarray] | None:
+    """An input, the elements that it must not have, and some that it may."""
+    call = layer.call
+    for position in choices.sample(range(len(call.inputs)), len(call.inputs)):
+        plan = call.inputs[position]
+        if plan is None or position == layer.position or not is_exact_input(spec.op, position, plan.fact.dtype):
+            continue
+        shape = plan.fact.static_shape
+        if shape is None or plan.fact.dtype not in INTEGER_LIMITS:
+            continue
+        kind = plan.fact.dtype.numpy()
+        if _divides(spec, position):
+            array = np.ones(shape, kind)
+            if not array.size:
+                continue
+            if choices.boolean():
+                array.reshape(-1)[choices.index(array.size)] = 0
+            else:
+                array[...] = 0
+            return position, array, np.ones(shape, kind)
+        if plan.value is None or not np.asarray(plan.value).size:
+            continue
+        low, high = INTEGER_LIMITS[plan.fact.dtype]
+        array = np.array(plan.value, dtype=kind)
+        for other in choices.sample((-1, 0, low, high, 7, -7), 3):
+            if not low <= other <= high:
+                continue
+            changed = array.copy()
+            changed.reshape(-1)[choices.index(array.size)] = other
+            facts = [None if p is None else p.fact for p in call.inputs]
+            if layer.position is not None:
+                facts[layer.position] = layer.given
+            facts[position] = fact_of_elements(TensorFact(plan.fact.dtype, shape), changed)
+            if check_call(spec, facts, call.attrs):
+                return position, changed, array
+    return None

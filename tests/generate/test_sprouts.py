@@ -1,0 +1,55 @@
+"""Sprouts: valid programs of one node, made into mutants that a trace rebuilds without any file of a seed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+
+from irfuzz.campaign import lineage
+from irfuzz.campaign.corpus import Corpus
+from irfuzz.choices import Choices
+from irfuzz.cli.main import main
+from irfuzz.generate.sprouts import FORMS, VERSIONS, sprouts
+from irfuzz.mutate.engine import Engine
+from irfuzz.spec import load_specs
+from irfuzz.store.database import Database
+
+pytestmark = pytest.mark.unit
+
+
+def test_each_is_a_valid_model_of_its_version() -> None:
+    assert len(sprouts()) == len(FORMS) * len(VERSIONS)
+    assert len({p.digest for p in sprouts().values()}) == len(sprouts())
+    for name, program in sprouts().items():
+        onnx.checker.check_model(program.to_proto(), full_check=True)
+        assert name.endswith(f"-{program.opset}")
+        assert [n.op_type for n in program.nodes()] == ["Identity"]
+
+
+def test_a_share_of_the_parents_are_sprouts(tmp_path: Path) -> None:
+    corpus = Corpus(Database(tmp_path / "c.sqlite"), 1.0)
+    choices = Choices.from_seed(3)
+    chosen = [corpus.pick(choices) for _ in range(200)]
+    assert len({e.seed for e in chosen}) > 40
+    entry = chosen[0]
+    program = corpus.program(entry)
+    assert program.digest == entry.digest
+    assert corpus.trace(entry).seed.name == entry.seed
+    assert corpus.seed_count == 0
+    assert corpus.digests() == ()
+
+
+def test_what_grew_from_one_is_rebuilt_from_its_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = Corpus(Database(tmp_path / "c.sqlite"), 1.0)
+    choices = Choices.from_seed(5)
+    entry = corpus.pick(choices)
+    mutant = Engine(load_specs()).mutate(corpus.program(entry), choices, edits=2)
+    assert mutant is not None
+    trace = lineage.extend(corpus.trace(entry), mutant.edits, (), mutant.to_bytes())
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(trace.to_json()))
+    assert main(["replay", str(path), "-o", str(tmp_path / "again.onnx")]) == 0
+    assert (tmp_path / "again.onnx").read_bytes() == mutant.to_bytes()
