@@ -14,6 +14,7 @@ import onnx
 from irfuzz.errors import Unsupported
 from irfuzz.execute import wire
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.settled import settled
 from irfuzz.execute.types import Role, Target, Value
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class ToolAdapter:
         if self.takes == "onnx":
             blobs: list[Any] = [_untyped(model) if self.gives == "types" else model]
         else:
-            source, arrays, outputs = _lowered(self.takes, program)
+            source, arrays, outputs = _lowered(self.takes, program, inputs)
             message |= {"source": source, "arrays": list(arrays)}
             for variant in variants:
                 variant["outputs"] = outputs  # type: ignore[assignment]
@@ -137,8 +138,10 @@ class ToolAdapter:
         return message, blobs
 
 
-def _lowered(framework: str, program: Program | bytes) -> tuple[str, Mapping[str, Any], list[str]]:
-    """Source, arrays and output names of irfuzz's own lowering."""
+def _lowered(
+    framework: str, program: Program | bytes, inputs: Mapping[str, Value]
+) -> tuple[str, Mapping[str, Any], list[str]]:
+    """Source, arrays and output names of irfuzz's own lowering, for inputs of these sizes."""
     # Lowerings are only needed where such a converter is a target.
     from irfuzz.ir.program import Program
 
@@ -147,7 +150,7 @@ def _lowered(framework: str, program: Program | bytes) -> tuple[str, Mapping[str
     else:
         from irfuzz.export.tensorflow import lower
     whole = Program.from_bytes(program) if isinstance(program, bytes) else program
-    lowered = lower(whole)
+    lowered = lower(settled(whole, inputs))
     return lowered.source, lowered.arrays, list(dict.fromkeys(v.name or "" for v in whole.graph.outputs))
 
 
