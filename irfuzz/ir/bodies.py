@@ -20,13 +20,13 @@ _GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
 def bodies_of(node: ir.Node) -> Iterator[ir.Graph]:
     """The graphs that a node's attributes hold."""
-    for attr in node.attributes.values():
-        if attr.is_ref():
-            continue
-        if attr.type is _GRAPH:
-            yield attr.as_graph()
-        elif attr.type is _GRAPHS:
-            yield from attr.as_graphs()
+    for attr in node.attributes.data.values():  # UserDict.data: its own methods are five times slower
+        kind = attr.type
+        if (kind is _GRAPH or kind is _GRAPHS) and not attr.is_ref():
+            if kind is _GRAPH:
+                yield attr.as_graph()
+            else:
+                yield from attr.as_graphs()
 
 
 def nodes_within(node: ir.Node) -> Iterator[ir.Node]:

@@ -190,11 +190,15 @@ class Inference:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             fact = fact_of_constant(node.attributes)
             return self._operator(node, (), where) if fact is None else [fact]
-        if any(a.type in _GRAPHS for a in node.attributes.values() if not a.is_ref()):
-            from irfuzz.ir.control_flow import infer_control_flow
+        refers = False
+        for attr in node.attributes.data.values():
+            if attr.is_ref():
+                refers = True
+            elif attr.type in _GRAPHS:
+                from irfuzz.ir.control_flow import infer_control_flow
 
-            return infer_control_flow(self, node, inputs, where, depth)
-        if any(a.is_ref() for a in node.attributes.values()):
+                return infer_control_flow(self, node, inputs, where, depth)
+        if refers:
             return [UNTYPED] * len(node.outputs)
         return self._operator(node, inputs, where)
 
@@ -207,7 +211,7 @@ class Inference:
             domain,
             node.op_type,
             opset,
-            hashable_attrs(node.attributes),
+            hashable_attrs(node.attributes.data),
             inputs,
             tuple(bool(o.name) for o in node.outputs),
         )

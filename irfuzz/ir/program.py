@@ -33,6 +33,8 @@ class Program(View):
         model: the onnx-ir model. Change it through the methods below, or call ``infer()`` afterwards.
         residue: the parts of the model that onnx-ir cannot carry.
         parents: digests of the programs that this one was made from.
+        asked: what others found out about the program as it is, by a key of theirs. Clones share it until they are
+            edited, so it holds names, never nodes or values.
         touched: nodes inserted or inferred again since the program was made; what a verification must look at.
     """
 
@@ -73,9 +75,10 @@ class Program(View):
 
     def clone(self) -> Program:
         """A copy that shares tensors and facts (both immutable) and nothing else."""
+        self.value("")  # finds all values by name; a mutator will ask for one
         model, values = clone((self.model, self._values))
         copy = Program(model, self.residue, self.parents, self.inference.size_names)
-        copy._digest, copy._values = self._digest, values
+        copy._digest, copy._values, copy.asked = self._digest, values, self.asked
         copy._names = set(self._all_names())  # nearly every edit needs a fresh name
         return copy
 
@@ -121,7 +124,7 @@ class Program(View):
             set_fact(value, fact)
             self.inference.size_names |= {d for d in fact.shape or () if isinstance(d, str)}
             dirty.update(self.owner(node) for node in value.consumers())
-        self._digest = None
+        self._changed()
         self._reinfer(dirty)
 
     def add_output(self, value: ir.Value) -> None:
@@ -129,7 +132,7 @@ class Program(View):
         if not value.is_graph_output():
             declare(value, fact_of(value))
             self.graph.outputs.append(value)
-            self._digest = None
+            self._changed()
 
     def insert(
         self,
@@ -198,7 +201,7 @@ class Program(View):
             self.hide(node.outputs)
             self.touched.discard(node)
         self._owners = None
-        self._digest = None
+        self._changed()
 
     def hide(self, values: Iterable[ir.Value]) -> None:
         """Note that values belong to the main graph no more, but to a body or function."""
@@ -209,7 +212,7 @@ class Program(View):
     def changed_inside(self, node: ir.Node) -> None:
         """Infer a node whose bodies, function or attributes were edited, and what follows; names are counted anew."""
         self._owners = None
-        self._digest = None
+        self._changed()
         self._names = None
         self._reinfer({node})
 
@@ -217,7 +220,7 @@ class Program(View):
         """Note that something left the model with names inside."""
         self._names = None
         self._owners = None
-        self._digest = None
+        self._changed()
 
     def replace_uses(
         self,
@@ -253,7 +256,7 @@ class Program(View):
         if outputs and old.is_graph_output() and not new.is_graph_output() and not new.is_graph_input():
             self._take_output(old, new)
             count += 1
-        self._digest = None
+        self._changed()
         self._reinfer(dirty)
         return count
 
@@ -262,7 +265,7 @@ class Program(View):
         if index >= len(node.inputs):
             node.resize_inputs(index + 1)
         node.replace_input_with(index, value)
-        self._digest = None
+        self._changed()
         self._reinfer({node})
 
     def set_attr(self, node: ir.Node, name: str, value: Any, *, infer: bool = True) -> None:
@@ -273,7 +276,7 @@ class Program(View):
             domain = "" if node.domain == "ai.onnx" else node.domain
             typed = infer_attribute_types(node.op_type, self.inference.opset(domain), domain, {name: value})
             node.attributes[name] = typed[name]
-        self._digest = None
+        self._changed()
         if infer:
             self._reinfer({node})
 
@@ -284,7 +287,7 @@ class Program(View):
         tensor = ir.tensor(array)
         value.const_value = tensor
         value.type, value.shape = ir.TensorType(tensor.dtype), ir.Shape(fact_of_shape(tensor.shape) or ())
-        self._digest = None
+        self._changed()
         fact = constant_fact(tensor)
         if fact != fact_of(value):
             set_fact(value, fact)
@@ -306,21 +309,24 @@ class Program(View):
         self.graph.remove(node, safe=True)
         self.touched.discard(node)
         self._owners = None
-        self._digest = None
+        self._changed()
 
     def prune(self) -> int:
         """Remove nodes and initializers that no output depends on; returns how many."""
         removed = 0
         for node in reversed(self.nodes()):
-            if not any(o.uses() or o.is_graph_output() for o in node.outputs):
+            for output in node.outputs:
+                if output.is_graph_output() or output.uses():
+                    break
+            else:
                 self.remove(node)
                 removed += 1
-        for name, value in list(self.graph.initializers.items()):
+        for name, value in list(self.graph.initializers.data.items()):
             if not value.uses() and not value.is_graph_output() and not value.is_graph_input():
                 del self.graph.initializers[name]
                 self.forget(value)
                 removed += 1
-        self._digest = None
+        self._changed()
         return removed
 
     def infer(self) -> None:
@@ -329,6 +335,7 @@ class Program(View):
         Raises:
             InvalidProgram: a node is ill-typed, or a declaration contradicts what is computed.
         """
+        self._changed()
         for value in self.graph.inputs:
             set_fact(value, declared_fact(value))
         self.inference.graph(self.graph)
@@ -400,8 +407,13 @@ class Program(View):
         else:
             graph.append(node)
 
-    def _added(self, *values: ir.Value) -> None:
+    def _changed(self) -> None:
+        """Forget what was found out about the program as it was."""
         self._digest = None
+        self.asked = {}
+
+    def _added(self, *values: ir.Value) -> None:
+        self._changed()
         if self._values is not None:
             self._values.update((v.name, v) for v in values if v.name)
 

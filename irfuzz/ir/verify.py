@@ -86,10 +86,14 @@ def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:
     if spec is None:
         return [Problem(label(node), f"no specification at opset {opset}")]
     inputs = [None if value is None else fact_of(value) for value in node.inputs]
-    if any(attr.is_ref() for attr in node.attributes.values()):
-        return []
-    if all(attr.type in _PLAIN for attr in node.attributes.values()):
-        found = _violations(spec, tuple(inputs), hashable_attrs(node.attributes))
+    attributes = node.attributes.data
+    plain = True
+    for attr in attributes.values():
+        if attr.is_ref():
+            return []
+        plain = plain and attr.type in _PLAIN
+    if plain:
+        found = _violations(spec, tuple(inputs), hashable_attrs(attributes))
     else:
         found = tuple(str(v) for v in check_call(spec, inputs, program.attrs(node)))
     return [Problem(label(node), text) for text in found]

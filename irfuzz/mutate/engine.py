@@ -19,7 +19,8 @@ from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
-from irfuzz.mutate.table import ON_DEMAND, WEIGHTS, build_mutators
+from irfuzz.mutate.splice import Splice
+from irfuzz.mutate.table import BUILTIN, ON_DEMAND, WEIGHTS, build_mutators
 from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 16
 """How many mutator and site pairs are tried for one edit before it is given up."""
+
+STEADY = frozenset(BUILTIN) - {Splice.name}
+"""Mutators whose sites hang on nothing but the program, the specs and the limits of the engine."""
 
 MIN_OPSET = 9
 """Older models are not mutated: operators that adapt types and shapes are missing or spelt in a way of their own."""
@@ -121,6 +125,7 @@ class Engine:
         self.counts = Counts()
         table = build_mutators(Context(specs, seen, donors, max_opset))
         self._table = table
+        self._key = object()  # others may have other specs and limits
         self.mutators: dict[str, Mutator] = {name: table[name] for name in select(mutators, table)}
         for name in weights or ():
             if name not in table:
@@ -155,12 +160,14 @@ class Engine:
         work = program.clone()
         frozen = self._freeze(work)
         if frozen is not None:
+            work.asked = {}
             done.append(frozen)
         given = len(done)
         for _ in range(edits):
             for _attempt in range(ATTEMPTS):
                 edit = self._attempt(work, choices, counts)
                 if isinstance(edit, Edit):
+                    work.asked = {}  # a mutator of another package may have edited the model itself
                     done.append(edit)
                     break
                 if edit is _Failed.SPOILT:
@@ -174,11 +181,22 @@ class Engine:
 
     def _refused(self, program: Program) -> str | None:
         """Why nothing can be done with a program, whatever the mutator."""
-        why = why_not_mutated(program)
-        if why:
-            return why
-        problems = verify(program, self.specs, nodes=())
-        return str(problems[0]) if problems else None
+        known: dict[object, str | None] = program.asked
+        if self._key not in known:
+            why = why_not_mutated(program)
+            problems = [] if why else verify(program, self.specs, nodes=())
+            known[self._key] = why or (str(problems[0]) if problems else None)
+        return known[self._key]
+
+    def _sites(self, work: Program, mutator: Mutator) -> Sequence[str]:
+        """The sites of a mutator; those of a program that is often mutated are looked for once."""
+        if mutator.name not in STEADY:
+            return mutator.sites(work)
+        key = (self._key, mutator.name)
+        sites: Sequence[str] | None = work.asked.get(key)
+        if sites is None:
+            sites = work.asked[key] = mutator.sites(work)
+        return sites
 
     def _freeze(self, work: Program) -> Edit | None:
         """What old models need before anything is known of their weights."""
@@ -193,7 +211,7 @@ class Engine:
         """One mutator at one site."""
         name = choices.weighted(self._names, self._weights)
         mutator = self.mutators[name]
-        sites = mutator.sites(work)
+        sites = self._sites(work, mutator)
         if not sites:
             counts.skipped[name, "no site"] += 1
             return _Failed.UNCHANGED
@@ -249,7 +267,7 @@ def described(mutator: Mutator, answer: str | Applied) -> tuple[str, Relation]:
     return (answer.detail, answer.relation) if isinstance(answer, Applied) else (answer, mutator.relation)
 
 
-Snapshot: TypeAlias = "dict[int, tuple[ir.Node, tuple[ir.Value | None, ...]]]"
+Snapshot: TypeAlias = "dict[int, tuple[ir.Node, Sequence[ir.Value | None]]]"
 
 
 def snapshot(program: Program) -> Snapshot:
@@ -257,26 +275,20 @@ def snapshot(program: Program) -> Snapshot:
 
     It holds the nodes and values themselves, so that their identities are not given to new ones.
     """
-    return {id(node): (node, tuple(node.inputs)) for node in program.nodes()}
+    return {id(node): (node, node.inputs) for node in program.graph}
 
 
 def changed_nodes(program: Program, before: Snapshot) -> list[ir.Node]:
     """New and rewired nodes of the main graph, with the readers of what they compute."""
-    nodes = program.nodes()
-    changed = set()
-    for node in nodes:
+    nodes = [(node, node.inputs) for node in program.graph]
+    changed: set[ir.Node] = set()
+    made: set[ir.Value | None] = set()
+    for node, inputs in nodes:
         known = before.get(id(node))
-        if known is None or known[1] != tuple(node.inputs):
-            changed.add(id(node))
-    return [
-        node
-        for node in nodes
-        if id(node) in changed
-        or any(
-            value is not None and (made := value.producer()) is not None and id(made) in changed
-            for value in node.inputs
-        )
-    ]
+        if known is None or known[1] != inputs:
+            changed.add(node)
+            made.update(node.outputs)
+    return [node for node, inputs in nodes if node in changed or not made.isdisjoint(inputs)]
 
 
 def apply_edit(program: Program, edit: Edit, mutators: Mapping[str, Mutator]) -> None:

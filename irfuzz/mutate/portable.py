@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
@@ -40,6 +41,7 @@ CASTABLE = (
 """Element types between which ``Cast`` is defined for every opset from 9 on."""
 
 
+@lru_cache(maxsize=1 << 14)
 def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType, index: int = 0) -> bool:
     """True where ``op`` is known to run with ``dtype`` at input ``index``; where nothing was measured, with floats."""
     spec = specs.get(op, opset)

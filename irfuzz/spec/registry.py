@@ -51,15 +51,21 @@ class Specs:
                     )
             _check_names(file, [self._schemas[domain, op][v] for v in self._versions[domain, op] if v >= file.since])
         self._specs: dict[tuple[str, str, int], OpSpec] = {}
+        self._applying: dict[tuple[str, int, str], OpSpec | None] = {}
 
     def get(self, op: str, opset: int, domain: str = "") -> OpSpec | None:
         """The version of ``op`` that applies at ``opset`` of its domain; ``None`` where onnx knows none."""
-        domain = "" if domain == "ai.onnx" else domain
-        versions = self._versions.get((domain, op))
-        if versions is None:
-            return None
-        i = bisect_right(versions, opset)
-        return self.version(op, versions[i - 1], domain) if i else None
+        key = (op, opset, domain)
+        try:
+            return self._applying[key]
+        except KeyError:
+            domain = "" if domain == "ai.onnx" else domain
+            versions = self._versions.get((domain, op), ())
+            i = bisect_right(versions, opset)
+            spec = self.version(op, versions[i - 1], domain) if i else None
+            if versions:  # names of other operators come from models, without end
+                self._applying[key] = spec
+            return spec
 
     def version(self, op: str, since: int, domain: str = "") -> OpSpec:
         """The spec of one operator version. Raises ``KeyError`` where it does not exist."""

@@ -16,10 +16,11 @@ from irfuzz.mutate import engine as engine_module
 from irfuzz.mutate import table as table_module
 from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.engine import Engine, replay
+from irfuzz.mutate.engine import STEADY, Engine, replay
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.types import Relation, Skipped
-from irfuzz.spec import Specs
+from irfuzz.resources import seeds_dir
+from irfuzz.spec import Specs, load_specs
 
 
 def test_a_mutant_replays_from_its_edits(specs: Specs, seeds: dict[str, Program]) -> None:
@@ -229,3 +230,22 @@ def test_a_value_that_is_valid_here_is_not_called_invalid(specs: Specs, parse: C
     assert mutator.sites(program) == ["y"]
     assert mutator.apply(program, "y", Choices.from_seed(0)) == Skipped("no declared value breaks a rule here")
     assert program.to_bytes() == before
+
+
+def test_what_was_found_out_about_a_program_is_forgotten_when_it_changes() -> None:
+    """Clones share where their mutators apply, until one is edited."""
+    program = Program.from_bytes((seeds_dir() / "lenet5.onnx").read_bytes())
+    fresh = Program.from_bytes(program.to_bytes())
+    engine = Engine(load_specs())
+    for number in range(60):
+        engine.mutate(program, Choices.from_seed(number), edits=3)
+    assert len(program.asked) > 20
+    assert program.clone().asked is program.asked
+    for name, mutator in engine.mutators.items():
+        if name in STEADY:
+            assert list(engine._sites(program, mutator)) == list(mutator.sites(fresh))
+    node = program.nodes()[0]
+    program.replace_uses(node.outputs[0], program.insert("Abs", [node.outputs[0]]).outputs[0])
+    assert program.asked == {}
+    assert "Abs_0" in engine._sites(program, engine.mutators["insert-layer"])
+    assert program.clone().asked
