@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,16 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 NAME = "export"
-ABOUT = """Write a model as ONNX, or as a PyTorch module: readable source and its arrays.
+ABOUT = """Write a model as ONNX, as a PyTorch or TensorFlow module (readable source and its arrays) or as a SavedModel.
 
-torch: OUT/model.py and OUT/weights.npz. The module imports only numpy and torch, has one line an operator, and
-computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name. What PyTorch cannot express
-exactly is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset 17 where a
-front end chose. Exit code: 0, or 2 where the input or a flag is wrong or something cannot be expressed."""
+torch, tensorflow: OUT/model.py and OUT/weights.npz. The module imports only numpy and the framework, has one line an
+operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name. savedmodel: OUT,
+with the signature `serving_default`; TensorFlow traces it, so that no size may depend on values. What a framework
+cannot express exactly is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset
+17 where a front end chose. Exit code: 0, or 2 where the input or a flag is wrong or something cannot be expressed."""
 EXAMPLES = """examples:
   irfuzz export model.onnx --to torch -o exported
+  irfuzz export model.onnx --to savedmodel -o saved
   irfuzz export model.onnx --to onnx -o same.onnx"""
 
 
@@ -29,7 +32,7 @@ def arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", type=place, help="A model, of any kind that `irfuzz fuzz` takes.")
     add("--to", metavar="FORM", required=True, choices=tuple(WRITERS), help=f"One of {', '.join(WRITERS)}.")
-    add("-o", "--out", metavar="OUT", type=place, required=True, help="Folder (torch) or file (onnx).")
+    add("-o", "--out", metavar="OUT", type=place, required=True, help="File (onnx) or folder (all others).")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,17 +51,36 @@ def _onnx(program: Program, out: Path) -> str:
     return f"{len(program.nodes())} nodes in {out}"
 
 
-def _torch(program: Program, out: Path) -> str:
-    from irfuzz.export.files import write_module
-    from irfuzz.export.torch import lower
+def _module(framework: str) -> Callable[[Program, Path], str]:
+    """A writer of the source of a framework's module, and of its arrays."""
 
-    source = lower(program)
-    module, weights = write_module(writable_folder(out, "--out"), source.source, source.arrays)
-    return (
-        f"{len(program.nodes())} nodes in {module}, {len(source.arrays)} arrays in {weights}; "
-        f"inputs: {', '.join(source.inputs) or 'none'}; outputs: {', '.join(source.outputs)}"
-    )
+    def write(program: Program, out: Path) -> str:
+        from irfuzz.export import tensorflow, torch
+        from irfuzz.export.files import write_module
+
+        source = (torch if framework == "torch" else tensorflow).lower(program)
+        module, weights = write_module(writable_folder(out, "--out"), source.source, source.arrays)
+        return (
+            f"{len(program.nodes())} nodes in {module}, {len(source.arrays)} arrays in {weights}; "
+            f"inputs: {', '.join(source.inputs) or 'none'}; outputs: {', '.join(source.outputs)}"
+        )
+
+    return write
 
 
-WRITERS = {"onnx": _onnx, "torch": _torch}
+def _savedmodel(program: Program, out: Path) -> str:
+    from irfuzz.execute.savedmodel import save_savedmodel
+
+    inputs = save_savedmodel(program, out)
+    named = ", ".join(name if name == place else f"{name} as {place}" for name, place in inputs.items())
+    outputs = ", ".join(value.name or "" for value in program.graph.outputs)
+    return f"{len(program.nodes())} nodes in {out}; inputs: {named or 'none'}; outputs: {outputs}"
+
+
+WRITERS: Mapping[str, Callable[[Program, Path], str]] = {
+    "onnx": _onnx,
+    "torch": _module("torch"),
+    "tensorflow": _module("tensorflow"),
+    "savedmodel": _savedmodel,
+}
 """What a model can be written as."""

@@ -27,15 +27,26 @@ assert not any(name == "irfuzz" or name.startswith("onnx") for name in sys.modul
 """
 
 
-def test_a_torch_module_runs_alone_and_computes_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("torch")
+USE_SAVED = """
+import numpy as np
+import tensorflow as tf
+serve = tf.saved_model.load(".").signatures["serving_default"]
+np.save("scores.npy", serve(image=tf.constant(np.load("image.npy")))["scores"].numpy())
+"""
+
+
+@pytest.mark.parametrize("form", ["torch", "tensorflow", "savedmodel"])
+def test_what_is_written_runs_alone_and_computes_the_same(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch" if form == "torch" else "tensorflow")
     seed = seeds_dir() / "lenet5.onnx"
-    assert main(["export", str(seed), "--to", "torch", "-o", str(tmp_path)]) == 0
+    assert main(["export", str(seed), "--to", form, "-o", str(tmp_path)]) == 0
     assert "outputs: scores" in capsys.readouterr().out
     shape = [d.dim_value for d in onnx.load(seed).graph.input[0].type.tensor_type.shape.dim]
     image = np.random.default_rng(0).random(shape, np.float32)
     np.save(tmp_path / "image.npy", image)
-    subprocess.run([sys.executable, "-c", USE], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-c", USE_SAVED if form == "savedmodel" else USE], cwd=tmp_path, check=True)
     (expected,) = ReferenceEvaluator(str(seed)).run(None, {"image": image})
     np.testing.assert_allclose(np.load(tmp_path / "scores.npy"), expected, rtol=1e-4, atol=1e-5)
 
@@ -46,22 +57,31 @@ def test_onnx_stays_what_it_was(tmp_path: Path) -> None:
     assert onnx.load(out) == onnx.load(seeds_dir() / "qcnn.onnx")
 
 
+ROI_POOL = "g (float[1,1,4,4] x, float[1,5] r) => (float[1,1,1,1] y) { y = MaxRoiPool <pooled_shape=[1, 1]> (x, r) }"
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("form", "text", "words"),
     [
-        ("g (string[2] x) => (string[2] y) { y = Identity(x) }", "torch does not support"),
+        ("torch", "g (string[2] x) => (string[2] y) { y = Identity(x) }", "torch does not support"),
+        ("torch", ROI_POOL, "MaxRoiPool"),
+        ("tensorflow", ROI_POOL, "MaxRoiPool"),
         (
-            "g (float[1,1,4,4] x, float[1,5] r) => (float[1,1,1,1] y) { y = MaxRoiPool <pooled_shape=[1, 1]> (x, r) }",
-            "MaxRoiPool",
+            "savedmodel",
+            "g (float[4] x, int64[2] s) => (float[A, B] y) { y = Reshape(x, s) }",
+            "only eager runs know it",
         ),
+        ("savedmodel", "g (seq(float[4]) x) => (int64 y) { y = SequenceLength(x) }", "it is no tensor"),
     ],
 )
-def test_what_torch_cannot_express_is_named_and_nothing_is_written(
-    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_a_framework_cannot_express_is_named_and_nothing_is_written(
+    form: str, text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}'), path)
-    assert main(["export", str(path), "--to", "torch", "-o", str(tmp_path / "out")]) == 2
+    if form != "torch":
+        pytest.importorskip("tensorflow")
+    assert main(["export", str(path), "--to", form, "-o", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert words in error
     assert len(error.splitlines()) == 1

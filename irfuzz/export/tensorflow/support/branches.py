@@ -10,10 +10,11 @@ from irfuzz.export.tensorflow.support.arrays import known
 
 def branch(condition, then, otherwise):
     """ONNX If: a tuple of the results of one branch; only the branch taken is computed."""
-    taken = tf.get_static_value(condition)
-    if taken is None:
+    try:
+        taken = bool(known(condition))
+    except NotImplementedError:
         return tf.cond(tf.reshape(condition, ()), then, otherwise)
-    return then() if bool(taken) else otherwise()
+    return then() if taken else otherwise()
 
 
 def loop(trips, condition, body, state, scans):

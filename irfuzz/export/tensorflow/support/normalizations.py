@@ -24,9 +24,12 @@ def wider(a, b):
 
 def batch_norm(x, scale, b, mean, var, epsilon):
     """ONNX BatchNormalization in inference: (x - mean) / sqrt(var + epsilon) * scale + b for each channel."""
-    w = single(x)
-    scale, b, mean, var = (along_channels(x, tf.cast(v, w.dtype)) for v in (scale, b, mean, var))
-    return tf.cast((w - mean) / tf.sqrt(var + epsilon) * scale + b, x.dtype)
+    wide = single(x).dtype
+    for v in (scale, b, mean, var):
+        wide = wider(wide, v.dtype)
+    w = tf.cast(x, wide)
+    scale, b, mean, var = (along_channels(x, tf.cast(v, wide)) for v in (scale, b, mean, var))
+    return cast((w - mean) / tf.sqrt(var + epsilon) * scale + b, x.dtype)
 
 
 def batch_norm_training(x, scale, b, mean, var, epsilon, momentum):

@@ -115,7 +115,8 @@ def col2im(x, image, block, strides=None, dilations=None, pads=None):
     padded = [image[i] + pads[i] + pads[i + rank] for i in range(rank)]
     counts = [(padded[i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)]
     shape = dims(x)
-    columns = tf.reshape(single(x), [shape[0], shape[1] // math.prod(block), *block, *counts])
+    source = tf.cast(x, tf.int32) if x.dtype == tf.bool else single(x)
+    columns = tf.reshape(source, [shape[0], shape[1] // math.prod(block), *block, *counts])
     kept = tuple(slice(pads[i], pads[i] + image[i]) for i in range(rank))
     result = add_windows(columns, padded, strides, dilations)[(slice(None), slice(None), *kept)]
     return tf.cast(result, x.dtype)

@@ -16,8 +16,11 @@ def along_channels(x, vector):
 
 def batch_norm(x, scale, b, mean, var, epsilon):
     """ONNX BatchNormalization in inference: (x - mean) / sqrt(var + epsilon) * scale + b for each channel."""
-    scale, b, mean, var = (along_channels(x, single(v)) for v in (scale, b, mean, var))
-    return ((single(x) - mean) / torch.sqrt(var + epsilon) * scale + b).to(x.dtype)
+    wide = single(x).dtype
+    for v in (scale, b, mean, var):
+        wide = torch.promote_types(wide, v.dtype)
+    scale, b, mean, var = (along_channels(x, v.to(wide)) for v in (scale, b, mean, var))
+    return cast((x.to(wide) - mean) / torch.sqrt(var + epsilon) * scale + b, x.dtype)
 
 
 def batch_norm_training(x, scale, b, mean, var, epsilon, momentum):

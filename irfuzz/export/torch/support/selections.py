@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.numbers import ordered
+from irfuzz.export.torch.support.numbers import bits, ordered, unbits
 
 
 def bit_cast(x, dtype):
@@ -23,7 +23,7 @@ def unique(x, axis=None, sort=1):
     if not sort:
         order = torch.argsort(first)
         first, counts, inverse = first[order], counts[order], torch.argsort(order)[inverse]
-    return slices.index_select(axis, first), first, inverse, counts
+    return unbits(bits(slices).index_select(axis, first), x.dtype), first, inverse, counts
 
 
 def box_ends(box, centered):
