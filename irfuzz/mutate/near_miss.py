@@ -395,8 +395,8 @@ def repeated(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | 
 
 MISSES: dict[str, tuple[Miss, float]] = {
     "attribute": (attribute, 3.0),
-    "value": (value_of_constant, 2.0),
-    "shape": (shape_of_constant, 2.0),
+    "value": (value_of_constant, 1.5),
+    "shape": (shape_of_constant, 3.0),
     "between": (between, 2.0),
     "shared": (shared, 1.0),
     "exposed": (exposed, 1.0),

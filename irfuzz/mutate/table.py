@@ -136,8 +136,14 @@ WEIGHTS: dict[str, float] = {
 ON_DEMAND = frozenset({"invalid-value", "invalid-element"})
 """Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones."""
 
-FUZZING: dict[str, float] = {"invalid-value": 0.25, "invalid-element": 0.75}
-"""Weights of a campaign that differ: whether a component survives what is invalid is worth a look now and then."""
+FUZZING: dict[str, float] = {
+    "insert-pattern": 10.0,
+    "insert-layer": 6.0,
+    "invalid-value": 0.25,
+    "invalid-element": 0.75,
+}
+"""Weights of a campaign that differ: new operators and patterns bring the most, and whether a component survives what is
+invalid is worth a look now and then."""
 
 
 def build_mutators(context: Context) -> dict[str, Mutator]:
