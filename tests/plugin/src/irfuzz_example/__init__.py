@@ -1,0 +1,1 @@
+"""Extensions of irfuzz, as another distribution brings them."""
