@@ -94,8 +94,9 @@ def full_transpose(x, w, strides, dilations, group):
     shape, filters = dims(x), dims(w)
     kernel, depth = filters[2:], filters[0] // group
     sizes = [(shape[i + 2] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 for i in range(rank)]
-    if group > 1 or any(d != 1 for d in dilations):
-        # The CPU's Conv2DBackpropInput has no dilations, and its Conv3DBackpropInput no groups either.
+    if rank == 3 or group > 1 or any(d != 1 for d in dilations):
+        # The CPU's Conv2DBackpropInput has no groups and no dilations, and its Conv3DBackpropInput multiplies infinite
+        # weights by zeros that it puts between the elements.
         data = tf.reshape(x, [shape[0], group, depth, math.prod(shape[2:])])
         weights = tf.reshape(w, [group, depth, filters[1] * math.prod(kernel)])
         columns = tf.matmul(weights, data, transpose_a=True)
@@ -103,12 +104,9 @@ def full_transpose(x, w, strides, dilations, group):
         return add_windows(columns, sizes, strides, dilations)
     if rank == 1:
         x, w, strides, sizes = tf.expand_dims(x, 2), tf.expand_dims(w, 2), (1, *strides), [1, *sizes]
-    spatial = len(sizes)
-    data = tf.transpose(x, [0, *range(2, spatial + 2), 1])
-    weights = tf.transpose(w, [*range(2, spatial + 2), 1, 0])
-    convolve = tf.nn.conv2d_transpose if spatial == 2 else tf.nn.conv3d_transpose
-    result = convolve(data, weights, [shape[0], *sizes, filters[1]], [1, *strides, 1], "VALID")
-    result = tf.transpose(result, [0, spatial + 1, *range(1, spatial + 1)])
+    data, weights = tf.transpose(x, [0, 2, 3, 1]), tf.transpose(w, [2, 3, 1, 0])
+    result = tf.nn.conv2d_transpose(data, weights, [shape[0], *sizes, filters[1]], [1, *strides, 1], "VALID")
+    result = tf.transpose(result, [0, 3, 1, 2])
     return tf.squeeze(result, 2) if rank == 1 else result
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from irfuzz.export.tensorflow.support.arrays import sizes_of
 from irfuzz.export.tensorflow.support.casts import cast
 from irfuzz.export.tensorflow.support.numbers import UNSIGNED, divide_int, exact_int, single
+from irfuzz.export.tensorflow.support.reductions import arg_max
 
 
 def rounded(function, x):
@@ -59,7 +60,12 @@ def cosh(x):
 
 def erf(x):
     """ONNX Erf of floating types."""
-    return rounded(tf.math.erf, x)
+    return rounded(bounded_erf, x)
+
+
+def bounded_erf(w):
+    """The error function; in float64 TensorFlow's own is NaN at infinities and very large numbers."""
+    return tf.math.erf(tf.clip_by_value(w, -30.0, 30.0))
 
 
 def exp(x):
@@ -361,7 +367,7 @@ def gelu(x, approximate):
         # The constants of the operator's function body, which are float32: the root of 2 / pi, and 0.044715.
         inner = 0.7978845447087116 * (w + 0.04471499845385551 * w * w * w)
         return tf.cast(0.5 * w * (1 + tf.tanh(inner)), x.dtype)
-    return tf.cast(0.5 * w * (1 + tf.math.erf(w / math.sqrt(2))), x.dtype)
+    return tf.cast(0.5 * w * (1 + bounded_erf(w / math.sqrt(2))), x.dtype)
 
 
 def shrink(x, bias, lambd):
@@ -389,7 +395,7 @@ def hardmax(x, axis):
     count, axis = sizes_of(x)[axis], axis % len(x.shape)
     if math.prod(sizes_of(x)) == 0:
         return tf.zeros_like(x)
-    return tf.one_hot(tf.argmax(x, axis), count, tf.ones((), x.dtype), tf.zeros((), x.dtype), axis)
+    return tf.one_hot(arg_max(x, axis, keepdims=0), count, tf.ones((), x.dtype), tf.zeros((), x.dtype), axis)
 
 
 def as_rows(function, x, axis):
