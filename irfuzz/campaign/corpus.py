@@ -13,8 +13,11 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.trace import Origin, Trace
 from irfuzz.store.database import Database
 
-DECODED = 128
-"""How many programs are kept decoded."""
+DECODED = 96 << 20
+"""Programs are kept decoded up to so many bytes: to decode one again takes as long as to mutate it."""
+
+NODE = 4096
+"""Bytes that a decoded program takes for each node, roughly, beside those of its model."""
 
 CANDIDATES = 32
 """Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
@@ -64,7 +67,8 @@ class Corpus:
         self._entries: list[Entry] = []
         self._seeds: dict[str, Entry] = {}
         self._donors: tuple[Origin, ...] = ()
-        self._decoded: OrderedDict[str, Program] = OrderedDict()
+        self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
+        self._held = 0
 
     def refresh(self) -> Iterator[Program]:
         """Take in what was added since the last call, by any job; gives the new programs one by one."""
@@ -76,7 +80,7 @@ class Corpus:
                 self._entries.append(entry)
                 if not row.parent:
                     self._seeds[row.digest] = entry
-                self._keep(row.digest, program)
+                self._keep(row.digest, program, len(row.model))
                 yield program
 
     def __len__(self) -> int:
@@ -134,15 +138,19 @@ class Corpus:
     def _load(self, digest: str) -> Program:
         if digest in self._sprouts:
             return sprouts()[self._sprouts[digest].seed]
-        program = self._decoded.get(digest)
-        if program is None:
-            program = Program.from_bytes(self._database.program(digest).model)
-            self._keep(digest, program)
-        else:
+        kept = self._decoded.get(digest)
+        if kept is not None:
             self._decoded.move_to_end(digest)
+            return kept[0]
+        model = self._database.program(digest).model
+        program = Program.from_bytes(model)
+        self._keep(digest, program, len(model))
         return program
 
-    def _keep(self, digest: str, program: Program) -> None:
-        self._decoded[digest] = program
-        while len(self._decoded) > DECODED:
-            self._decoded.popitem(last=False)
+    def _keep(self, digest: str, program: Program, size: int) -> None:
+        """Hold a program, and as many of those used before it as there is room for."""
+        size += NODE * len(program.nodes())
+        self._decoded[digest] = program, size
+        self._held += size
+        while self._held > DECODED and len(self._decoded) > 1:
+            self._held -= self._decoded.popitem(last=False)[1][1]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from onnx import parser
 
-from irfuzz.campaign.corpus import CANDIDATES, CROWD, Corpus, Entry
+from irfuzz.campaign.corpus import CANDIDATES, CROWD, NODE, Corpus, Entry
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Database, ProgramRow
@@ -52,3 +52,26 @@ def test_the_bar_rises_with_the_crowd(tmp_path: Path) -> None:
     assert corpus.bar() == 1
     corpus._entries = [Entry(str(n), "s", 1, 10) for n in range(2 * CROWD)]
     assert corpus.bar() == 3
+
+
+def test_programs_stay_decoded_while_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(tmp_path / "c.sqlite")
+    rows = [row(n, n) for n in range(1, 9)]
+    for one in rows:
+        database.add_program(one)
+    room = 3 * (NODE + len(rows[0].model))
+    monkeypatch.setattr("irfuzz.campaign.corpus.DECODED", room)
+    corpus = Corpus(database)
+    assert len(list(corpus.refresh())) == 8
+    entries = [Entry(r.digest, "s", 1, 1) for r in rows]
+    assert corpus.program(entries[7]) is corpus.program(entries[7])
+    kept = corpus.program(entries[0])
+    for entry in entries[1:3]:
+        corpus.program(entry)
+    assert corpus.program(entries[0]) is kept, "the last three have room"
+    for entry in entries[3:6]:
+        corpus.program(entry)
+    again = corpus.program(entries[0])
+    assert again is not kept
+    assert again.to_bytes() == kept.to_bytes()
+    assert corpus._held == sum(size for _, size in corpus._decoded.values()) <= room
