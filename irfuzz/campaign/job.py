@@ -54,7 +54,7 @@ ROUND = 16
 """At most so many programs are made, then run, then judged: mutation, the targets and the oracles then each find their
 code and tables in the caches, and processes take turns and the database is written once for all of them."""
 
-ROUND_SECONDS = 0.2
+ROUND_SECONDS = 0.5
 """A round is not meant to take longer: slow targets get rounds of few programs, or of one."""
 
 ROUND_BYTES = 16 << 20
