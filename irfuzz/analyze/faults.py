@@ -171,6 +171,15 @@ def positive_epsilon(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) 
         yield _fault("division", 0, _range(inputs, 0), "epsilon > 0", -INF, INF, "give a positive epsilon")
 
 
+def moments(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
+    """MeanVarianceNormalization: its function body takes the root of mean(x * x) - mean(x) ** 2, which rounding may
+    make negative where the elements are nearly equal."""
+    r = _range(inputs, 0)
+    if r.magnitude > 0:
+        needs = "mean(x * x) >= mean(x) ** 2 after rounding"
+        yield replace(_fault("domain", 0, r, needs, -INF, INF, "LayerNormalization, or an epsilon"), needed=False)
+
+
 def norm_zero(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
     """LpNormalization: a norm of 0."""
     r = _range(inputs, 0)
@@ -276,6 +285,7 @@ CHECKS: Mapping[str, Check] = {
     "Log": logarithm,
     "LogSoftmax": long_softmax,
     "LpNormalization": norm_zero,
+    "MeanVarianceNormalization": moments,
     "Mod": modulus,
     "Pow": power,
     "QuantizeLinear": quantisation_scale,

@@ -78,10 +78,16 @@ _FORMATS: Mapping[ir.DataType, Format] = {
     },
 }
 
+ROUGH = Format(math.inf, -math.inf, 1.0, 0.5, floating=True)
+"""For float8 and float4: values are within half of what they should be, or 1."""
+
 ANYTHING = Format(math.inf, -math.inf, 5e-324, 2.0**-52, floating=True)
 """For element types that the analysis does not follow (float8, complex, strings): every number, and no overflow."""
 
 
 def format_of(dtype: ir.DataType | None) -> Format:
     """The format of an element type."""
-    return ANYTHING if dtype is None else _FORMATS.get(dtype, ANYTHING)
+    if dtype is None:
+        return ANYTHING
+    known = _FORMATS.get(dtype)
+    return known if known is not None else ROUGH if dtype.is_floating_point() else ANYTHING

@@ -53,7 +53,7 @@ def _scaled(ratio: Range, scale: Range, bias: Range, form: Format) -> Range:
 
 def _normalised(data: Range, terms: float, form: Format) -> Range:
     """(x - mean) / sqrt(var + epsilon): at most sqrt(n - 1) in magnitude; NaN where the sum of squares overflows."""
-    reach = math.sqrt(max(terms - 1, 0.0)) * (1 + 64 * form.eps) + 1e-3
+    reach = math.sqrt(max(terms - 1, 0.0)) * (1 + 160 * form.eps) + 1e-3
     size = data.magnitude
     wild = data.nan or size > 1e150 or size * size * terms > max(form.biggest, _SINGLE)
     return Range(-reach, reach, wild, loose=wild and data.loose)
@@ -192,7 +192,8 @@ def dynamic_quantize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor
     data = inputs[0]
     assert data is not None
     r = hull([data.range, Range(0.0, 0.0)])
-    width = r.high - r.low if r.finite else INF
+    # Where all elements are 0, runtimes give 1.
+    width = max(r.high - r.low, 255.0 if r.zero else 0.0) if r.finite else INF
     form = ctx.format(node, 1) if len(node.outputs) > 1 else ctx.format(node)
     found = [
         ctx.plain(node, Range(0.0, 255.0)),

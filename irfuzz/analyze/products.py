@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.analyze import interval
 from irfuzz.analyze.context import Context, Inputs, Transfer
 from irfuzz.analyze.formats import Format
-from irfuzz.analyze.interval import Range, hull, meet, rounded
+from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
 from irfuzz.analyze.reductions import OPEN_SIZE, added
 from irfuzz.analyze.tensor import Tensor
 
@@ -159,6 +159,9 @@ def einsum(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
                 sizes[letter] = float(size) if isinstance(size, int) else OPEN_SIZE
         terms = math.prod(size for letter, size in sizes.items() if letter not in right)
     bounds = tensors[0].range
+    if any(t.range.magnitude * t.count() > form.biggest for t in tensors) and form.floating:
+        # Sums over letters of one operand alone may be taken first.
+        return [ctx.plain(node, Range(-INF, INF, nan=True, loose=any(t.range.loose for t in tensors)))]
     for t in tensors[1:]:
         bounds = rounded(interval.mul(bounds, t.range), form)
     return [ctx.plain(node, added(bounds, 0.0, terms, form))]

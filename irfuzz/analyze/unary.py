@@ -75,11 +75,10 @@ def _sigmoid(x: float) -> float:
 def sigmoid(r: Range, attrs: Attrs, form: Format) -> Range:
     """Sigmoid; runtimes limit the argument, or flush what is small, so that the error is absolute at the ends."""
     exact = monotone(r, _sigmoid)
-    low = exact.low * (1 - 4 * LIBRARY * form.eps) if exact.low > _FLUSHED else 0.0
+    low = exact.low * (1 - 4 * LIBRARY * form.eps) if exact.low > form.eps else 0.0
     return Range(low, min(exact.high, 1.0) * (1 + LIBRARY * form.eps) + LIBRARY * max(form.eps, _LIMITED), r.nan)
 
 
-_FLUSHED = 1e-30
 _LIMITED = 2.0**-23
 """onnxruntime's Sigmoid takes what is below -18 as -18."""
 

@@ -1,0 +1,79 @@
+"""Coverage of a set of models enters, a table for people, JSON and a page with its growth leave."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from irfuzz.search.coverage.record import CRITERIA, Coverage
+
+SCHEMA = 1
+WIDTH, HEIGHT = 640, 320
+COLOURS = {"input": "#1f77b4", "parameter": "#d62728", "sequence": "#2ca02c"}
+
+Curve = Sequence[tuple[str, dict[str, float]]]
+"""After each model: its name, and the share of each criterion."""
+
+
+def as_json(coverage: Coverage, curve: Curve, skipped: int) -> dict[str, Any]:
+    """Everything."""
+    return {
+        "schema": SCHEMA,
+        "models": coverage.programs,
+        "skipped": skipped,
+        "criteria": {
+            name: {"covered": s.covered, "total": s.total, "share": round(s.ratio, 6)}
+            for name, s in coverage.shares().items()
+        },
+        "operator_level": coverage.operator_level(),
+        "operators": {
+            op: {"input": [i.covered, i.total], "parameter": [p.covered, p.total]}
+            for op, (i, p) in coverage.by_operator().items()
+        },
+        "curve": [{"model": name, **{c: round(v, 6) for c, v in shares.items()}} for name, shares in curve],
+    }
+
+
+def as_text(coverage: Coverage, *, operators: bool) -> str:
+    """A table."""
+    lines = [f"{coverage.programs} models", "", f"{'criterion':<22}{'covered':>9}{'of':>8}{'share':>9}"]
+    for name, share in coverage.shares().items():
+        label = "all together" if name == "all" else f"layer {name}"
+        lines.append(f"{label:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
+    lines += ["", *(f"{name:<22}{count:>9}" for name, count in coverage.operator_level().items())]
+    if operators:
+        lines += ["", f"{'operator':<28}{'input':>12}{'parameter':>12}"]
+        for op, (inputs, parameters) in coverage.by_operator().items():
+            lines.append(
+                f"{op:<28}{f'{inputs.covered}/{inputs.total}':>12}{f'{parameters.covered}/{parameters.total}':>12}"
+            )
+    return "\n".join(lines)
+
+
+def as_html(coverage: Coverage, curve: Curve) -> str:
+    """One page with the curve of each criterion over the models, that needs nothing else."""
+    count = max(len(curve) - 1, 1)
+    lines: list[str] = []
+    for name in CRITERIA:
+        points = " ".join(
+            f"{index / count * WIDTH:.1f},{HEIGHT - shares[name] * HEIGHT:.1f}"
+            for index, (_, shares) in enumerate(curve)
+        )
+        lines.append(f'<polyline fill="none" stroke="{COLOURS[name]}" stroke-width="2" points="{points}"/>')
+    rows = "\n".join(
+        f"<tr><td>{html.escape(name)}</td><td>{s.covered}</td><td>{s.total}</td><td>{s.ratio:.1%}</td></tr>"
+        for name, s in coverage.shares().items()
+    )
+    legend = " ".join(f'<span style="color:{COLOURS[name]}">layer {name}</span>' for name in CRITERIA)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Coverage of {coverage.programs} models</title></head>
+<body style="font-family: sans-serif"><h1>Coverage of {coverage.programs} models</h1>
+<table><tr><th>criterion</th><th>covered</th><th>of</th><th>share</th></tr>
+{rows}
+</table>
+<p>Share after each model: {legend}</p>
+<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" style="border: 1px solid #bbb">
+{chr(10).join(lines)}
+</svg></body></html>
+"""

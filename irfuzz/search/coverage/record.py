@@ -1,0 +1,173 @@
+"""Programs enter one after the other, what of the space they cover leaves (COMET, equations 1 to 3; GraphFuzz)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact, tensors_in
+from irfuzz.ir.value import fact_of
+from irfuzz.ir.view import View
+from irfuzz.search.coverage.space import INPUT, Space, spelled
+from irfuzz.spec.registry import load_specs
+
+CRITERIA = ("input", "parameter", "sequence")
+
+_LARGEST = 64
+"""Elements of a parameter input that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of a criterion is covered."""
+
+    covered: int
+    total: int
+
+    @property
+    def ratio(self) -> float:
+        """Between 0 and 1; 1 of nothing."""
+        return self.covered / self.total if self.total else 1.0
+
+
+class Coverage:
+    """What the programs that were added cover of a space; what it does not hold is not counted.
+
+    GraphFuzz's operator-level criteria (operator types, in and out degrees, single edges, shapes and parameters) have
+    no fixed space: they are counts of what was seen.
+    """
+
+    __slots__ = ("_degrees", "_edges", "_named", "_operators", "_several", "_space", "_specs", "programs")
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._specs = load_specs()
+        self._named: dict[str, set[tuple[Any, ...]]] = {name: set() for name in CRITERIA}
+        # Shapes, and parameters of which any few values count: what was seen, no more than count.
+        self._several: dict[str, dict[tuple[str, str], set[str]]] = {name: {} for name in CRITERIA}
+        self._operators: set[str] = set()
+        self._edges: set[tuple[str, str]] = set()
+        self._degrees: set[tuple[str, str, int]] = set()
+        self.programs = 0
+
+    def add(self, program: View) -> int:
+        """Count a program, bodies included; how many features of the space are new."""
+        before = sum(map(self._covered, CRITERIA))
+        for graph in program.model.graphs():
+            for node in graph:
+                if node.domain in ("", "ai.onnx"):
+                    self._node(program, node)
+        self.programs += 1
+        return sum(map(self._covered, CRITERIA)) - before
+
+    def shares(self) -> dict[str, Share]:
+        """Each criterion, pooled over the operators, and all three together."""
+        totals = self._space.totals()
+        found = {name: Share(self._covered(name), totals[name]) for name in CRITERIA}
+        return {**found, "all": Share(sum(s.covered for s in found.values()), sum(totals.values()))}
+
+    def _covered(self, criterion: str) -> int:
+        return len(self._named[criterion]) + sum(map(len, self._several[criterion].values()))
+
+    def operator_level(self) -> dict[str, int]:
+        """GraphFuzz's criteria: how many different ones were seen."""
+        return {
+            "operator types": len(self._operators),
+            "input degrees": sum(kind == "in" for kind, _, _ in self._degrees),
+            "output degrees": sum(kind == "out" for kind, _, _ in self._degrees),
+            "single edges": len(self._edges),
+            "shapes and parameters": sum(map(len, self._several["input"].values())) + self._covered("parameter"),
+        }
+
+    def by_operator(self) -> dict[str, tuple[Share, Share]]:
+        """Layer input and layer parameter coverage of each operator (equations 1 and 2)."""
+        counts = {name: Counter(f[0] for f in self._named[name]) for name in ("input", "parameter")}
+        for name, count in counts.items():
+            for (op, _), values in self._several[name].items():
+                count[op] += len(values)
+        found: dict[str, tuple[Share, Share]] = {}
+        for op, space in self._space.operators.items():
+            size = sum(v if isinstance(v, int) else len(v) for v in space.parameters.values())
+            inputs = Share(counts["input"][op], len(space.dtypes) + len(space.ranks) + space.shapes)
+            found[op] = inputs, Share(counts["parameter"][op], size)
+        return found
+
+    def uncovered(self) -> Iterator[tuple[str, ...]]:
+        """Features of the space that have names and that no program has shown yet."""
+        for op, space in self._space.operators.items():
+            seen, covered = self._named["input"], self._named["parameter"]
+            yield from (("input", op, "dtype", d) for d in space.dtypes if (op, "dtype", d) not in seen)
+            yield from (("input", op, "rank", str(r)) for r in space.ranks if (op, "rank", r) not in seen)
+            for name, values in space.parameters.items():
+                if not isinstance(values, int):
+                    yield from (("parameter", op, name, v) for v in values if (op, name, v) not in covered)
+        missing = {(a, b) for a, b in self._space.sequences if (a, b) not in self._named["sequence"]}
+        yield from (("sequence", *pair) for pair in sorted(missing))
+
+    def _node(self, program: View, node: ir.Node) -> None:
+        op = node.op_type
+        self._operators.add(op)
+        self._degrees.add(("in", op, sum(v is not None for v in node.inputs)))
+        self._degrees.add(("out", op, sum(len(v.uses()) for v in node.outputs)))
+        space = self._space.operators.get(op)
+        if space is None:
+            return
+        for value in node.inputs:
+            producer = None if value is None else value.producer()
+            if producer is not None and producer.domain in ("", "ai.onnx"):
+                self._edges.add((producer.op_type, op))
+                if (producer.op_type, op) in self._space.sequences:
+                    self._named["sequence"].add((producer.op_type, op))
+        data = node.inputs[0] if node.inputs else None
+        fact = None if data is None else tensors_in(fact_of(data))
+        if fact is not None:
+            self._input(op, fact)
+        for name, values in space.parameters.items():
+            self._parameter(program, node, name, values)
+
+    def _input(self, op: str, fact: TensorFact) -> None:
+        space = self._space.operators[op]
+        seen = self._named["input"]
+        if fact.dtype.name in space.dtypes:
+            seen.add((op, "dtype", fact.dtype.name))
+        if fact.shape is None:
+            return
+        if len(fact.shape) in space.ranks:
+            seen.add((op, "rank", len(fact.shape)))
+        self._any_of("input", (op, "shape"), repr(fact.shape), space.shapes)
+
+    def _parameter(self, program: View, node: ir.Node, name: str, values: tuple[str, ...] | int) -> None:
+        value = self._value(program, node, name)
+        if value is None:
+            return
+        if isinstance(values, int):
+            self._any_of("parameter", (node.op_type, name), value, values)
+        elif value in values:
+            self._named["parameter"].add((node.op_type, name, value))
+
+    def _any_of(self, criterion: str, key: tuple[str, str], value: str, most: int) -> None:
+        """Count a value of which any ``most`` different ones will do."""
+        seen = self._several[criterion].setdefault(key, set())
+        if len(seen) < most:
+            seen.add(value)
+
+    def _value(self, program: View, node: ir.Node, name: str) -> str | None:
+        """A parameter as it is counted; an attribute that is left out has its default."""
+        spec = self._specs.get(node.op_type, self._space.opset)
+        if name.startswith(INPUT):
+            places = [i for i, f in enumerate(spec.inputs) if f.name == name[len(INPUT) :]] if spec is not None else []
+            value = node.inputs[places[0]] if places and places[0] < len(node.inputs) else None
+            array = None if value is None else program.const_array(value)
+            return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
+        attr = node.attributes.get(name)
+        if attr is None:
+            default = None if spec is None or name not in spec.attrs else spec.attrs[name].default
+            return None if default is None else spelled(default)
+        if attr.is_ref():
+            return None
+        tensor = attr.type == ir.AttributeType.TENSOR
+        return spelled(attr.value.numpy().reshape(-1)[:_LARGEST].tolist()) if tensor else spelled(attr.value)

@@ -1,0 +1,106 @@
+"""COMET's three criteria: the fixed space, what programs cover of it, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+
+from irfuzz.cli.main import main
+from irfuzz.ir.program import Program
+from irfuzz.search.coverage.record import Coverage
+from irfuzz.search.coverage.space import SHAPES, SPACE, VALUES, Space, compute, load
+from irfuzz.spec import load_specs
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(scope="module")
+def space() -> Space:
+    return load()
+
+
+def program(body: str, shape: str = "2,3", kind: str = "float") -> Program:
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g ({kind}[{shape}] x) => ({kind}[{shape}] y) {{ {body} }}'
+    return Program.from_proto(parser.parse_model(text))
+
+
+def test_the_committed_space_is_that_of_the_specs() -> None:
+    assert SPACE.read_text() == compute(load_specs()).to_json(), "run: python -m benchmarks.coverage_space"
+
+
+def test_the_space_has_every_operator_with_types_ranks_and_values(space: Space) -> None:
+    assert len(space.operators) >= 160
+    conv = space.operators["Conv"]
+    assert conv.dtypes == ("DOUBLE", "FLOAT", "FLOAT16")
+    assert set(conv.ranks) >= {3, 4, 5}
+    assert conv.shapes == SHAPES
+    assert conv.parameters["auto_pad"] == ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID")
+    assert conv.parameters["strides"] == VALUES
+    assert ("Conv", "Relu") in space.sequences
+    assert ("Not", "Conv") not in space.sequences  # no Boolean convolution
+    assert set(space.totals()) == {"input", "parameter", "sequence"}
+
+
+def test_equations_1_to_3_count_what_is_new(space: Space) -> None:
+    coverage = Coverage(space)
+    # Relu: type, rank, shape; LeakyRelu the same and its alpha; the pair.
+    assert coverage.add(program("a = Relu(x) y = LeakyRelu<alpha = 0.2>(a)")) == 3 + 3 + 1 + 1
+    assert coverage.add(program("a = Relu(x) y = LeakyRelu<alpha = 0.2>(a)")) == 0
+    assert coverage.add(program("y = Relu(x)", "4,5")) == 1
+    assert coverage.add(program("y = Relu(x)", "4,5,6")) == 2
+    assert coverage.add(program("y = Relu(x)", "4,5", "double")) == 1
+    inputs, parameters = coverage.by_operator()["LeakyRelu"]
+    assert (inputs.covered, parameters.covered, parameters.total) == (3, 1, VALUES)
+
+
+def test_no_more_shapes_and_values_count_than_the_paper_says(space: Space) -> None:
+    coverage = Coverage(space)
+    for size in range(1, 20):
+        coverage.add(program(f"y = LeakyRelu<alpha = 0.{size}>(x)", f"{size},2"))
+    inputs, parameters = coverage.by_operator()["LeakyRelu"]
+    assert inputs.covered == 1 + 1 + SHAPES
+    assert parameters.covered == VALUES
+
+
+def test_defaults_and_constant_inputs_are_values_too(space: Space) -> None:
+    coverage = Coverage(space)
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2,3] x) => (float[2,1] y) <int64[1] axes = {1}>
+    { y = ReduceSum(x, axes) }"""
+    coverage.add(Program.from_proto(parser.parse_model(text)))
+    _, parameters = coverage.by_operator()["ReduceSum"]
+    assert parameters.covered == 3  # axes, and the defaults of keepdims and noop_with_empty_axes
+
+
+def test_what_is_covered_is_no_longer_uncovered(space: Space) -> None:
+    coverage = Coverage(space)
+    before = set(coverage.uncovered())
+    assert ("sequence", "Relu", "Abs") in before
+    coverage.add(program("a = Relu(x) y = Abs(a)"))
+    after = set(coverage.uncovered())
+    assert before - after >= {
+        ("sequence", "Relu", "Abs"),
+        ("input", "Relu", "dtype", "FLOAT"),
+        ("input", "Abs", "rank", "2"),
+    }
+
+
+def test_the_command_prints_table_json_and_page(tmp_path: Path, capsys) -> None:
+    for index, body in enumerate(("y = Relu(x)", "a = Relu(x) y = Tanh(a)")):
+        onnx.save(program(body).to_proto(), tmp_path / f"{index}.onnx")
+    (tmp_path / "broken.onnx").write_bytes(b"no model")
+    assert main(["coverage", str(tmp_path), "--operators", "--html", str(tmp_path / "c.html")]) == 0
+    out = capsys.readouterr()
+    assert "layer sequence" in out.out
+    assert "Tanh" in out.out
+    assert "broken.onnx" in out.err
+    assert "<polyline" in (tmp_path / "c.html").read_text()
+    assert main(["coverage", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["models"], found["skipped"]) == (2, 1)
+    assert found["criteria"]["sequence"]["covered"] == 1
+    assert [entry["sequence"] > 0 for entry in found["curve"]] == [False, True]
+    assert main(["coverage", str(tmp_path / "nothing")]) == 2
