@@ -1,7 +1,7 @@
 # Kernels: spans in, plain structs out; no Python type below the bindings. Makes the library irfuzz_kernels.
 
 # Compiled once for every instruction set, into a namespace of its own; cpp/src/dispatch.cpp chooses at run time.
-set(IRFUZZ_SIMD_SOURCES cpp/src/simd/coverage.cpp cpp/src/simd/distance.cpp)
+set(IRFUZZ_SIMD_SOURCES cpp/src/simd/coverage.cpp cpp/src/simd/distance.cpp cpp/src/simd/novelty.cpp)
 set(IRFUZZ_SETS baseline)
 set(IRFUZZ_FLAGS_baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
@@ -22,11 +22,11 @@ endforeach()
 
 find_package(Threads REQUIRED)
 add_library(irfuzz_kernels STATIC cpp/src/coverage.cpp cpp/src/dispatch.cpp cpp/src/distance.cpp
-            cpp/src/feature_set.cpp ${IRFUZZ_SIMD_OBJECTS})
+            cpp/src/feature_set.cpp cpp/src/novelty.cpp ${IRFUZZ_SIMD_OBJECTS})
 target_link_libraries(irfuzz_kernels PUBLIC Threads::Threads)
 
 set(IRFUZZ_TEST_SOURCES cpp/tests/main.cpp cpp/tests/test_coverage.cpp cpp/tests/test_distance.cpp
-    cpp/tests/test_element.cpp)
+    cpp/tests/test_element.cpp cpp/tests/test_novelty.cpp)
 set(IRFUZZ_BINDING_SOURCES cpp/bindings/arrays.cpp cpp/bindings/coverage.cpp cpp/bindings/distance.cpp
     cpp/bindings/module.cpp cpp/bindings/sets.cpp)
 

@@ -165,8 +165,8 @@ def merge_bits(seen: np.ndarray[Any, np.dtype[np.uint8]], found: np.ndarray[Any,
     """As ``new_bits``, and sets them in ``seen``, which must be writeable, row-major and aligned."""
 
 # Activations below: a row a sample, a column a neuron, of a floating-point dtype. Bitmaps are written in place; bit i is
-# bit i % 8 of byte i // 8, the lowest first (np.unpackbits with bitorder="little"). All raise TypeError for a wrong dtype
-# and ValueError for a wrong shape, and give the number of bits that are new.
+# bit i % 8 of byte i // 8, the lowest first (np.unpackbits with bitorder="little"). All raise TypeError for a wrong
+# dtype and ValueError for a wrong shape, and give the number of bits that are new.
 
 def cover_sections(
     values: np.ndarray[Any, Any],
@@ -265,4 +265,33 @@ class FeatureSet:
     @property
     def nbytes(self) -> int:
         """Memory of the table."""
+    def __len__(self) -> int: ...
+
+@final
+class Novelty:
+    """Vectors that were seen, and how far others are from the nearest of them; several threads may use one.
+
+    Distances are Euclidean and exact to float64's rounding, the same for any number of threads: a scan of codes of one
+    byte a number tells which vectors can be the nearest at all, and those are compared in full. Vectors are float32
+    arrays of shape (n, dimensions) with finite numbers (TypeError, ValueError).
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        """Take vectors of 1 to 100,000 numbers."""
+    def nearest(
+        self, vectors: np.ndarray[Any, np.dtype[np.float32]], /, *, threads: int = 1
+    ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """Distance to the nearest vector, and its index (of equally near ones the first); inf and -1 without any."""
+    def add(self, vectors: np.ndarray[Any, np.dtype[np.float32]], /) -> None:
+        """Add all of them; indices count on."""
+    def add_novel(
+        self, vectors: np.ndarray[Any, np.dtype[np.float32]], threshold: float, /, *, threads: int = 1
+    ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+        """One after the other, add those farther than the threshold from all before (TensorFuzz, section 3.2).
+
+        Gives their distances, and which ones were added.
+        """
+    @property
+    def nbytes(self) -> int:
+        """Memory of the vectors and their codes."""
     def __len__(self) -> int: ...

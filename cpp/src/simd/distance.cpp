@@ -65,10 +65,10 @@ struct Lanes {
 
 // A block's sums.
 struct Terms {
-    F64 apart[wides] = {};
-    F64 dot[wides] = {};
-    F64 square_a[wides] = {};
-    F64 square_b[wides] = {};
+    F64 apart[wides];
+    F64 dot[wides];
+    F64 square_a[wides];
+    F64 square_b[wides];
 };
 
 // What groups with special values add; seldom needed, so it lives in memory.
@@ -79,26 +79,31 @@ struct Specials {
     F64 high_a[wides];
     F64 low_b[wides];
     F64 high_b[wides];
-    I64 over[wides] = {};
-    I64 nan_a = {};
-    I64 nan_b = {};
-    I64 posinf_a = {};
-    I64 posinf_b = {};
-    I64 neginf_a = {};
-    I64 neginf_b = {};
-    I64 mismatched = {};
-    I64 not_finite = {};
+    I64 over[wides];
+    I64 nan_a;
+    I64 nan_b;
+    I64 posinf_a;
+    I64 posinf_b;
+    I64 neginf_a;
+    I64 neginf_b;
+    I64 mismatched;
+    I64 not_finite;
 };
 
 template <typename E>
 struct Chunk {
     using Type = typename E::Type;
 
+    Chunk(const Options& some_options, Totals& some_totals, ChunkSums& some_sums) noexcept
+        : options(some_options), totals(some_totals), sums(some_sums) {}
+
     const Options& options;
     Totals& totals;
     ChunkSums& sums;
-    Lanes<E> lanes;
-    Specials specials;
+    Lanes<E> lanes;  // begin() sets them
+    union {
+        Specials specials;  // large, and set only where it is used
+    };
     bool used_specials = false;
     Sums apart;
     Sums dot;
@@ -181,7 +186,7 @@ template <typename E>
                                      const double* bound, std::size_t count, std::size_t origin) noexcept {
     Specials& s = chunk.specials;
     if (!chunk.used_specials) {
-        s = Specials{};
+        std::memset(&s, 0, sizeof(s));
         for (std::size_t g = 0; g < wides; ++g) {
             s.apart[g] = all(-1.0);
             s.low_a[g] = s.low_b[g] = all(infinite);
@@ -260,7 +265,7 @@ template <typename E, bool Extra, bool Careful>
     // Far enough ahead for the next lines of both arrays to arrive in time.
     constexpr std::size_t ahead = 2048 / sizeof(typename E::Type);
     Lanes<E> lanes = chunk.lanes;
-    Terms sum;
+    Terms sum{};
     const F64 atol = all(chunk.options.atol);
     const F64 rtol = all(chunk.options.rtol);
     F64 ratio = threshold(chunk.totals.max_rel);
@@ -339,7 +344,7 @@ void add_block(Chunk<E>& chunk, const typename E::Type* a, const typename E::Typ
     using Type = typename E::Type;
     const std::size_t even = count - count % group;
     chunk.used_specials = false;
-    Terms terms;
+    Terms terms{};
     if (even != 0) {
         if (chunk.totals.careful || !whole_groups<E, Extra, false>(chunk, a, b, bound, even, origin, terms)) {
             (void)whole_groups<E, Extra, true>(chunk, a, b, bound, even, origin, terms);
@@ -461,6 +466,27 @@ void finish(Chunk<E>& chunk, ChunkSums& sums) noexcept {
     sums.square_b = chunk.square_b.total();
 }
 
+// The blocks of a chunk; `after` gets each one while it is in the cache.
+template <typename E, typename After>
+[[gnu::always_inline]] inline void add_blocks(const typename E::Type* a, const typename E::Type* b, const double* bound,
+                                              std::size_t count, std::size_t origin, const Options& options,
+                                              Totals& totals, ChunkSums& sums, const After& after) {
+    Chunk<E> chunk(options, totals, sums);
+    begin(chunk);
+    const bool extra = options.relative || options.cosine;
+    for (std::size_t i = 0; i < count; i += block) {
+        const std::size_t size = count - i < block ? count - i : block;
+        const double* limit = bound != nullptr ? bound + i : nullptr;
+        if (extra) {
+            add_block<E, true>(chunk, a + i, b + i, limit, size, origin + i);
+        } else {
+            add_block<E, false>(chunk, a + i, b + i, limit, size, origin + i);
+        }
+        after(a + i, b + i, size);
+    }
+    finish(chunk, sums);
+}
+
 // Floating-point types.
 template <typename E>
 void add_floats(const void* a, const void* b, const double* bound, std::size_t count, std::size_t origin,
@@ -468,26 +494,15 @@ void add_floats(const void* a, const void* b, const double* bound, std::size_t c
     using Type = typename E::Type;
     const auto* left = static_cast<const Type*>(a);
     const auto* right = static_cast<const Type*>(b);
-    Chunk<E> chunk{options, totals, sums, {}, {}, false, {}, {}, {}, {}};
-    begin(chunk);
-    const bool extra = options.relative || options.cosine;
+    if (!options.ulp) {
+        add_blocks<E>(left, right, bound, count, origin, options, totals, sums,
+                      [](const Type* /*a*/, const Type* /*b*/, std::size_t /*count*/) {});
+        return;
+    }
     UlpCounts<typename UlpOf<E>::Bits> ulps;
-    for (std::size_t i = 0; i < count; i += block) {
-        const std::size_t size = count - i < block ? count - i : block;
-        const double* limit = bound != nullptr ? bound + i : nullptr;
-        if (extra) {
-            add_block<E, true>(chunk, left + i, right + i, limit, size, origin + i);
-        } else {
-            add_block<E, false>(chunk, left + i, right + i, limit, size, origin + i);
-        }
-        if (options.ulp) {
-            ulps.add(left + i, right + i, size);
-        }
-    }
-    if (options.ulp) {
-        ulps.flush(totals);
-    }
-    finish(chunk, sums);
+    add_blocks<E>(left, right, bound, count, origin, options, totals, sums,
+                  [&](const Type* x, const Type* y, std::size_t size) { ulps.add(x, y, size); });
+    ulps.flush(totals);
 }
 
 // Integers of at most 32 bits and booleans: every value of them is a float or a double.
@@ -497,7 +512,7 @@ void add_narrow(const void* a, const void* b, const double* bound, std::size_t c
     using Type = typename E::Type;
     const auto* left = static_cast<const T*>(a);
     const auto* right = static_cast<const T*>(b);
-    Chunk<E> chunk{options, totals, sums, {}, {}, false, {}, {}, {}, {}};
+    Chunk<E> chunk(options, totals, sums);
     begin(chunk);
     const bool extra = options.relative || options.cosine;
     Type wide_left[block + group];
@@ -505,13 +520,8 @@ void add_narrow(const void* a, const void* b, const double* bound, std::size_t c
     for (std::size_t i = 0; i < count; i += block) {
         const std::size_t size = count - i < block ? count - i : block;
         for (std::size_t j = 0; j < size; ++j) {
-            if constexpr (sizeof(T) == 1 && static_cast<T>(-1) > static_cast<T>(1)) {
-                wide_left[j] = static_cast<Type>(left[i + j]);
-                wide_right[j] = static_cast<Type>(right[i + j]);
-            } else {
-                wide_left[j] = static_cast<Type>(left[i + j]);
-                wide_right[j] = static_cast<Type>(right[i + j]);
-            }
+            wide_left[j] = static_cast<Type>(left[i + j]);
+            wide_right[j] = static_cast<Type>(right[i + j]);
         }
         const double* limit = bound != nullptr ? bound + i : nullptr;
         if (extra) {

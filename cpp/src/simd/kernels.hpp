@@ -87,25 +87,60 @@ struct CoverageTable {
     std::uint64_t (*merge_bits)(std::uint8_t* seen, const std::uint8_t* found, std::size_t bytes);
 };
 
+// Vectors of a corpus as codes: sixteen of them a block, four numbers of each together, 1 to 127 for -63 to 63 times
+// the vector's scale. With them what is needed to bound a distance from below, as floats.
+struct Codes {
+    const std::uint8_t* codes;  // [block][quad][16][4]
+    const float* vectors;       // [vector][dimension]
+    const float* scales;
+    const float* squares;  // of the norm of what the codes stand for
+    const float* errors;   // distance from the vector to what its code stands for, rounded up
+    std::size_t size;
+    std::size_t dimensions;
+    std::size_t quads;  // dimensions / 4, rounded up
+};
+
+struct NoveltyQuery {
+    const std::int32_t* quads;  // four signed bytes each, -127 to 127 times the scale
+    const float* vector;
+    float scale;
+    float square;
+    float error;
+    std::int32_t shift;  // what the codes' offset of 64 adds to a product
+    double nearest;      // square of the distance
+    std::int64_t index;
+};
+
+struct NoveltyTable {
+    // Blocks first to last (exclusive), for any number of queries: finds the nearest, of equally near ones the first.
+    void (*scan)(const Codes& codes, std::size_t first, std::size_t last, NoveltyQuery* queries, std::size_t count);
+    // Square of the Euclidean distance.
+    double (*square)(const float* a, const float* b, std::size_t dimensions);
+};
+
 // One instruction set.
 struct Kernels {
     const char* name;
     const DistanceTable& distance;
     const CoverageTable& coverage;
+    const NoveltyTable& novelty;
 };
 
 namespace baseline {
 [[nodiscard]] const DistanceTable& distance_table() noexcept;
 [[nodiscard]] const CoverageTable& coverage_table() noexcept;
+[[nodiscard]] const NoveltyTable& novelty_table() noexcept;
 }  // namespace baseline
 #if defined(__x86_64__)
 namespace avx2 {
 [[nodiscard]] const DistanceTable& distance_table() noexcept;
 [[nodiscard]] const CoverageTable& coverage_table() noexcept;
+[[nodiscard]] const NoveltyTable& novelty_table() noexcept;
 }  // namespace avx2
 namespace avx512 {
 [[nodiscard]] const DistanceTable& distance_table() noexcept;
 [[nodiscard]] const CoverageTable& coverage_table() noexcept;
+[[nodiscard]] const NoveltyTable& novelty_table() noexcept;
 }  // namespace avx512
 #endif
 

@@ -1,7 +1,8 @@
 // How many representable numbers lie between the two of a pair: counted in powers of two, a bit plane a binary digit.
 //
-// Every distance becomes a word with its highest bit and those below it set. Counters hold the number of words that
-// have a certain bit, one binary digit a plane, and grow by carry-save addition: about two operations a vector.
+// Every distance becomes a word with its highest bit, or that and those below it, set. Counters hold the number of
+// words that have a certain bit, one binary digit a plane, and grow by carry-save addition: about two operations a
+// vector.
 #pragma once
 
 #include "simd/kernels.hpp"
@@ -44,6 +45,67 @@ struct UlpInfinity<irfuzz::BFloat16> : UlpOf<Brain16> {};
 template <>
 struct UlpInfinity<irfuzz::Float16> : UlpOf<Half16> {};
 
+template <typename V>
+IRFUZZ_INLINE V unsigned_max(V x, V y) noexcept {
+#if defined(__AVX512F__)
+    const auto left = reinterpret_cast<__m512i>(x);
+    const auto right = reinterpret_cast<__m512i>(y);
+    if constexpr (sizeof(x[0]) == 8) {
+        return reinterpret_cast<V>(_mm512_max_epu64(left, right));
+    } else if constexpr (sizeof(x[0]) == 4) {
+        return reinterpret_cast<V>(_mm512_max_epu32(left, right));
+    } else {
+        return reinterpret_cast<V>(_mm512_max_epu16(left, right));
+    }
+#else
+    return x > y ? x : y;
+#endif
+}
+
+template <typename V>
+IRFUZZ_INLINE V unsigned_min(V x, V y) noexcept {
+#if defined(__AVX512F__)
+    const auto left = reinterpret_cast<__m512i>(x);
+    const auto right = reinterpret_cast<__m512i>(y);
+    if constexpr (sizeof(x[0]) == 8) {
+        return reinterpret_cast<V>(_mm512_min_epu64(left, right));
+    } else if constexpr (sizeof(x[0]) == 4) {
+        return reinterpret_cast<V>(_mm512_min_epu32(left, right));
+    } else {
+        return reinterpret_cast<V>(_mm512_min_epu16(left, right));
+    }
+#else
+    return x > y ? y : x;
+#endif
+}
+
+// Whether mark() leaves the highest bit alone; otherwise those below it are set too.
+template <typename Bits>
+#if defined(__AVX512CD__)
+inline constexpr bool marks_highest = sizeof(Bits) >= 4;
+#else
+inline constexpr bool marks_highest = false;
+#endif
+
+template <typename Bits, typename V>
+IRFUZZ_INLINE V mark(V word) noexcept {
+#if defined(__AVX512CD__)
+    // A shift by all digits, for a word of 0, gives 0.
+    if constexpr (sizeof(Bits) == 8) {
+        const __m512i zeros = _mm512_lzcnt_epi64(reinterpret_cast<__m512i>(word));
+        return reinterpret_cast<V>(_mm512_srlv_epi64(_mm512_set1_epi64(-0x7fffffffffffffff - 1), zeros));
+    } else if constexpr (sizeof(Bits) == 4) {
+        const __m512i zeros = _mm512_lzcnt_epi32(reinterpret_cast<__m512i>(word));
+        return reinterpret_cast<V>(_mm512_srlv_epi32(_mm512_set1_epi32(-0x7fffffff - 1), zeros));
+    }
+#endif
+#pragma GCC unroll 8
+    for (std::size_t shift = 1; shift < 8 * sizeof(Bits); shift *= 2) {
+        word |= word >> static_cast<Bits>(shift);
+    }
+    return word;
+}
+
 template <typename Bits>
 class UlpCounts {
   public:
@@ -61,8 +123,8 @@ class UlpCounts {
 #pragma GCC unroll 8
             for (std::size_t j = 0; j < 8; ++j) {
                 const V apart = distance(load<V>(a + i + j * lanes), load<V>(b + i + j * lanes), infinity);
-                furthest = apart > furthest ? apart : furthest;
-                words[j] = smear(apart);
+                furthest = unsigned_max(apart, furthest);
+                words[j] = mark<Bits>(apart);
             }
             V two[4];
             V four[2];
@@ -86,8 +148,8 @@ class UlpCounts {
             std::memcpy(&left, a + i, size * sizeof(Bits));
             std::memcpy(&right, b + i, size * sizeof(Bits));
             const V apart = distance(left, right, infinity);
-            furthest = apart > furthest ? apart : furthest;
-            ripple(smear(apart), 0);
+            furthest = unsigned_max(apart, furthest);
+            ripple(mark<Bits>(apart), 0);
         }
         furthest_ = furthest;
     }
@@ -106,6 +168,9 @@ class UlpCounts {
                 total += here << plane;
             }
             totals.ulp_histogram[bit + 1] += total;
+            if (!marks_highest<Bits>) {
+                totals.ulp_histogram[bit] -= bit > 0 ? total : 0;
+            }
         }
         for (std::size_t lane = 0; lane < lanes; ++lane) {
             const std::uint64_t value = furthest_[lane];
@@ -125,19 +190,11 @@ class UlpCounts {
         constexpr Bits sign = static_cast<Bits>(Bits{1} << (digits - 1));
         const V size_a = a & static_cast<Bits>(~sign);
         const V size_b = b & static_cast<Bits>(~sign);
-        const V apart = size_a > size_b ? size_a - size_b : size_b - size_a;
+        const V larger = unsigned_max(size_a, size_b);
+        const V apart = larger - unsigned_min(size_a, size_b);
         const V together = size_a + size_b;
         const V result = ((a ^ b) & sign) != V{} ? together : apart;
-        const V larger = size_a > size_b ? size_a : size_b;
         return larger < infinity ? result : V{};
-    }
-
-    [[nodiscard, gnu::always_inline]] static V smear(V word) noexcept {
-#pragma GCC unroll 8
-        for (std::size_t shift = 1; shift < digits; shift *= 2) {
-            word |= word >> static_cast<Bits>(shift);
-        }
-        return word;
     }
 
     // sum + x + y, of which the carry leaves.
@@ -156,7 +213,7 @@ class UlpCounts {
     }
 
     V planes_[most_planes] = {};
-    V furthest_ = {};
+    V furthest_{};
 };
 
 }  // namespace
