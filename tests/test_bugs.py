@@ -18,6 +18,7 @@ import onnx
 import pytest
 
 from irfuzz.execute import environments
+from irfuzz.execute.table import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "bugs.md"
@@ -26,8 +27,11 @@ FILES = {"model.onnx", "inputs.npz", "repro.py"}
 LARGEST = 10_000
 
 ROW = re.compile(
-    r"^\| (\d+) \| (\w+) ([\d.]+)([^|]*)\| ([^|]+) \| ([^|]+) \| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$"
+    r"^\| (\d+) \| ([\w-]+) ([\d.]+)([^|]*)\| ([^|]+) \| ([^|]+) \| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$"
 )
+PACKAGES = {adapter.component: adapter.distributions[0] for adapter in BUILT_IN}
+"""What brings a component."""
+
 SEEN = re.compile(r"^Seen with (.*)\.$", re.MULTILINE)
 
 
@@ -68,7 +72,8 @@ def test_the_list_and_the_folders_agree() -> None:
 def test_a_folder_is_small_and_of_the_operators_that_the_list_names(bug: Bug) -> None:
     folder = FOLDERS / bug.folder
     assert bug.folder.startswith(f"{bug.number:03d}-")
-    assert {f.name for f in folder.iterdir() if f.name != "__pycache__"} == FILES
+    names = {f.name for f in folder.iterdir() if f.name != "__pycache__"}
+    assert {name for name in names if not name.startswith("tool_")} == FILES  # a tool's file is irfuzz's own
     assert sum((folder / name).stat().st_size for name in FILES) < LARGEST
     model = onnx.load(folder / "model.onnx")
     onnx.checker.check_model(model, full_check=True)
@@ -89,7 +94,7 @@ def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path) -> None
     python = interpreter(bug)
     if python == sys.executable:
         for name, version in (part.split() for part in seen[1].split(", ")):
-            package = "onnx" if name == "reference" else name
+            package = PACKAGES.get(name, name)
             if installed_version(package) != version:
                 pytest.skip(f"was found with {package} {version}; {installed_version(package)} is installed")
     done = run(python, script, tmp_path)

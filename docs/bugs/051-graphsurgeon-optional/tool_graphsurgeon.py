@@ -1,0 +1,20 @@
+"""A model enters, what onnx-graphsurgeon imports, rearranges and exports of it leaves."""
+
+from __future__ import annotations
+
+import onnx
+import onnx_graphsurgeon as gs
+
+
+def version() -> str:
+    """Of the installed onnx-graphsurgeon."""
+    return str(gs.__version__)
+
+
+def convert(model: bytes, do: str) -> bytes:
+    """``cleanup`` (remove what no output needs, and sort) or ``fold`` (constants, then the same)."""
+    graph = gs.import_onnx(onnx.load_model_from_string(model))
+    if do == "fold":
+        graph.fold_constants(error_ok=False)
+    graph.cleanup().toposort()
+    return gs.export_onnx(graph).SerializeToString()
