@@ -27,11 +27,11 @@ from typing import Any
 import onnx
 import onnx.backend.test
 
-from irfuzz.campaign.audit import tapped
 from irfuzz.choices import Choices
 from irfuzz.errors import IrfuzzError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.execute.taps import tap
 from irfuzz.execute.types import Exit
 from irfuzz.facts import OpaqueFact
 from irfuzz.generate.inputs import make_inputs
@@ -196,7 +196,7 @@ def _run(
     runner: Runner, program: Program, what: str, found: Counter[str], executed: Counter[str], problems: list[str]
 ) -> None:
     """Run with every inner tensor as an output and compare facts: types, sizes, known elements, ranges."""
-    probe = tapped(program, TAPPED_ELEMENTS)
+    probe = tap(program, elements=TAPPED_ELEMENTS)
     result = runner.run(probe, make_inputs(probe, 1))[0]
     if result.exit is not Exit.OK:
         problems.append(f"{what}: {result.stage} {result.exit}: {result.error[:300]}")

@@ -6,20 +6,16 @@ from collections.abc import Mapping
 
 from irfuzz.errors import InternalError
 from irfuzz.execute.runner import Runner
+from irfuzz.execute.taps import tap
 from irfuzz.execute.types import Exit, Value
-from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.truth import contradiction
-from irfuzz.ir.types import undeclare
 
 EVERY = 64
 """On each so many-th program of a job every fact is compared with what a run computes."""
 
 WITNESSES = ("onnxruntime:disabled", "reference")
 """Targets that compute node by node. One alone may be wrong: the second, slow one is then asked."""
-
-ELEMENTS = 1 << 22
-"""Inner values are read up to so many elements in all."""
 
 
 class WrongFact(InternalError):
@@ -43,7 +39,7 @@ def audit(runner: Runner, program: Program, inputs: Mapping[str, Value]) -> int:
     witnesses = [t for name in WITNESSES for t in runner.targets if t.name == name]
     if len(witnesses) < len(WITNESSES):
         return 0
-    probe = tapped(program)
+    probe = tap(program)
     first, second = witnesses
     wrong = _contradicted(runner, probe, inputs, first.name)
     if wrong:
@@ -55,19 +51,6 @@ def audit(runner: Runner, program: Program, inputs: Mapping[str, Value]) -> int:
                 op = "input" if node is None else node.op_type
                 raise WrongFact(op, f"the fact of {name!r} ({op}) is wrong: {reason} on {first.name} and {second.name}")
     return len(probe.graph.outputs)
-
-
-def tapped(program: Program, elements: int = ELEMENTS) -> Program:
-    """The program with its inner tensors as outputs, as far as they fit into so many elements."""
-    probe = program.clone()
-    for value in [v for node in probe.nodes() for v in node.outputs if v.name]:
-        fact = probe.fact(value)
-        size = (fact.size() or 0) if isinstance(fact, TensorFact) else elements + 1
-        if size <= elements:
-            elements -= size
-            probe.add_output(value)
-            undeclare(value)  # a wrong fact, declared, would be refused before it is computed
-    return probe
 
 
 def _contradicted(runner: Runner, probe: Program, inputs: Mapping[str, Value], target: str) -> dict[str, str]:

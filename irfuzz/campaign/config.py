@@ -33,6 +33,7 @@ class Config:
         timeout: seconds that one target may take with one program.
         memory: bytes that a worker may take beyond what its framework takes.
         reduce: seconds that making one finding small may take.
+        slow_share: largest part of the time for targets that take seconds a program.
         sprouts: share of the programs that grow from one node instead of a program of the corpus.
     """
 
@@ -47,6 +48,7 @@ class Config:
     memory: int = 4 << 30
     reduce: float = 20.0
     sprouts: float = 0.0
+    slow_share: float = 0.25
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):
@@ -57,6 +59,8 @@ class Config:
                 raise UsageError(f"--{name}: expected a positive number, got {getattr(self, name)}")
         if not 0 <= self.sprouts <= 1:
             raise UsageError(f"--sprouts: expected a share from 0 to 1, got {self.sprouts}")
+        if not 0 <= self.slow_share < 1:
+            raise UsageError(f"--slow-share: expected a share from 0 to less than 1, got {self.slow_share}")
         if self.seed < 0:
             raise UsageError(f"--seed: expected at least 0, got {self.seed}")
 

@@ -20,6 +20,7 @@ from irfuzz.campaign import audit, journal, lineage, schedule
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
+from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.triage import Case, Triage
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
@@ -128,6 +129,7 @@ class Job:
         self.ranges = seed_ranges()
         settle()
         self.stop = False
+        self._sampling = Sampling((), 0.0, self.counts)
         self._faults = Faults(self.layout.internal)
         self._parent: Program | None = None
         self._mutant: Program | None = None
@@ -140,10 +142,11 @@ class Job:
             InternalError: one iteration after the other fails by our own fault.
         """
         stay_on_core(self.number, self.config.jobs)
-        targets = resolve(self.config.targets)
+        targets = resolve(self.config.targets, slow=self.config.slow_share > 0)
         limits = Limits(seconds=self.config.timeout, memory_bytes=self.config.memory)
         with Runner(targets, limits, required=self.config.targets is not None) as runner:
             self._tell(runner)
+            self._sampling = Sampling(runner.targets, self.config.slow_share, self.counts)
             newest = newest_for((t.opset, t.ir) for t in runner.targets)
             if newest < NEWEST:
                 self.engine = self._make_engine(newest)
@@ -183,7 +186,7 @@ class Job:
     def _round(self, runner: Runner, triage: Triage, most: int) -> None:
         """The next programs, ``most`` at most: make, run and judge them, and store how far this job has come."""
         began = time.monotonic()
-        made = self._make_some(runner, min(most, self._most))
+        made = self._make_some(min(most, self._most))
         if self.stop:
             return  # nothing has run yet, and it can be made again
         results = iter(self._run(runner, made))
@@ -210,7 +213,7 @@ class Job:
                 return
         self._store()
 
-    def _make_some(self, runner: Runner, most: int) -> list[Made | str | None]:
+    def _make_some(self, most: int) -> list[Made | str | None]:
         """The programs of the next iterations, or what is to be counted instead; ``None`` for a fault of our own.
 
         What they are does not depend on how many there are: the corpus grows between rounds that begin at multiples of
@@ -223,14 +226,14 @@ class Job:
         for iteration in range(self.iteration, min(self.iteration + most, (self.iteration // REFRESH + 1) * REFRESH)):
             self._at = iteration
             self._journal.makes(iteration)
-            row = "skipped after a death" if iteration == self._skip else self._guarded(partial(self._make, runner))
+            row = "skipped after a death" if iteration == self._skip else self._guarded(self._make)
             made.append(row)
             size += row.size() if isinstance(row, Made) else 0
             if size > ROUND_BYTES or self.stop:
                 break
         return made
 
-    def _make(self, runner: Runner) -> Made | str:
+    def _make(self) -> Made | str:
         """One program and its inputs."""
         if self._at % REFRESH == 0:
             self._absorb()
@@ -255,7 +258,8 @@ class Job:
             return "no inputs"
         invalid = any(edit.relation is Relation.INVALID for edit in edits)
         # Who accepts what is invalid shows only beside all the others.
-        wanted = runner.targets if invalid else schedule.turn(runner.targets, self._at, self.config.every)
+        quick = self._sampling.quick
+        wanted = quick if invalid else schedule.turn(quick, self._at, self.config.every)
         features = self.seen.add_mutant(program) if edits and not invalid else 0
         return Made(entry, parent, edits, program, program.to_bytes(), inputs, invalid, tuple(wanted), features)
 
@@ -307,13 +311,18 @@ class Job:
         """Look for disagreements and remember what is new; whether there were any, which takes long."""
         program, inputs, edits = made.program, made.inputs, made.edits
         self._parent, self._mutant = made.parent, program
+        slow = () if made.invalid else self._sampling.turn(made.features)
+        if slow:
+            more = runner.run(program, inputs, slow, tag=f"{self.number}/{self._at}")
+            self._sampling.ran(more)
+            results = [*results, *more]
         verdicts = judge(program, inputs, results, expected_invalid=made.invalid)
         self.programs += 1
         self.counts["declared invalid"] += made.invalid
         self._count(results)
         if verdicts:
             # Whoever has not spoken yet is heard as a witness before anything is believed.
-            left = schedule.remaining(runner.targets, made.targets)
+            left = schedule.remaining(self._sampling.quick, made.targets)
             if left:
                 results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
             trace = lineage.dump(self._trace(made.entry, edits, made.model))
@@ -323,7 +332,7 @@ class Job:
             self._remember(made)
         if self._at % audit.EVERY == 0 and not made.invalid:
             self.counts["facts checked"] += audit.audit(runner, program, inputs)
-        return bool(verdicts)
+        return bool(verdicts or slow)
 
     def _count(self, results: Sequence[RunResult]) -> None:
         self.counts["runs"] += len(results)

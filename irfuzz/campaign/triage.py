@@ -17,7 +17,8 @@ from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.versions import Started, name_of, shown_in
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.execute.runner import Runner
+from irfuzz.execute.runner import PATIENCE, Runner
+from irfuzz.execute.taps import tap
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -147,10 +148,15 @@ class Triage:
 
     def _finding(self, case: Case, verdict: Verdict) -> str:
         """Confirm, reduce, replay and store; returns what to count."""
-        if not self._shows(case.program, case.inputs, verdict, case.invalid, fresh=True):
+        heard = self._heard(verdict)
+        if not self._shows(case.program, case.inputs, verdict, case.invalid, targets=heard, fresh=True):
             return self._depends_on_history(case, verdict)
         small, again, results = self._smallest(case, case.program, case.inputs, verdict)
-        found = earlier_cause(small.program, again, lambda p: self._run_and_judge(p, small.inputs, case.invalid))
+
+        def judged(program: Program) -> list[Verdict]:
+            return self._judge(program, small.inputs, self._runner.run(program, small.inputs, heard), case.invalid)
+
+        found = earlier_cause(small.program, again, judged)
         if found is not None:
             small, again, results = self._smallest(case, found[0], small.inputs, found[1])
         key = signature(again, small.program)
@@ -198,16 +204,16 @@ class Triage:
         def values_of(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
             return self._inner_values(program, inputs, verdict)
 
-        small = reduce_case(program, inputs, still, values_of=values_of, seconds=self._config.reduce)
-        results = self._runner.run_fresh(small.program, small.inputs)
+        slow = any(t.slow for t in involved)
+        seconds = self._config.reduce * (PATIENCE if slow else 1)
+        small = reduce_case(program, inputs, still, values_of=values_of, seconds=seconds)
+        results = self._runner.run_fresh(small.program, small.inputs, self._heard(verdict))
         again = self._same(self._judge(small.program, small.inputs, results, case.invalid), verdict)
         if again is not None:
             return small, again, results
-        seen = case.results if program is case.program else self._runner.run_fresh(program, inputs)
+        alike = program is case.program
+        seen = case.results if alike else self._runner.run_fresh(program, inputs, self._heard(verdict))
         return Reduced(program, dict(inputs)), verdict, list(seen)
-
-    def _run_and_judge(self, program: Program, inputs: Mapping[str, Value], invalid: bool) -> list[Verdict]:
-        return self._judge(program, inputs, self._runner.run(program, inputs), invalid)
 
     def _depends_on_history(self, case: Case, verdict: Verdict) -> str:
         """What a fresh process does not show may come of running the same again and again, as a leak does.
@@ -293,11 +299,7 @@ class Triage:
 
     def _inner_values(self, program: Program, inputs: Mapping[str, Value], verdict: Verdict) -> Mapping[str, Value]:
         """Every inner tensor, as a witness computes it; the blamed target is not asked."""
-        probe = program.clone()
-        for value in list(probe.values()):
-            fact = probe.tensor(value)
-            if value.producer() is not None and fact is not None and fact.shape is not None:
-                probe.add_output(value)
+        probe = tap(program)
         asked = [t for t in self._runner.targets if t.name in verdict.witnesses] or [
             t for t in self._runner.targets if t.name != verdict.target
         ]
@@ -325,8 +327,14 @@ class Triage:
 
     def _involved(self, verdict: Verdict) -> tuple[Target, ...]:
         names = {verdict.target, *verdict.witnesses}
-        chosen = tuple(t for t in self._runner.targets if t.name in names)
-        return chosen if len(chosen) > 1 else tuple(self._runner.targets)
+        # A slow one that merely agrees would make each step of reduction take seconds.
+        chosen = tuple(t for t in self._heard(verdict) if t.name in names)
+        return chosen if len(chosen) > 1 else self._heard(verdict)
+
+    def _heard(self, verdict: Verdict) -> tuple[Target, ...]:
+        """All targets but the slow ones that are not blamed."""
+        quick = tuple(t for t in self._runner.targets if not t.slow or t.name == verdict.target)
+        return quick if len(quick) > 1 else tuple(self._runner.targets)
 
     def _row(
         self,

@@ -15,6 +15,7 @@ from irfuzz.cli.parser import Parser, duration, names, place, positive, share, w
 from irfuzz.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
+    from irfuzz.campaign.campaign import Progress
     from irfuzz.campaign.config import Config
     from irfuzz.execute.types import Target
 
@@ -61,7 +62,12 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "--every", metavar="N", type=whole(1), default=16,
-        help="Slow targets run on one program in so many, and whenever others disagree. Default: 16.",
+        help="Targets that seldom tell more run on one program in so many, and whenever others disagree. Default: 16.",
+    )  # fmt: skip
+    add(
+        "--slow-share", metavar="SHARE", type=share, default=0.25,
+        help="Largest part of the time for targets that take seconds a program, on those that show most that is new; "
+        "0 leaves them out. Default: 0.25.",
     )  # fmt: skip
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,
@@ -107,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
             progress = campaign.run(args.time, watch, stop_at=args.programs)
         rows = campaign.findings()
         code = 3 if progress.internal_errors else 1 if rows else 0
+        if code == 0 and not campaign.interrupted:
+            _judged(progress, args.programs)
         if args.json:
             print(json.dumps(summary_json(campaign, progress, rows, missing, code), allow_nan=False))
         else:
@@ -117,6 +125,23 @@ def run(args: argparse.Namespace) -> int:
                 f"{campaign.layout.internal}, please report it"
             )
     return code
+
+
+def _judged(progress: Progress, enough: int | None) -> None:
+    """See that a campaign which could have judged a program did: else that nothing was found says nothing.
+
+    Raises:
+        UsageError: it did not.
+    """
+    if progress.programs_this_run or (enough is not None and progress.programs >= enough):
+        return
+    counted = ", ".join(f"{n}: {c}" for n in ("unmutated", "no inputs") if (c := progress.counts.get(n)))
+    if counted and not progress.programs:
+        raise UsageError(f"no program was judged in {progress.seconds:.0f} s ({counted}); use other seeds")
+    raise UsageError(
+        f"no program was judged in {progress.seconds:.0f} s: the targets had not started, or the first programs took "
+        "longer; give more --time or fewer --targets"
+    )
 
 
 def _config(args: argparse.Namespace, stored: Config | None) -> Config:
@@ -139,6 +164,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         memory=args.memory << 20,
         reduce=args.reduce,
         sprouts=args.sprouts,
+        slow_share=args.slow_share,
     )
 
 
@@ -156,7 +182,7 @@ def _resolve(config: Config) -> tuple[Target, ...]:
     from irfuzz.execute.table import resolve
 
     try:
-        found = resolve(config.targets)
+        found = resolve(config.targets, slow=config.slow_share > 0)
     except UsageError as error:
         if config.targets is None:
             raise

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.campaign.sampling import SAMPLED, share_of
 from irfuzz.cli.parser import one_line
 from irfuzz.execute.types import Exit
 from irfuzz.report.where import where_text
@@ -112,10 +113,16 @@ def line(p: Progress) -> str:
     new = "" if p.last is None else f" (last new one {_ago(p.last)} ago)"
     return (
         f"{p.seconds:.0f} s, {p.programs} programs ({p.rate:.0f}/s), corpus {p.corpus}, "
-        f"findings {p.findings}{new}, suspects {p.suspects}"
+        f"findings {p.findings}{new}, suspects {p.suspects}{_sampled(p)}"
         + (f", unreplayed {p.unreplayed}" if p.unreplayed else "")
         + (f", internal errors {p.internal_errors}" if p.internal_errors else "")
     )
+
+
+def _sampled(p: Progress) -> str:
+    """What slow targets got, where there are any."""
+    share = share_of(p.counts)
+    return "" if share is None else f", slow targets on {p.counts.get(SAMPLED, 0)} programs ({share:.0%} of the time)"
 
 
 def _ago(seconds: float) -> str:
@@ -133,6 +140,12 @@ def _table(p: Progress, seconds: float) -> Table:
         ("findings", f"{p.findings}" + ("" if p.last is None else f"  (last new one {_ago(p.last)} ago)")),
         ("suspects", str(p.suspects)),
     ]
+    share = share_of(p.counts)
+    if share is not None:
+        rows.append(("slow targets", f"on {p.counts.get(SAMPLED, 0)} programs  ({share:.0%} of the time)"))
+    gaps = sum(count for name, count in p.counts.items() if name.endswith(f" {Exit.UNSUPPORTED}"))
+    if gaps:
+        rows.append(("unsupported", f"{gaps} of {p.counts.get('runs', 0)} runs"))
     if p.unreplayed:
         rows.append(("unreplayed", str(p.unreplayed)))
     if p.internal_errors:
@@ -215,6 +228,7 @@ def summary_json(
     layout = campaign.layout
     return {
         **p.to_json(),
+        "slow_share": share_of(p.counts),
         "out": str(layout.out),
         "exit_code": code,
         "seed": campaign.config.seed,

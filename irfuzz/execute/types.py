@@ -103,6 +103,8 @@ class RunResult:
         error: first line of the component's own message, or the signal's name.
         log: whatever else was caught (traceback, standard error), shortened.
         seconds: wall time inside the worker.
+        taps: inner values by their names in the program (``execute.taps``); empty unless they were asked for.
+        taps_faithful: the run that gave them gave the same outputs as the one without, to the bit.
     """
 
     target: Target
@@ -112,3 +114,5 @@ class RunResult:
     error: str = ""
     log: str = ""
     seconds: float = 0.0
+    taps: Mapping[str, Value] = field(default_factory=dict)
+    taps_faithful: bool = False

@@ -175,7 +175,7 @@ def run_tensorflow(inputs, mode="eager"):
 
 OPENVINO = '''
 def run_openvino(inputs):
-    """OpenVINO's CPU plugin, in float32, which is not its default on every processor."""
+    """OpenVINO on the processor, in float32, which is not its default on every one."""
     import openvino
 
     print("openvino", openvino.__version__)

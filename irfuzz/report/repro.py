@@ -192,7 +192,7 @@ def _runners(scene: Scene) -> list[str]:
     if "provider" not in options:
         # CPU is said all the same: a build for a GPU would choose that.
         parts = [part.replace(", provider=CPU", "").replace("[provider]", "[CPU]") for part in parts]
-    return [part.replace("CPU", '"CPUExecutionProvider"') for part in parts]
+    return [re.sub(r'(?<!")\bCPU\b(?!")', '"CPUExecutionProvider"', part) for part in parts]
 
 
 def _kept(scene: Scene) -> bool:

@@ -80,7 +80,10 @@ def test_a_plain_case_needs_few_lines() -> None:
 def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, place: Any, bound: float | None) -> None:
     parties = [
         Party("onnxruntime:all", "onnxruntime", {"level": "all", "provider": "CUDAExecutionProvider"}),
-        Party("torch:eager", "torch", {}),
+        Party("torch:eager", "torch", {"mode": "eager"}),
+        Party("torch:jit", "torch", {"mode": "jit"}),
+        Party("tensorflow:xla", "tensorflow", {"mode": "xla"}),
+        Party("openvino", "openvino", {}),
         Party("reference", "reference", {}),
         Party("a.py:B", "a.py:B", {"class": "a.py:B"}),
     ]
@@ -89,7 +92,7 @@ def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, pl
     )
     tree = ast.parse(text)
     assert [n for n in ("DIFFERS", "LOOKUP", "SHOWN", "ANSWER", "WHAT", "BRANCH", "LIMIT_CALL") if n in text] == []
-    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)} | set(dir(builtins))
+    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)} | set(dir(builtins))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             defined |= {a.asname or a.name.partition(".")[0] for a in node.names}

@@ -1,0 +1,83 @@
+"""A program and names of inner values enter, what each target computes for them leaves, and whether that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.ir.types import undeclare
+
+ELEMENTS = 1 << 22
+"""Where no names are given, inner values are read up to so many elements in all."""
+
+
+def tap(program: Program, names: Collection[str] | None = None, *, elements: int = ELEMENTS) -> Program:
+    """The program with inner tensors as further outputs, without declared shapes.
+
+    Args:
+        program: stays as it is.
+        names: of the values; those of bodies and sequences have no place among a graph's outputs and are left out.
+            ``None``: all tensors of the main graph whose sizes are known, in order, as far as they fit.
+        elements: so many in all, where no names are given.
+    """
+    probe = program.clone()
+    outputs = {value.name for value in probe.graph.outputs}
+    for value in [v for node in probe.nodes() for v in node.outputs if v.name]:
+        if names is not None:
+            wanted = value.name in names and value.name not in outputs and isinstance(probe.fact(value), TensorFact)
+        else:
+            fact = probe.fact(value)
+            size = (fact.size() or 0) if isinstance(fact, TensorFact) else elements + 1
+            wanted = size <= elements
+            elements -= size if wanted else 0
+        if wanted:
+            probe.add_output(value)
+            undeclare(value)  # a wrong fact, declared, would be refused before it is computed
+    return probe
+
+
+def run_tapped(
+    runner: Runner,
+    program: Program,
+    inputs: Mapping[str, Value],
+    targets: Sequence[Target] | None = None,
+    names: Collection[str] | None = None,
+) -> list[RunResult]:
+    """Run a program as it is, and once more with inner values as outputs.
+
+    Reading a value as an output keeps optimisers from fusing or removing what computes it. Only where the graph's own
+    outputs are the same in both runs, to the bit, do the inner values say something about the untapped one.
+
+    Returns:
+        The results of the untapped runs, with ``taps`` and ``taps_faithful``.
+    """
+    plain = runner.run(program, inputs, targets)
+    tapped = runner.run(tap(program, names), inputs, targets)
+    return [_joined(before, after) for before, after in zip(plain, tapped, strict=True)]
+
+
+def _joined(before: RunResult, after: RunResult) -> RunResult:
+    taps = {name: value for name, value in after.outputs.items() if name not in before.outputs}
+    faithful = (
+        before.exit is after.exit is Exit.OK
+        and before.outputs.keys() <= after.outputs.keys()
+        and all(same(value, after.outputs[name]) for name, value in before.outputs.items())
+    )
+    return replace(before, taps=taps, taps_faithful=faithful)
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values have the same types, shapes and bits."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return bool((a == b).all()) if a.dtype == object else a.tobytes() == b.tobytes()
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a is None and b is None
