@@ -8,14 +8,15 @@ from typing import Any
 
 import onnx_ir as ir
 
+from irfuzz.execute.tensorflow import TensorflowAdapter
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.ir.program import Program
 
 NAMES = ("torch", "tensorflow")
 
 # As in the workers; TensorFlow reads these when it is imported.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+for name, value in TensorflowAdapter().env.items():
+    os.environ.setdefault(name, value)
 
 chosen = ["torch"]
 """The one that tests use now."""

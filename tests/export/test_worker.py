@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,21 +15,23 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from irfuzz.export.torch import ModuleSource, lower, lower_model
+from irfuzz.export.source.module import ModuleSource
 from irfuzz.ir.program import Program
+from tests.export.frameworks import lower, lower_model
 
 pytestmark = pytest.mark.backend
-pytest.importorskip("torch")
 
 
-@pytest.fixture(scope="module")
-def worker(root: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("torch_worker", root / "irfuzz/execute/workers/torch.py")
+@pytest.fixture
+def worker(root: Path, framework: str) -> ModuleType:
+    file = root / f"irfuzz/execute/workers/{framework}.py"
+    spec = importlib.util.spec_from_file_location(f"{framework}_worker", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.warm()
+    if framework == "torch":
+        module.warm()
     return module
 
 
@@ -47,10 +51,10 @@ def lowered(text: str) -> ModuleSource:
     return lower_model(ir.from_proto(onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> {text}')))
 
 
-def test_describe_gives_the_version(worker: ModuleType) -> None:
-    import torch
-
-    assert worker.handle({"do": "describe"}, []) == ({"version": torch.__version__}, [])
+def test_describe_gives_the_version(worker: ModuleType, framework: str) -> None:
+    version = importlib.import_module(framework).__version__
+    answer, values = worker.handle({"do": "describe"}, [])
+    assert (answer["version"], values) == (version, [])
 
 
 def test_outputs_come_in_order_with_their_names(worker: ModuleType) -> None:
@@ -69,13 +73,13 @@ def test_bfloat16_travels_as_raw_bytes(worker: ModuleType) -> None:
         assert values[0].view(ml_dtypes.bfloat16).astype(float).tolist() == [2, -6]
 
 
-def test_what_torch_raises_is_a_rejection_and_what_is_not_written_is_unsupported(worker: ModuleType) -> None:
+def test_what_the_framework_raises_is_a_rejection_and_what_is_not_written_is_unsupported(worker: ModuleType) -> None:
     status, values = call(
         worker, lowered("g (float[2] x, float[3] z) => (float[N] y) { y = Add(x, z) }"),
         {"x": np.zeros(2, np.float32), "z": np.zeros(3, np.float32)},
     )  # fmt: skip
     assert (status["exit"], status["stage"], values) == ("rejected", "run", [])
-    assert "must match the size" in status["error"]
+    assert re.search("must match the size|Incompatible shapes", status["error"])
     assert status["log"].startswith("Traceback")
     source = lowered("g (float[2] x, int64 d, float[2] v) => (float[2, 3] y) { y = OneHot(x, d, v) }")
     inputs = {"x": np.array([0.5, 1], np.float32), "d": np.array(3), "v": np.array([0, 1], np.float32)}

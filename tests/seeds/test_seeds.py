@@ -17,7 +17,8 @@ import onnx
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.torch import ModuleSource, lower
+from irfuzz.execute.tensorflow import TensorflowAdapter
+from irfuzz.export import tensorflow, torch
 from irfuzz.facts import SequenceFact, TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
@@ -162,32 +163,39 @@ def test_onnxruntime_agrees_with_the_reference_evaluator(entry: dict[str, Any]) 
             assert distance(actual, wanted) <= TOLERANCE
 
 
-@pytest.fixture(scope="module")
-def torch_worker() -> ModuleType:
-    pytest.importorskip("torch")
-    spec = importlib.util.spec_from_file_location("torch_worker", ROOT / "irfuzz/execute/workers/torch.py")
+@pytest.fixture(scope="module", params=["torch", "tensorflow"])
+def worker(request: pytest.FixtureRequest) -> ModuleType:
+    """The worker of a framework, with what exports to it as ``exporter``."""
+    # TensorFlow reads these when it is imported.
+    for name, value in TensorflowAdapter().env.items():
+        os.environ.setdefault(name, value)
+    pytest.importorskip(request.param)
+    spec = importlib.util.spec_from_file_location(
+        f"{request.param}_worker", ROOT / f"irfuzz/execute/workers/{request.param}.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.warm()
+    if request.param == "torch":
+        module.warm()
+    module.exporter = {"torch": torch, "tensorflow": tensorflow}[request.param]  # type: ignore[attr-defined]
     return module
 
 
-@cache
-def lowered(name: str) -> ModuleSource | None:
-    try:
-        return lower(program_of(name))
-    except Unsupported:
-        return None
+REFUSED = {("text", "torch")}
+"""Seeds with strings, of which PyTorch has no tensors."""
 
 
 @pytest.mark.backend
 @each_seed
-def test_the_torch_lowering_agrees_with_the_reference(entry: dict[str, Any], torch_worker: ModuleType) -> None:
-    source = lowered(entry["name"])
-    if source is None:
-        pytest.skip("the PyTorch exporter lacks an operator of this seed")
+def test_the_lowerings_agree_with_the_reference(entry: dict[str, Any], worker: ModuleType) -> None:
+    program = program_of(entry["name"])
+    if (entry["name"], worker.exporter.__name__.rpartition(".")[2]) in REFUSED:
+        with pytest.raises(Unsupported):
+            worker.exporter.lower(program)
+        return
+    source = worker.exporter.lower(program)
     expected = reference(load(entry["name"]))
     for index in range(min(count(entry), 2)):
         inputs = feed(entry, index)
@@ -196,17 +204,12 @@ def test_the_torch_lowering_agrees_with_the_reference(entry: dict[str, Any], tor
             "source": source.source,
             "arrays": list(source.arrays),
             "inputs": [{"name": name} for name in inputs],
-            "variants": [{}],
+            "variants": [{"mode": "eager"}],
         }
-        answer, values = torch_worker.handle(request, [*source.arrays.values(), *inputs.values()])
+        answer, values = worker.handle(request, [*source.arrays.values(), *inputs.values()])
         assert answer["runs"][0]["exit"] == "ok", answer
         for actual, wanted in zip(values, expected.run(None, inputs), strict=True):
             assert distance(actual, wanted) <= TOLERANCE
-
-
-def test_nearly_all_seeds_have_a_torch_lowering() -> None:
-    without = {e["name"] for e in ENTRIES if lowered(e["name"]) is None}
-    assert len(without) <= 0.25 * len(ENTRIES), without
 
 
 @pytest.mark.backend

@@ -20,6 +20,7 @@ from irfuzz.export.source import (
     rnn,
     shape,
     signal,
+    text,
 )
 from irfuzz.export.source.context import Emitter
 from irfuzz.export.source.elementwise import along_axis, binary, infix, unary, variadic, with_attrs
@@ -178,6 +179,8 @@ SHARED: dict[str, Emitter] = {
     "RoiAlign": signal.roi_align,
     "STFT": signal.stft,
     "Unique": signal.unique,
+    # text
+    "TfIdfVectorizer": text.tfidf,
     # language models
     "Attention": attention.attention,
     "CausalConvWithState": attention.causal_conv,

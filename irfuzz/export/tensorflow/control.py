@@ -32,7 +32,8 @@ def if_(ctx: Context, node: ir.Node) -> Emitted:
     count = len(node.outputs)
     lines = _function(ctx, then, ctx.attr(node, "then_branch"), (count,), comment(node))
     lines += _function(ctx, otherwise, ctx.attr(node, "else_branch"), (count,), "")
-    lines.append(f"{_left(ctx, node.outputs)} = {ctx.call('branch', ctx.input(node, 0), then, otherwise)}")
+    call = ctx.call("branch", ctx.input(node, 0), then, otherwise)
+    lines.append(f"{_left(ctx, node.outputs)} = {call}")
     return Block(tuple(lines))
 
 

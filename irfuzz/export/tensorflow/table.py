@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irfuzz.export.source import text
 from irfuzz.export.source.context import Emitter
 from irfuzz.export.source.elementwise import binary, unary, variadic
 from irfuzz.export.source.table import SHARED
@@ -36,7 +37,10 @@ _OWN: dict[str, Emitter] = {
     "Sin": unary("sin"),
     "Sinh": unary("sinh"),
     "Sqrt": unary("sqrt"),
+    "RegexFullMatch": text.regex_full_match,
     "StringConcat": binary("string_concat"),
+    "StringNormalizer": text.string_normalizer,
+    "StringSplit": text.string_split,
     "Tan": unary("tan"),
     "Tanh": unary("tanh"),
     "Where": variadic("tf.where"),

@@ -53,13 +53,6 @@ def lowest(dtype):
     return -float("inf") if dtype.is_floating else dtype.min
 
 
-def highest(dtype):
-    """The greatest value of a type, +inf for floats."""
-    if dtype == tf.bool:
-        return True
-    return float("inf") if dtype.is_floating else dtype.max
-
-
 def divide_int(a, b):
     """Integer quotient rounded toward zero, wrapping (ONNX Div on integers)."""
     if a.dtype in UNSIGNED:
