@@ -71,6 +71,23 @@ def test_nothing_found_is_0_and_the_summary_says_so(tmp_path: Path, tiny: Path) 
     assert "3 programs" in result.stdout
 
 
+def test_no_program_is_not_nothing_found(tmp_path: Path, tiny: Path) -> None:
+    words = [tiny, "--out", "out", *QUICK]
+    # So short that no target has started.
+    result = fuzz(*words, "--time", "0.01s", "--json", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("irfuzz: error: no program was judged in ")
+    assert "give more --time" in result.stderr
+    assert not (tmp_path / "out").exists()
+    # A campaign that has run all that it was to run is not short of anything.
+    assert fuzz(*words, "--programs", 2, "--time", "100s", "-q", cwd=tmp_path).returncode in (0, 1)
+    again = fuzz(*words, "--programs", 2, "--time", "100s", "-q", cwd=tmp_path)
+    assert again.returncode in (0, 1), again.stderr
+    later = fuzz(*words, "--time", "0.01s", "-q", cwd=tmp_path)
+    assert later.returncode == (1 if again.returncode == 1 else 2)
+    assert Seen.of(tmp_path / "out").tallies[0][1] == 2, "what was there is gone"
+
+
 def test_equal_seeds_give_equal_programs(tmp_path: Path, tiny: Path) -> None:
     for name in ("a", "b"):
         result = fuzz(tiny, "--out", name, *QUICK, "--programs", 12, "--time", "100s", "--seed", 9, "-q", cwd=tmp_path)
