@@ -53,6 +53,8 @@ TORCH = (
     TorchAdapter(("export", "compile"), slow=True, preload=("torch", "torch.nn.functional", *COMPILERS)),
 )
 
+TENSORFLOW = (TensorflowAdapter(), TensorflowAdapter(("function", "xla"), slow=True))
+
 OPENVINO = ModelAdapter(
     component="openvino",
     handler=WORKERS / "openvino.py",
@@ -64,7 +66,7 @@ OPENVINO = ModelAdapter(
     tells_outputs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, TensorflowAdapter(), OPENVINO, *TOOL_ADAPTERS)
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, *TENSORFLOW, OPENVINO, *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}

@@ -23,9 +23,11 @@ class TensorflowAdapter:
 
     Attributes:
         modes: keys of ``MODES`` in its worker file.
+        slow: they take long to trace and compile, and get a worker of their own.
     """
 
     modes: tuple[str, ...] = ("eager",)
+    slow: bool = False
     distributions: tuple[str, ...] = ("tensorflow", "tensorflow-cpu")
 
     @property
@@ -64,6 +66,8 @@ class TensorflowAdapter:
                 component="tensorflow",
                 interpreter=sys.executable,
                 options={"mode": mode},
+                slow=self.slow,
+                kernels="xla" if mode == "xla" else "",
             )
             for mode in self.modes
         )

@@ -32,8 +32,9 @@ BRANCH = program(
 WORDS = program("g (string[2] x) => (string[2] y) { y = Identity(x) }")
 X = np.array([[-1, 0, 1], [2, -3, 0.5]], np.float32)
 
-QUICK = ("reference", "onnxruntime:disabled", "onnxruntime:all", "torch:eager", "torch:jit")
-SLOW = ("torch:export", "torch:compile")
+QUICK = ("reference", "onnxruntime:disabled", "onnxruntime:all", "torch:eager", "torch:jit", "tensorflow:eager")
+SLOW = ("torch:export", "torch:compile", "tensorflow:function", "tensorflow:xla")
+TRACED = ("torch:jit", *SLOW)
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +65,18 @@ def check(runner: Runner, name: str, refused_at: Stage) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_quick_ones(quick: Runner, name: str) -> None:
-    check(quick, name, Stage.CONVERT if name == "torch:jit" else Stage.RUN)
+    check(quick, name, Stage.CONVERT if name in TRACED else Stage.RUN)
 
 
-@pytest.mark.parametrize("name", ["torch:export", pytest.param("torch:compile", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n == "torch:compile" else []) for n in SLOW]
+)
 def test_slow_ones(slow: Runner, name: str) -> None:
     assert all(t.slow for t in slow.targets)
     check(slow, name, Stage.CONVERT)
 
 
-@pytest.mark.parametrize("name", ["torch:jit", "torch:export"])
+@pytest.mark.parametrize("name", ["torch:jit", "torch:export", "tensorflow:function"])
 @pytest.mark.parametrize("c", [True, False])
 def test_branches_and_sequences_are_those_of_this_input(quick: Runner, slow: Runner, name: str, c: bool) -> None:
     result = one(slow if name in SLOW else quick, name, BRANCH, x=X, c=np.array(c))
@@ -88,6 +91,19 @@ def test_what_no_lowering_expresses_is_unsupported(quick: Runner) -> None:
     result = one(quick, "torch:jit", WORDS, x=np.array(["a", "b"], object))
     assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT)
     assert "STRING" in result.error
+
+
+def test_what_only_an_eager_run_knows_is_unsupported_in_a_graph(slow: Runner) -> None:
+    reshaped = program("g (float[2,3] x, int64[2] s) => (float[n,m] y) { y = Reshape(x, s) }")
+    result = one(slow, "tensorflow:function", reshaped, x=X, s=np.array([3, 2]))
+    assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT), result.error
+    result = one(slow, "torch:export", reshaped, x=X, s=np.array([3, 2]))
+    assert result.exit is Exit.OK, result.error
+
+
+def test_what_xla_has_no_kernel_for_is_unsupported(slow: Runner) -> None:
+    result = one(slow, "tensorflow:xla", WORDS, x=np.array(["a", "b"], object))
+    assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.COMPILE), result.error
 
 
 def test_openvino() -> None:

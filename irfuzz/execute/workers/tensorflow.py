@@ -5,7 +5,9 @@ Runs in the worker's interpreter: imports only the standard library, numpy and T
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import time
 import traceback
 from collections.abc import Callable
@@ -80,9 +82,7 @@ def _run(
         lines = str(error).strip().splitlines() or [""]
         status = {
             "stage": course.stage,
-            "exit": "unsupported"
-            if isinstance(error, (NotImplementedError, tf.errors.UnimplementedError))
-            else "rejected",
+            "exit": "unsupported" if _declined(error, course.stage) else "rejected",
             "error": f"{type(error).__name__}: {lines[0][:500]}",
             "log": traceback.format_exc()[-4000:],
         }
@@ -96,10 +96,53 @@ def _eager(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, An
     return module["forward"](*module["tensors"](weights, inputs))
 
 
+def _function(
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course, *, xla: bool = False
+) -> dict[str, Any]:
+    """``tf.function`` of the module, with its weights as constants; ``xla`` has XLA compile it."""
+    course.at("convert")
+    made, given = module["tensors"](weights, inputs)
+    nothing = [name for name, value in given.items() if value is None]
+    given = {name: value for name, value in given.items() if value is not None}
+    traced = tf.function(
+        lambda values: module["forward"](made, {**values, **dict.fromkeys(nothing)}),
+        autograph=False,
+        jit_compile=xla or None,
+    )
+    traced.get_concrete_function(given)
+    course.at("compile" if xla else "run")  # the first call compiles
+    outputs = traced(given)
+    course.at("run")
+    return outputs
+
+
 MODES: dict[str, Callable[[dict[str, Any], dict[str, Any], dict[str, Any], _Course], dict[str, Any]]] = {
     "eager": _eager,
+    "function": _function,
+    "xla": functools.partial(_function, xla=True),
 }
 """The ways to run a module."""
+
+UNTRACED = (tf.errors.OperatorNotAllowedInGraphError, TypeError, AttributeError, ValueError)
+"""What Python raises where it reads elements of a tensor that has none yet, since it is only being traced."""
+SAYS_UNTRACED = re.compile(
+    r"symbolic|numpy\(\)|'numpy'|__array__|as a Python `?bool|Iterating over|in Graph execution|out of scope"
+    r"|tf\.function|unknown (rank|shape)|None values not supported|NoneType|Cannot convert a partially known"
+)
+XLA_GAP = re.compile(
+    r"(?i:unsupported|not supported|compile-time constant|not compilable|unimplemented|no registered .*XLA_CPU_JIT"
+    r"|uncompilable|could not find compiler|dynamic shape)"
+)
+
+
+def _declined(error: Exception, stage: str) -> bool:
+    """Whether TensorFlow says that it lacks something: a kernel, or a way to trace or compile this."""
+    if isinstance(error, (NotImplementedError, tf.errors.UnimplementedError)):
+        return True
+    text = str(error)
+    if stage == "convert":
+        return isinstance(error, UNTRACED) and SAYS_UNTRACED.search(text) is not None
+    return stage == "compile" and isinstance(error, tf.errors.OpError) and XLA_GAP.search(text) is not None
 
 
 def load(source: str) -> dict[str, Any]:
