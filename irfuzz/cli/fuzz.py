@@ -16,7 +16,6 @@ from irfuzz.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
     from irfuzz.campaign.campaign import Progress
-    from irfuzz.campaign.campaign import Progress
     from irfuzz.campaign.config import Config
     from irfuzz.execute.types import Target
 
@@ -114,8 +113,6 @@ def run(args: argparse.Namespace) -> int:
             progress = campaign.run(args.time, watch, stop_at=args.programs)
         rows = campaign.findings()
         code = 3 if progress.internal_errors else 1 if rows else 0
-        if code == 0 and not campaign.interrupted:
-            _judged(progress, args.programs)
         if code == 0 and not campaign.interrupted:
             _judged(progress, args.programs)
         if args.json:
