@@ -83,6 +83,8 @@ def _about(mine: Sequence[RunResult], own: Sequence[RunResult], verdicts: Sequen
             without = any(r.target.name == result.target.before for r in ran)
             if result.target.role is Role.TOOL and not without:
                 why = f"{result.target.before} has not run the model before it"
+        elif verdict.symptom is Symptom.HANG:
+            why = "a conversion may take long without being stuck"
         elif verdict.symptom is Symptom.REJECTION:
             if result.exit is Exit.UNSUPPORTED:
                 continue  # its variants do different things
