@@ -32,6 +32,9 @@ def layer_norm(ctx: Context, node: ir.Node) -> Emitted:
 
 def rms_norm(ctx: Context, node: ir.Node) -> Emitted:
     """RMSNormalization."""
+    dtype, scale = ctx.dtype(node.inputs[0]), ctx.dtype(node.inputs[1])
+    if None not in (dtype, scale) and dtype != scale:
+        raise ctx.unsupported(node, "ONNX's function body has no type where X and scale have different ones")
     stash = ctx.spelled(node, ctx.attr(node, "stash_type"))
     return ctx.call(
         "rms_norm", *ctx.inputs(node), axis=ctx.attr(node, "axis"), epsilon=ctx.attr(node, "epsilon"), stash_type=stash

@@ -62,8 +62,7 @@ def kept_inside(at, size, padding, align_corners):
 def axis_taps(at, size, mode, padding, align_corners):
     """(index, weight) of the elements along one axis that places are made of."""
     if mode == "nearest":
-        whole = tf.round(at)
-        pairs = [(whole, tf.ones_like(at))]
+        pairs = [(tf.round(at), tf.ones_like(at))]
     elif mode == "bilinear":
         low = tf.floor(at)
         pairs = [(low, 1 - (at - low)), (low + 1, at - low)]
@@ -76,8 +75,11 @@ def axis_taps(at, size, mode, padding, align_corners):
         pairs = [(kept_inside(index, size, padding, align_corners), weight) for index, weight in pairs]
     result = []
     for index, weight in pairs:
-        inside = (index >= 0) & (index <= size - 1)
-        place = tf.cast(tf.clip_by_value(tf.where(inside, index, tf.zeros_like(index)), 0, size - 1), tf.int64)
+        # NaN is inside, so that it shows; elements outside never count, not even infinite weights of theirs.
+        inside = ~((index < 0) | (index > size - 1))
+        place = tf.cast(
+            tf.clip_by_value(tf.where(tf.math.is_nan(index), tf.zeros_like(index), index), 0, size - 1), tf.int64
+        )
         result.append((place, weight, inside))
     return result
 

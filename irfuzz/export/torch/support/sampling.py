@@ -134,9 +134,11 @@ def corner_sum(image, at, sizes):
         for place, low, high, size in zip(at, floors, upper, sizes, strict=True):
             corner = low + high
             weight = weight * (place - low if high else 1 - (place - low))
-            inside = (corner >= 0) & (corner < size) & inside
-            index = index * size + corner.clamp(0, size - 1).long()
+            # NaN is inside, so that it shows; elements outside never count, not even infinite weights of theirs.
+            inside = ~((corner < 0) | (corner >= size)) & inside
+            index = index * size + corner.nan_to_num().clamp(0, size - 1).long()
         flat = index.reshape(*index.shape[:2], 1, -1).expand(-1, -1, image.shape[2], -1)
         values = image.gather(3, flat).reshape(*image.shape[:3], *index.shape[2:])
-        total = total + values * (weight * inside).unsqueeze(2)
+        term = values * weight.unsqueeze(2)
+        total = total + torch.where(inside.unsqueeze(2), term, torch.zeros_like(term))
     return total
