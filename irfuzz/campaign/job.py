@@ -9,8 +9,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,6 +19,7 @@ from irfuzz.campaign import audit, journal, lineage, schedule
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
+from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.triage import Case, Triage
 from irfuzz.choices import Choices
@@ -27,7 +27,7 @@ from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.together import Task
-from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.execute.types import Exit, RunResult
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
@@ -64,37 +64,6 @@ ROUND_BYTES = 16 << 20
 _T = TypeVar("_T")
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A program that is ready to be run.
-
-    Attributes:
-        entry: its parent, or itself where it is a seed.
-        parent: the parent's program.
-        edits: what was done to the parent.
-        program: the mutant.
-        model: its bytes.
-        inputs: by name.
-        invalid: an edit declares it invalid.
-        targets: those that run it at first.
-        features: how many of its features no program before it had.
-    """
-
-    entry: Entry
-    parent: Program
-    edits: tuple[Edit, ...]
-    program: Program
-    model: bytes
-    inputs: Mapping[str, Value]
-    invalid: bool
-    targets: tuple[Target, ...]
-    features: int
-
-    def size(self) -> int:
-        """Bytes of model and tensors."""
-        return len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
 
 
 class Job:

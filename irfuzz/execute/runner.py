@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 
-from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
-from irfuzz.execute.adapter import Adapter, Request
-from irfuzz.execute.answers import answered, failed
+from irfuzz.errors import InternalError, UsageError
+from irfuzz.execute.adapter import Adapter
 from irfuzz.execute.baseline import Baseline
+from irfuzz.execute.lane import Lane
 from irfuzz.execute.table import Availability, adapter_of
-from irfuzz.execute.together import Asked, Task, run_together
-from irfuzz.execute.tools import ToolAdapter
-from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.execute.together import Asked, Task
+from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.ir.program import Program
-from irfuzz.isolate import Answers, Limits, Reply, Worker, WorkerSpec
-
-_T = TypeVar("_T")
-
-HISTORY = 64
-"""How many requests before the last one are remembered for a child."""
+from irfuzz.isolate import Limits
 
 PATIENCE, PATIENCE_LEAST = 6, 120.0
 """How many times the time of others slow targets have, and how many seconds at least."""
@@ -59,7 +52,7 @@ class Runner:
         self._limits = limits or Limits()
         self._required = required
         self._adapters = dict(adapters or {})
-        self._lanes: dict[tuple[str, str, bool], _Lane] = {}
+        self._lanes: dict[tuple[str, str, bool], Lane] = {}
         self._baseline = Baseline(self._limits)
 
     def __enter__(self) -> Self:
@@ -135,7 +128,7 @@ class Runner:
         """
         wanted = [self._own(task.targets) for task in tasks]
         results: list[dict[str, RunResult]] = [{} for _ in tasks]
-        rows: dict[_Lane, list[tuple[int, Asked]]] = {}
+        rows: dict[Lane, list[tuple[int, Asked]]] = {}
         for place, task in enumerate(tasks):
             model = task.data()
             for lane in dict.fromkeys(self._lane(t) for t in wanted[place]):
@@ -202,7 +195,7 @@ class Runner:
     def prefix(self, target: Target) -> tuple[str, ...]:
         """Tags of what the target's process had already run when its last collected request came, oldest first.
 
-        A finding that ``run_fresh`` does not show may depend on these. At most ``HISTORY`` are remembered.
+        A finding that ``run_fresh`` does not show may depend on these. At most ``lane.HISTORY`` are remembered.
         """
         return tuple(self._lane(self._own([target])[0]).before)
 
@@ -215,7 +208,7 @@ class Runner:
                 raise UsageError(f"target {target.name!r} is not one of this runner's: {', '.join(own)}")
         return tuple(own[target.name] for target in targets)
 
-    def _lane(self, target: Target) -> _Lane:
+    def _lane(self, target: Target) -> Lane:
         lane = self._lanes.get(_key(target))
         if lane is None:
             raise InternalError(f"the runner is not open, so target {target.name!r} has no worker")
@@ -226,7 +219,7 @@ class Runner:
         key = _key(target)
         if key not in self._lanes:
             adapter = self._adapters.get(target.name) or adapter_of(target)
-            self._lanes[key] = _Lane(adapter, target.interpreter, _limits_of(target, self._limits), self._baseline)
+            self._lanes[key] = Lane(adapter, target.interpreter, _limits_of(target, self._limits), self._baseline)
 
     def _start(self, target: Target) -> Target:
         """Wait for the target's worker, and see whether it offers the target."""
@@ -259,169 +252,3 @@ def _key(target: Target) -> tuple[str, str, bool]:
 def _limits_of(target: Target, limits: Limits) -> Limits:
     """What a request of a target may take: a compiler takes far longer than what it compiles."""
     return replace(limits, seconds=max(limits.seconds * PATIENCE, PATIENCE_LEAST)) if target.slow else limits
-
-
-class _Lane:
-    """One component's worker, and the thread that waits for its answers."""
-
-    def __init__(self, adapter: Adapter, interpreter: str, limits: Limits, baseline: Baseline) -> None:
-        self.adapter = adapter
-        self._baseline = baseline
-        self.before: list[str] = []
-        self._history: deque[str] = deque(maxlen=HISTORY)
-        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, adapter.env)
-        self._worker = Worker(spec, limits)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
-        self._limits = limits
-        self._last: Future[Any] | None = None
-        self._about: Mapping[str, Any] | None = None
-        self._problem = ""
-        self.full = False
-        try:
-            self._worker.start()
-        except UsageError as error:
-            self._problem = str(error)
-
-    def about(self) -> Mapping[str, Any]:
-        """What the worker says it is; asked once.
-
-        Raises:
-            UsageError: it does not start.
-        """
-        if self._problem:
-            raise UsageError(self._problem)
-        if self._about is not None:
-            return self._about
-        try:
-            message, blobs = self.adapter.describe()
-            reply = self._worker.call(message, blobs, seconds=self._limits.start_seconds)
-        except UsageError as error:
-            self._problem = str(error)
-            raise
-        if reply.exit != "ok":
-            told = reply.error
-            self._problem = f"{told['type']}: {told['message']}" if told else reply.detail or reply.exit
-            raise UsageError(self._problem)
-        self._about = reply.response
-        return self._about
-
-    def close(self) -> None:
-        self._thread.shutdown(wait=True, cancel_futures=True)
-        self._worker.close()
-
-    def submit(
-        self,
-        program: Program | bytes,
-        model: bytes,
-        inputs: Mapping[str, Value],
-        targets: list[Target],
-        tag: str,
-        *,
-        here: bool,
-    ) -> Future[list[RunResult]]:
-        """Prepare now, for the program may change; run in the thread, or ``here`` where the thread is idle."""
-        request = self.prepare(program, model, inputs, targets)
-        if isinstance(request, list):
-            done: Future[list[RunResult]] = Future()
-            done.set_result(request)
-            return done
-        return self._begin(lambda: self.alone(Asked(request, targets, tag)), here=here)
-
-    def submit_all(self, asked: Sequence[Asked], *, here: bool) -> Future[list[list[RunResult]]]:
-        """The same for several requests that travel together."""
-        return self._begin(lambda: run_together(self, asked), here=here)
-
-    def _begin(self, work: Callable[[], _T], *, here: bool) -> Future[_T]:
-        done: Future[_T] = Future()
-        if here and (self._last is None or self._last.done()):
-            done.set_result(work())
-        else:
-            done = self._last = self._thread.submit(work)
-        return done
-
-    def run_fresh(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], target: Target
-    ) -> RunResult:
-        request = self.prepare(program, model, inputs, [target])
-        if isinstance(request, list):
-            return request[0]
-        return self._thread.submit(self._call, request, [target], "", fresh=True).result()[0][0]
-
-    def prepare(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: list[Target]
-    ) -> Request | list[RunResult]:
-        try:
-            return self.adapter.prepare(program, model, inputs, targets)
-        except Unsupported as error:
-            return [RunResult(t, Stage.CONVERT, Exit.UNSUPPORTED, error=str(error)) for t in targets]
-        except InvalidProgram as error:
-            return [RunResult(t, Stage.IMPORT, Exit.REJECTED, error=str(error)) for t in targets]
-
-    def alone(self, asked: Asked) -> list[RunResult]:
-        results, died = self._call(asked.request, asked.targets, asked.tag)
-        return self.one_by_one(asked, results) if died else results
-
-    def one_by_one(self, asked: Asked, results: list[RunResult]) -> list[RunResult]:
-        """One target took the process down: run them one by one to see which, and what the others make of it."""
-        if len(asked.targets) == 1:
-            return results
-        before = self.before
-        message, blobs = asked.request
-        alone: list[RunResult] = []
-        seen = False
-        for target, variant in zip(asked.targets, message["variants"], strict=True):
-            again, died = self._call(({**message, "variants": [variant]}, blobs), [target], asked.tag)
-            alone += again
-            seen = seen or died
-        if not seen:
-            # It depends on what ran before in that process: keep the blame where the process stood when it died.
-            culprit = next(i for i, result in enumerate(results) if result.exit is not Exit.OK)
-            note = (
-                f"not seen when run alone; {len(before)} requests and {culprit} targets ran before it in this process\n"
-            )
-            alone[culprit] = replace(results[culprit], log=note + results[culprit].log)
-        self.before = before
-        return alone
-
-    def ask(self, row: Sequence[Asked]) -> Answers:
-        answers = self._worker.call_all([asked.request for asked in row], fresh=self.full)
-        replies = answers.replies if answers.failure is None else [*answers.replies, answers.failure]
-        if replies[0].served == 0:
-            self._history.clear()
-        self._history.extend(asked.tag for asked in row[: answers.at if answers.failure else len(row) - 1])
-        self.before = list(self._history)
-        self._history.append(row[answers.at if answers.failure else -1].tag)
-        self.full = False
-        return answers
-
-    def _call(
-        self, request: Request, targets: list[Target], tag: str, *, fresh: bool = False
-    ) -> tuple[list[RunResult], bool]:
-        """Results, and whether the handler failed to give them."""
-        message, blobs = request
-        reply = self._worker.call(message, blobs, fresh=fresh or self.full)
-        if reply.served == 0:
-            self._history.clear()
-        self.before = list(self._history)
-        self._history.append(tag)
-        self.full = False
-        if reply.exit != "ok":
-            return failed(reply, targets), True
-        return self.read(reply, Asked(request, targets, tag), fresh=fresh), False
-
-    def read(self, reply: Reply, asked: Asked, *, fresh: bool = False) -> list[RunResult]:
-        targets = asked.targets
-        try:
-            results = answered(reply, targets)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            text = f"unreadable answer: {type(error).__name__}: {error}"
-            results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
-        if isinstance(self.adapter, ToolAdapter):
-            results = self._baseline.finish(self.adapter, results, asked.request, fresh=fresh)
-        # Whatever took the memory may still hold it: the next request gets a new process.
-        self.full = any(result.exit is Exit.MEMORY for result in results)
-        if reply.before:
-            results[0] = replace(
-                results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"
-            )
-        return results

@@ -1,0 +1,42 @@
+"""A program that is ready to be run, as a job makes it and then judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from irfuzz.campaign.corpus import Entry
+from irfuzz.execute.types import Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.mutate.types import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A program that is ready to be run.
+
+    Attributes:
+        entry: its parent, or itself where it is a seed.
+        parent: the parent's program.
+        edits: what was done to the parent.
+        program: the mutant.
+        model: its bytes.
+        inputs: by name.
+        invalid: an edit declares it invalid.
+        targets: those that run it at first.
+        features: how many of its features no program before it had.
+    """
+
+    entry: Entry
+    parent: Program
+    edits: tuple[Edit, ...]
+    program: Program
+    model: bytes
+    inputs: Mapping[str, Value]
+    invalid: bool
+    targets: tuple[Target, ...]
+    features: int
+
+    def size(self) -> int:
+        """Bytes of model and tensors."""
+        return len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
