@@ -18,7 +18,7 @@ from irfuzz.execute.tensorflow import TensorflowAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.torch import COMPILERS, TorchAdapter
-from irfuzz.execute.types import Role, Target
+from irfuzz.execute.types import Role, Stage, Target
 
 GROUP = "irfuzz.targets"
 """Entry points of other distributions: name = ``package.module:Class``, run like a plug-in that the user names."""
@@ -68,6 +68,16 @@ OPENVINO = ModelAdapter(
 
 BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, *TENSORFLOW, OPENVINO, *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
+
+STAGES: Mapping[str, tuple[Stage, ...]] = {
+    "reference": (Stage.IMPORT, Stage.COMPILE, Stage.RUN),
+    "onnxruntime": (Stage.COMPILE, Stage.RUN),
+    "openvino": (Stage.IMPORT, Stage.COMPILE, Stage.RUN),
+    "eager": (Stage.CONVERT, Stage.COMPILE, Stage.RUN),
+    "compile": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),
+    "xla": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),
+}
+"""What a target goes through, by component or by the mode of a lowering; others import, convert and run."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}
 """Short names of components, for the command line."""
@@ -155,6 +165,14 @@ def resolve(names: Sequence[str] | None = None, *, slow: bool = False) -> tuple[
 
 def _of_role(known: Mapping[str, tuple[Adapter, Target]], *roles: Role) -> tuple[Target, ...]:
     return tuple(t for a, t in known.values() if t.role in roles and t.device == "cpu" and not a.missing(t))
+
+
+def stages_of(target: Target) -> tuple[Stage, ...]:
+    """The stages at which a target can end."""
+    if "class" in target.options:
+        return (Stage.IMPORT, Stage.RUN)
+    usual = (Stage.IMPORT, Stage.CONVERT, Stage.RUN)
+    return STAGES.get(str(target.options.get("mode", target.component)), usual)
 
 
 def versions_of(target: Target) -> tuple[Availability, ...]:
