@@ -35,6 +35,11 @@ foreach(IRFUZZ_LIBRARY IN LISTS IRFUZZ_SETS ITEMS kernels)
   set_target_properties(irfuzz_${IRFUZZ_LIBRARY} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
   target_compile_options(irfuzz_${IRFUZZ_LIBRARY} PRIVATE -Wall -Wextra -Wconversion -Wshadow
                          $<$<CONFIG:Release>:-O3>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    # GCC clears a few hundred bytes by "rep stos", which takes 40 ns to start: as long as a small comparison.
+    target_compile_options(irfuzz_${IRFUZZ_LIBRARY} PRIVATE
+                           -mmemset-strategy=unrolled_loop:128:noalign,libcall:-1:noalign)
+  endif()
   if(IRFUZZ_WERROR)
     target_compile_options(irfuzz_${IRFUZZ_LIBRARY} PRIVATE -Werror)
   endif()

@@ -164,8 +164,8 @@ def new_bits(seen: np.ndarray[Any, np.dtype[np.uint8]], found: np.ndarray[Any, n
 def merge_bits(seen: np.ndarray[Any, np.dtype[np.uint8]], found: np.ndarray[Any, np.dtype[np.uint8]], /) -> int:
     """As ``new_bits``, and sets them in ``seen``, which must be writeable, row-major and aligned."""
 
-# Activations below: a row a sample, a column a neuron, of a floating-point dtype. Bitmaps are written in place; bit i is
-# bit i % 8 of byte i // 8, the lowest first (np.unpackbits with bitorder="little"). All raise TypeError for a wrong
+# Activations below: a row a sample, a column a neuron, of a floating-point dtype. Bitmaps are written in place; bit i
+# is bit i % 8 of byte i // 8, the lowest first (np.unpackbits with bitorder="little"). All raise TypeError for a wrong
 # dtype and ValueError for a wrong shape, and give the number of bits that are new.
 
 def cover_sections(
