@@ -96,7 +96,7 @@ def full_transpose(x, w, strides, dilations, group):
     sizes = [(shape[i + 2] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 for i in range(rank)]
     if rank == 3 or group > 1 or any(d != 1 for d in dilations):
         # The CPU's Conv2DBackpropInput has no groups and no dilations, and its Conv3DBackpropInput multiplies infinite
-        # weights by zeros that it puts between the elements.
+        # weights by zeros that it puts around the elements.
         data = tf.reshape(x, [shape[0], group, depth, math.prod(shape[2:])])
         weights = tf.reshape(w, [group, depth, filters[1] * math.prod(kernel)])
         columns = tf.matmul(weights, data, transpose_a=True)
