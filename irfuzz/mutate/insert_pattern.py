@@ -16,7 +16,8 @@ from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.near_miss import MISSES
 from irfuzz.mutate.pattern_book import Pattern, patterns
-from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, insert, judge, make, retyped, sizes_of
+from irfuzz.mutate.pattern_call import insert, judge
+from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, retyped, sizes_of
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at

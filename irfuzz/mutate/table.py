@@ -142,8 +142,8 @@ FUZZING: dict[str, float] = {
     "invalid-value": 0.25,
     "invalid-element": 0.75,
 }
-"""Weights of a campaign that differ: new operators and patterns bring the most, and whether a component survives what is
-invalid is worth a look now and then."""
+"""Weights of a campaign that differ: new operators and patterns bring the most, and whether a component survives what
+is invalid is worth a look now and then."""
 
 
 def build_mutators(context: Context) -> dict[str, Mutator]:

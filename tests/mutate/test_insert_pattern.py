@@ -21,7 +21,8 @@ from irfuzz.mutate.engine import Engine, replay
 from irfuzz.mutate.insert_pattern import InsertPattern
 from irfuzz.mutate.near_miss import MISSES
 from irfuzz.mutate.pattern_book import Pattern, patterns, read
-from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, judge, make, retyped, sizes_of, spell
+from irfuzz.mutate.pattern_call import judge, spell
+from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, retyped, sizes_of
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import Specs
 
