@@ -102,6 +102,7 @@ def speed(n: int) -> dict[str, Any]:
         "mutation_ms_median": round(statistics.median(wall), 3),
         "mutation_ms_p90": round(statistics.quantiles(wall, n=10)[-1], 3),
         "mutation_cpu_ms_median": round(statistics.median(cpu), 3),
+        "mutation_cpu_ms_mean": round(statistics.mean(cpu), 3),
         "cpu_ms_median_by_mutator": {name: round(statistics.median(t), 3) for name, t in sorted(by.items())},
         "clone_ms_median": milliseconds(program.clone),
         "seen_add_program_ms_median": milliseconds(lambda: seen.add_program(program)),

@@ -65,7 +65,12 @@ class TensorFact:
     @property
     def known(self) -> bool:
         """True where every element is a known number."""
-        return self.value is not None and all(e is not None and not isinstance(e, str) for e in self.value)
+        if self.value is None:
+            return False
+        for element in self.value:  # noqa: SIM110 - as above
+            if element is None or type(element) is str:
+                return False
+        return True
 
     def without_value(self) -> TensorFact:
         """The same type and shape with nothing said of its elements."""

@@ -32,12 +32,15 @@ USUAL_ELEMENTS = 1 << 16
 
 def largest(program: Program) -> int:
     """How many elements a new value may have."""
-    most = USUAL_ELEMENTS
-    for node in program.graph:
-        for value in node.outputs:
-            fact = fact_of(value)
-            if type(fact) is TensorFact and (size := fact.size()) is not None and size > most:
-                most = size
+    most: int | None = program.asked.get("largest")
+    if most is None:
+        most = USUAL_ELEMENTS
+        for node in program.graph:
+            for value in node.outputs:
+                fact = fact_of(value)
+                if type(fact) is TensorFact and (size := fact.size()) is not None and size > most:
+                    most = size
+        program.asked["largest"] = most
     return most
 
 
