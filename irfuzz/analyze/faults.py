@@ -173,7 +173,8 @@ def positive_epsilon(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) 
 
 def moments(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
     """MeanVarianceNormalization: its function body takes the root of mean(x * x) - mean(x) ** 2, which rounding may
-    make negative where the elements are nearly equal."""
+    make negative where the elements are nearly equal.
+    """
     r = _range(inputs, 0)
     if r.magnitude > 0:
         needs = "mean(x * x) >= mean(x) ** 2 after rounding"

@@ -1,0 +1,105 @@
+"""AFL++'s Python custom mutator: a buffer, another one and a size enter, the bytes of a model leave.
+
+Use: ``AFL_PYTHON_MODULE=irfuzz.embed.aflpp AFL_CUSTOM_MUTATOR_ONLY=1 afl-fuzz ...``. AFL++ calls the functions below by
+name (its docs/custom_mutators.md); one process has one mutator, so its state is the module's.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from irfuzz.embed.mutator import ModelMutator
+from irfuzz.embed.trim import Trimmer
+
+ENERGY = 64
+"""Mutants of one queue entry."""
+
+CROSSED = 0.15
+"""Share of calls that splice with the other buffer."""
+
+
+@dataclass
+class _State:
+    """What lies between two calls."""
+
+    mutator: ModelMutator = field(default_factory=ModelMutator)
+    rng: random.Random = field(default_factory=random.Random)
+    trimmer: Trimmer | None = None
+    said: str = "start"
+
+
+_STATE: list[_State] = []
+
+
+def _state() -> _State:
+    if not _STATE:
+        _STATE.append(_State())
+    return _STATE[0]
+
+
+def init(seed: int) -> None:
+    """Begin; equal seeds and calls give equal mutants."""
+    _STATE.clear()
+    _state().rng = random.Random(seed)  # noqa: S311 - reproducibility is wanted, not secrecy
+
+
+def deinit() -> None:
+    """End."""
+    _STATE.clear()
+
+
+def fuzz_count(buf: bytearray) -> int:
+    """How many mutants of a queue entry are wanted."""
+    return ENERGY
+
+
+def fuzz(buf: bytearray, add_buf: bytearray | None, max_size: int) -> bytearray:
+    """A mutant of at most ``max_size`` bytes; empty where there is none, which AFL++ skips."""
+    state = _state()
+    seed = state.rng.getrandbits(63)
+    before = state.mutator.counts.copy()
+    if add_buf and state.rng.random() < CROSSED:
+        made = state.mutator.cross(bytes(buf), bytes(add_buf), max_size, seed)
+    else:
+        made = state.mutator.mutate(bytes(buf), max_size, seed)
+    state.said = ",".join((state.mutator.counts - before).keys()) or "nothing"
+    return bytearray(made)
+
+
+def describe(max_description_length: int) -> str:
+    """What the last call did; part of the names of saved files."""
+    return f"irfuzz-{_state().said}"[:max_description_length]
+
+
+def introspection() -> str:
+    """Counts for the introspection file."""
+    return " ".join(f"{name}={count}" for name, count in sorted(_state().mutator.counts.items()))
+
+
+def post_process(buf: bytearray) -> bytearray:
+    """What the target gets: the buffer as it is."""
+    return buf
+
+
+def init_trim(buf: bytearray) -> int:
+    """Begin to trim a queue entry; how many steps there may be."""
+    state = _state()
+    if state.trimmer is not None:
+        state.trimmer.close()
+    state.trimmer = Trimmer(bytes(buf))
+    return state.trimmer.steps
+
+
+def trim() -> bytearray:
+    """The next candidate."""
+    trimmer = _state().trimmer
+    assert trimmer is not None
+    return bytearray(trimmer.candidate())
+
+
+def post_trim(success: bool) -> int:
+    """Whether the last candidate showed the same; the number of the next step, ``steps`` where there is none."""
+    trimmer = _state().trimmer
+    assert trimmer is not None
+    return trimmer.answer(success)

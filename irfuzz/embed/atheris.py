@@ -1,0 +1,27 @@
+"""libFuzzer's custom mutator for Atheris: bytes, a size and a seed enter, the bytes of a model leave.
+
+Use: ``atheris.Setup(argv, test_one_input, custom_mutator=irfuzz.embed.atheris.custom_mutator,
+custom_crossover=irfuzz.embed.atheris.custom_crossover)``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from irfuzz.embed.mutator import ModelMutator
+
+
+@cache
+def mutator() -> ModelMutator:
+    """The one that both functions use; its ``counts`` say what became of the calls."""
+    return ModelMutator()
+
+
+def custom_mutator(data: bytes, max_size: int, seed: int) -> bytes:
+    """A mutant of at most ``max_size`` bytes (``LLVMFuzzerCustomMutator``)."""
+    return mutator().mutate(bytes(data), max_size, seed)
+
+
+def custom_crossover(data1: bytes, data2: bytes, max_size: int, seed: int) -> bytes:
+    """A mutant of the first with a piece of the second (``LLVMFuzzerCustomCrossOver``)."""
+    return mutator().cross(bytes(data1), bytes(data2), max_size, seed)

@@ -1,0 +1,51 @@
+"""Bytes enter and steer every draw; where they end, each draw is its least value."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import accumulate
+
+from irfuzz.choices import Choices
+
+
+class ByteRandom(random.Random):
+    """The draws that ``Choices`` makes, read from bytes one after the other, as FuzzedDataProvider does.
+
+    A draw takes as many bytes as its range needs and no more, so that a small change of the bytes is a small change
+    of what is drawn: the draws before it stay as they are.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(0)
+        self._data = data
+        self._place = 0
+
+    def randint(self, a: int, b: int) -> int:
+        """An integer in ``[a, b]``; ``a`` where no bytes are left."""
+        count = b - a + 1
+        return a + self._number((count - 1).bit_length() + 7 >> 3) % count
+
+    def uniform(self, a: float, b: float) -> float:
+        """A float in ``[a, b]``."""
+        return a + (b - a) * self._number(4) / 0xFFFFFFFF
+
+    def choices(  # type: ignore[override]
+        self, population: Sequence[int], weights: Sequence[float] | None = None, *, cum_weights: None = None, k: int = 1
+    ) -> list[int]:
+        """One index with probability proportional to its weight."""
+        assert cum_weights is None
+        assert k == 1
+        sums = list(accumulate(weights or [1.0] * len(population)))
+        at = self._number(2) / 0x10000 * sums[-1]
+        return [next(item for item, total in zip(population, sums, strict=True) if at < total)]
+
+    def _number(self, size: int) -> int:
+        data = self._data[self._place : self._place + size]
+        self._place += size
+        return int.from_bytes(data, "little")
+
+
+def choices_from(data: bytes) -> Choices:
+    """Choices whose every draw comes from ``data``; equal bytes give equal draws in every process."""
+    return Choices(ByteRandom(data))

@@ -1,0 +1,184 @@
+"""irfuzz inside of other fuzzers: deterministic, within the size, never raising; strategies that shrink."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
+
+from irfuzz.embed import aflpp, atheris
+from irfuzz.embed.draws import choices_from
+from irfuzz.embed.hypothesis import models, nodes, tensors_for
+from irfuzz.embed.mutator import ModelMutator
+from irfuzz.embed.trim import Trimmer
+from irfuzz.generate.sprouts import sprouts
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[2]
+SEEDS = [(ROOT / "seeds" / name).read_bytes() for name in ("film.onnx", "diabetes.onnx", "lenet5.onnx")]
+SMALL = next(iter(sprouts().values())).to_bytes()
+
+
+def test_equal_calls_give_equal_bytes_in_two_processes() -> None:
+    script = """
+import hashlib, pathlib, sys
+from irfuzz.embed.atheris import custom_crossover, custom_mutator
+seeds = [pathlib.Path(p).read_bytes() for p in sys.argv[1:]]
+made = [custom_mutator(s, 400_000, n) for s in seeds for n in range(8)]
+made += [custom_crossover(seeds[0], seeds[1], 400_000, n) for n in range(4)] + [custom_mutator(b"junk", 99, 5)]
+print(hashlib.sha256(b"|".join(made)).hexdigest())
+"""
+    names = [str(ROOT / "seeds" / n) for n in ("film.onnx", "diabetes.onnx")]
+    words = [sys.executable, "-c", script, *names]
+    made = [subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout for _ in range(2)]
+    assert made[0] == made[1]
+
+
+def test_mutants_of_models_are_valid_and_differ() -> None:
+    mutator = ModelMutator()
+    made = {mutator.mutate(seed, 1 << 20, n) for seed in SEEDS for n in range(20)}
+    assert len(made) >= 50
+    for data in made:
+        onnx.checker.check_model(onnx.load_model_from_string(data), full_check=True)
+    assert mutator.counts["mutated"] >= 55
+    assert mutator.counts["bytes"] == 0
+
+
+def test_the_size_is_never_exceeded_and_nothing_raises() -> None:
+    mutator = ModelMutator()
+    rng = random.Random(7)
+    for n in range(200):
+        data = bytearray(rng.choice([*SEEDS[:2], SMALL]))
+        if n % 3 == 0:  # damaged
+            for _ in range(rng.randint(1, 20)):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+        elif n % 7 == 0:
+            data = bytearray(rng.randbytes(rng.randint(0, 200)))
+        size = rng.choice([0, 1, 100, 2_000, 100_000])
+        assert len(mutator.mutate(bytes(data), size, n)) <= size
+        assert len(mutator.cross(bytes(data), SMALL, size, n)) <= size
+    assert mutator.counts["bytes"] > 0
+
+
+def test_a_crossing_has_a_piece_of_the_other() -> None:
+    made = onnx.load_model_from_string(atheris.custom_crossover(SMALL, SEEDS[0], 1 << 20, 3))
+    assert len(made.graph.node) > 1
+    onnx.checker.check_model(made, full_check=True)
+    assert atheris.mutator().counts["spliced"] >= 1
+
+
+def test_bytes_steer_the_draws_and_small_changes_are_small() -> None:
+    def drawn(data: bytes) -> list[float]:
+        choices = choices_from(data)
+        kinds = (lambda: choices.integer(0, 9), lambda: choices.real(0, 1), lambda: choices.pick("abc") == "a")
+        return [float(kinds[i % 3]()) for i in range(12)]
+
+    one, other = bytes(range(40)), bytearray(range(40))
+    assert drawn(one) == drawn(one)
+    other[20] ^= 255
+    same = [a == b for a, b in zip(drawn(one), drawn(bytes(other)), strict=True)]
+    assert same.count(False) == 1
+    assert drawn(b"")[0] == 0
+    assert {choices_from(bytes([n, 0])).weighted("ab", [1, 3]) for n in range(256)} == {"a"}
+    assert choices_from(b"\xff\xff").weighted("ab", [1, 3]) == "b"
+
+
+def test_afl_functions() -> None:
+    def run() -> list[str]:
+        aflpp.init(11)
+        made = [aflpp.fuzz(bytearray(SEEDS[0]), bytearray(SEEDS[1]), 1 << 20) for _ in range(12)]
+        digests = [hashlib.sha256(bytes(m)).hexdigest() for m in made]
+        assert aflpp.describe(12).startswith("irfuzz-")
+        assert "mutated=" in aflpp.introspection()
+        aflpp.deinit()
+        return digests
+
+    assert run() == run()
+    aflpp.init(1)
+    assert aflpp.fuzz_count(bytearray(SMALL)) > 0
+    assert aflpp.fuzz(bytearray(b""), None, 0) == bytearray()
+    assert aflpp.post_process(bytearray(SMALL)) == bytearray(SMALL)
+    aflpp.deinit()
+
+
+def test_trimming_keeps_what_is_asked_for() -> None:
+    aflpp.init(1)
+    data = SEEDS[0]
+    steps = aflpp.init_trim(bytearray(data))
+    assert steps > 0
+    step, best = 0, data
+    while step < steps:
+        candidate = bytes(aflpp.trim())
+        model = onnx.load_model_from_string(candidate)
+        good = any(node.op_type == "Tanh" for node in model.graph.node) or any(
+            node.op_type == "Relu" for node in model.graph.node
+        )
+        best = candidate if good else best
+        step = aflpp.post_trim(good)
+    assert len(onnx.load_model_from_string(best).graph.node) < len(onnx.load_model_from_string(data).graph.node)
+    assert Trimmer(b"no model").steps == 0
+    aflpp.deinit()
+
+
+QUICK = settings(
+    max_examples=15,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+    derandomize=True,
+)
+
+
+@QUICK
+@given(models(seeds=[SEEDS[0]]), st.data())
+def test_models_are_valid_and_have_inputs(model: onnx.ModelProto, data: st.DataObject) -> None:
+    onnx.checker.check_model(model, full_check=True)
+    inputs = data.draw(tensors_for(model))
+    assert set(inputs) == {v.name for v in model.graph.input} - {t.name for t in model.graph.initializer}
+
+
+@QUICK
+@given(nodes("Gemm"))
+def test_single_operators_are_valid_calls(model: onnx.ModelProto) -> None:
+    assert [node.op_type for node in model.graph.node] == ["Gemm"]
+    onnx.checker.check_model(model, full_check=True)
+
+
+def test_a_planted_fault_shrinks_to_one_node() -> None:
+    """A converter that takes Softmax's axis as 1 where it is left out."""
+
+    def wrong(model: onnx.ModelProto) -> bool:
+        for node in model.graph.node:
+            if node.op_type == "Softmax" and not any(a.name == "axis" for a in node.attribute):
+                shape = next(
+                    (
+                        v.type.tensor_type.shape
+                        for v in [*model.graph.input, *model.graph.value_info]
+                        if v.name == node.input[0]
+                    ),
+                    None,
+                )
+                return shape is None or len(shape.dim) != 2
+        return False
+
+    found = find(
+        models(max_edits=3, mutators=("insert-layer",)), wrong,
+        settings=settings(max_examples=5_000, deadline=None, database=None, suppress_health_check=list(HealthCheck)),
+    )  # fmt: skip
+    assert sum(node.op_type == "Softmax" for node in found.graph.node) == 1
+    assert len(found.graph.node) <= 3  # the layer, the node that it stands behind, and what adapts the shape
+    inputs = {
+        v.name: np.ones([d.dim_value for d in v.type.tensor_type.shape.dim], np.float32) for v in found.graph.input
+    }
+    assert ReferenceEvaluator(found).run(None, inputs)
