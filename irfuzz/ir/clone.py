@@ -29,7 +29,8 @@ def free(holder: list[object]) -> bool:
 
     A model is full of cycles, so that it would wait for the garbage collector, which costs as much as half an edit.
     """
-    return _CLONER.free(holder)
+    # When the interpreter ends, nothing may be left of this module.
+    return _CLONER is not None and _CLONER.free(holder)
 
 
 def _how(first: object) -> str:
