@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from irfuzz.campaign.config import Config
     from irfuzz.execute.types import Target
 
+SLOW_SHARE, SHORT = 0.25, 60.0
+"""Share of slow targets where none is given; in less than so many seconds they would hardly have started."""
+
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
@@ -65,9 +68,9 @@ def arguments(parser: Parser) -> None:
         help="Targets that seldom tell more run on one program in so many, and whenever others disagree. Default: 16.",
     )  # fmt: skip
     add(
-        "--slow-share", metavar="SHARE", type=share, default=0.25,
+        "--slow-share", metavar="SHARE", type=share,
         help="Largest part of the time for targets that take seconds a program, on those that show most that is new; "
-        "0 leaves them out. Default: 0.25.",
+        "0 leaves them out. Default: 0.25, or 0 where --time is less than a minute.",
     )  # fmt: skip
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,
@@ -164,7 +167,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         memory=args.memory << 20,
         reduce=args.reduce,
         sprouts=args.sprouts,
-        slow_share=args.slow_share,
+        slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
     )
 
 

@@ -11,6 +11,9 @@ from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.isolate import Reply
 
 _MARK = re.compile(r"^irfuzz-at (\d+) (\w+)\n?", re.MULTILINE)
+_FRAME = re.compile(r'^  File "([^"\n]+)", line \d+ in (\S+)', re.MULTILINE)
+_FRAMES = 3
+_OURS = ("/irfuzz/isolate/", "/irfuzz/execute/workers/")
 _LOG = 8000
 """Characters of a process's log that a result keeps."""
 _GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
@@ -35,7 +38,7 @@ def failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
         error = f"{told['type']}: {told['message']}".splitlines()[0]
         log = told["traceback"] + log
     else:
-        error = reply.signal or reply.detail
+        error = " in ".join(filter(None, (reply.signal, _stack(log)))) if reply.signal else reply.detail
     how = _raised(told) if reply.exit == "error" else _EXITS[reply.exit]
     return [
         RunResult(target, stage, how, error=error[:500], log=log[-_LOG:], seconds=reply.seconds)
@@ -43,6 +46,12 @@ def failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
         else RunResult(target, Stage.IMPORT, Exit.OK, error="not run")
         for index, target in enumerate(targets)
     ]
+
+
+def _stack(log: str) -> str:
+    """The innermost functions in which Python stood when a signal killed it, without files and lines: they move."""
+    frames = [name for path, name in _FRAME.findall(log) if not any(part in path for part in _OURS)]
+    return " < ".join(frames[:_FRAMES])
 
 
 def _raised(told: Mapping[str, str]) -> Exit:

@@ -1,0 +1,120 @@
+"""What runs leave behind: mutants run on quick and on slow targets, and processes, shared memory and files are counted.
+
+``python benchmarks/leftovers.py [-n 2000] [--slow 100] [--targets NAMES] [--seed 0] [--json FILE]``. Everything that is
+left when the runner is closed is named; the goal is nothing. Exit code 1 where there is something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import Unsupported
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.execute.types import Target
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.mutate.api import mutate_many
+from irfuzz.mutate.types import Relation
+from irfuzz.resources import seeds_dir
+
+
+def leftovers(quick: int, slow: int, targets: tuple[Target, ...], seed: int = 0) -> dict[str, Any]:
+    """Run so many programs on the quick and on the slow of the targets; how runs ended, and what was left."""
+    seeds = [(p.name, Program.from_bytes(p.read_bytes())) for p in sorted(seeds_dir().glob("*.onnx"))[:12]]
+    ends: Counter[str] = Counter()
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder  # where workers have their scratch folders
+        try:
+            processes, shared = _descendants(), _shared()
+            began = time.monotonic()
+            for count, chosen in ((quick, [t for t in targets if not t.slow]), (slow, [t for t in targets if t.slow])):
+                if count and chosen:
+                    ends += _run(seeds, count, tuple(chosen), seed)
+            return {
+                "quick_programs": quick,
+                "slow_programs": slow,
+                "targets": [t.name for t in targets],
+                "seconds": round(time.monotonic() - began, 1),
+                "ends": dict(sorted(ends.items())),
+                "processes": sorted(_descendants() - processes),
+                "shared_memory": sorted(_shared() - shared),
+                "files": sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*")),
+            }
+        finally:
+            tempfile.tempdir = before
+
+
+def _run(seeds: list[tuple[str, Program]], count: int, targets: tuple[Target, ...], seed: int) -> Counter[str]:
+    ends: Counter[str] = Counter()
+    with Runner(targets, Limits(seconds=20.0)) as runner:
+        for mutant in mutate_many(seeds, seed=seed, n=count):
+            if any(edit.relation is Relation.INVALID for edit in mutant.edits):
+                continue
+            try:
+                inputs = make_inputs(mutant.program, seed)
+            except Unsupported:
+                continue
+            ends.update(f"{r.target.name} {r.exit}" for r in runner.run(mutant.program, inputs))
+    return ends
+
+
+def _descendants() -> set[str]:
+    """Processes below this one, zombies too, with their names."""
+    parents: dict[int, tuple[int, str]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                head, _, tail = (entry / "stat").read_text().rpartition(")")
+            except OSError:
+                continue
+            parents[int(entry.name)] = (int(tail.split()[1]), head.partition("(")[2])
+    found: set[str] = set()
+    for pid, (_, name) in parents.items():
+        up = pid
+        while up in parents and up != os.getpid():
+            up = parents[up][0]
+        if up == os.getpid() and pid != up:
+            found.add(f"{pid} {name}")
+    return found
+
+
+def _shared() -> set[str]:
+    """Shared memory that has a name."""
+    place = Path("/dev/shm")
+    return (
+        {p.name for p in place.iterdir() if p.name.startswith(("irfuzz", "torch_", "psm_", "sem."))}
+        if place.is_dir()
+        else set()
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-n", type=int, default=2000)
+    parser.add_argument("--slow", type=int, default=100)
+    parser.add_argument("--targets", help="Default: all runtimes, the slow ones too.")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    targets = resolve(args.targets.split(",") if args.targets else None, slow=True)
+    found = leftovers(args.n, args.slow, targets, args.seed)
+    text = json.dumps(found, indent=1)
+    if args.json:
+        args.json.write_text(text + "\n")
+    print(text)
+    return 1 if found["processes"] or found["shared_memory"] or found["files"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
