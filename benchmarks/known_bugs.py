@@ -179,7 +179,9 @@ FAULTS = (
         "1.17.0",
         ("nan-inf",),
         ("Where", "IsInf"),
-        "g (float[3] x) => (float[3] y) { i = IsInf (x) z = Constant <value = float {0.0}> () y = Where (i, z, x) }",
+        "g (float[3] x) => (float[3] y) {"
+        " a = Constant <value = float[3] {1.0, 0.0, 2.0}> () d = Div (x, a)"
+        " i = IsInf (d) z = Constant <value = float {0.0}> () y = Where (i, z, d) }",
         witnesses=("reference", "torch:eager", "tensorflow:eager", "onnxruntime:disabled"),
         also=("tensorflow-cpu==2.15.1", "numpy<2"),
     ),
