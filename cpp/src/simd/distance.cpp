@@ -104,7 +104,8 @@ struct Chunk {
     union {
         Specials specials;  // large, and set only where it is used
     };
-    bool used_specials = false;
+    bool used_specials = false;   // in this chunk
+    bool block_specials = false;  // in this block
     Sums apart;
     Sums dot;
     Sums square_a;
@@ -193,6 +194,10 @@ template <typename E>
             s.high_a[g] = s.high_b[g] = all(-infinite);
         }
         chunk.used_specials = true;
+    }
+    if (!chunk.block_specials) {
+        std::memset(&s.terms, 0, sizeof(s.terms));
+        chunk.block_specials = true;
     }
     I64 lane;
     for (std::size_t i = 0; i < wide; ++i) {
@@ -343,13 +348,13 @@ void add_block(Chunk<E>& chunk, const typename E::Type* a, const typename E::Typ
                std::size_t count, std::size_t origin) noexcept {
     using Type = typename E::Type;
     const std::size_t even = count - count % group;
-    chunk.used_specials = false;
+    chunk.block_specials = false;
     Terms terms{};
     if (even != 0) {
         if (chunk.totals.careful || !whole_groups<E, Extra, false>(chunk, a, b, bound, even, origin, terms)) {
             (void)whole_groups<E, Extra, true>(chunk, a, b, bound, even, origin, terms);
         }
-        chunk.totals.careful = chunk.used_specials;
+        chunk.totals.careful = chunk.block_specials;
     }
     if (even != count) {
         Type left[group] = {};
@@ -367,7 +372,7 @@ void add_block(Chunk<E>& chunk, const typename E::Type* a, const typename E::Typ
     for (std::size_t g = 0; g < wides; ++g) {
         further = further | greater(chunk.lanes.apart[g], all(chunk.totals.max_abs));
     }
-    if (chunk.used_specials) {
+    if (chunk.block_specials) {
         const Specials& s = chunk.specials;
         for (std::size_t g = 0; g < wides; ++g) {
             terms.apart[g] += s.terms.apart[g];
@@ -376,7 +381,6 @@ void add_block(Chunk<E>& chunk, const typename E::Type* a, const typename E::Typ
             terms.square_b[g] += s.terms.square_b[g];
             further = further | greater(s.apart[g], all(chunk.totals.max_abs));
         }
-        merge_specials(chunk);
     }
     if (any(further)) {
         renew_argmax<E>(a, b, count, origin, chunk.totals);
@@ -451,6 +455,9 @@ void begin(Chunk<E>& chunk) noexcept {
 
 template <typename E>
 void finish(Chunk<E>& chunk, ChunkSums& sums) noexcept {
+    if (chunk.used_specials) {
+        merge_specials(chunk);
+    }
     for (std::size_t g = 0; g < wides; ++g) {
         chunk.totals.beyond += sum_of(chunk.lanes.over[g]);
     }

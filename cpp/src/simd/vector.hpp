@@ -163,7 +163,7 @@ struct Float32 {
 #elif defined(__AVX2__)
         return _mm256_cvtps_pd(_mm_loadu_ps(from));
 #else
-        return __builtin_convertvector(load<Vector<float, wide>>(from), F64);
+        return __builtin_convertvector(load<Vector<float, wide> >(from), F64);
 #endif
     }
     IRFUZZ_INLINE static Limit limits(const Type* from) noexcept { return load<F32>(from); }
@@ -174,16 +174,34 @@ struct Brain16 {
     using Type = irfuzz::BFloat16;
     using Limit = F32;
     static constexpr bool exact_products = true;
+#if defined(__AVX512F__)
+    IRFUZZ_INLINE static F64 numbers(const Type* from) noexcept {
+        const __m256i words = _mm256_cvtepu16_epi32(load<__m128i>(from));
+        return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(words, 16)));
+    }
+    IRFUZZ_INLINE static Limit limits(const Type* from) noexcept {
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load<__m256i>(from)), 16));
+    }
+#elif defined(__AVX2__)
+    IRFUZZ_INLINE static F64 numbers(const Type* from) noexcept {
+        const __m128i words = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+        return _mm256_cvtps_pd(_mm_castsi128_ps(_mm_slli_epi32(words, 16)));
+    }
+    IRFUZZ_INLINE static Limit limits(const Type* from) noexcept {
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load<__m128i>(from)), 16));
+    }
+#else
     template <std::size_t N>
     IRFUZZ_INLINE static Vector<float, N> floats(const Type* from) noexcept {
         using Bits = Vector<std::uint32_t, N>;
-        const auto halves = load<Vector<std::uint16_t, N>>(from);
-        return reinterpret_cast<Vector<float, N>>(__builtin_convertvector(halves, Bits) << 16);
+        const auto halves = load<Vector<std::uint16_t, N> >(from);
+        return reinterpret_cast<Vector<float, N> >(__builtin_convertvector(halves, Bits) << 16);
     }
     IRFUZZ_INLINE static F64 numbers(const Type* from) noexcept {
         return __builtin_convertvector(floats<wide>(from), F64);
     }
     IRFUZZ_INLINE static Limit limits(const Type* from) noexcept { return floats<narrow>(from); }
+#endif
     IRFUZZ_INLINE static double number(Type x) noexcept { return static_cast<double>(widen(x)); }
 };
 
@@ -207,7 +225,7 @@ struct Half16 {
     IRFUZZ_INLINE static Vector<float, N> floats(const Type* from) noexcept {
         using Bits = Vector<std::uint32_t, N>;
         using Floats = Vector<float, N>;
-        const Bits bits = __builtin_convertvector(load<Vector<std::uint16_t, N>>(from), Bits);
+        const Bits bits = __builtin_convertvector(load<Vector<std::uint16_t, N> >(from), Bits);
         const Floats scaled = reinterpret_cast<Floats>((bits & 0x7fffU) << 13) * 0x1p112F;
         const Bits special = reinterpret_cast<Bits>((bits & 0x7c00U) == 0x7c00U) & 0x7f800000U;
         return reinterpret_cast<Floats>(reinterpret_cast<Bits>(scaled) | special | ((bits & 0x8000U) << 16));
