@@ -72,9 +72,13 @@ def start(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def shortened(words: list[str]) -> list[str]:
     """The same command with a budget that a test can afford."""
-    if words[0] == "fuzz" and "--time" not in words:
-        words += ["--time", "4s"]
-    for flag, value in (("--time", "4s"), ("-n", "4"), ("--jobs", "1")):
+    if words[0] == "fuzz":  # it ends with its first programs, however long the targets take to start
+        words += [
+            *([] if "--time" in words else ["--time", "4s"]),
+            *([] if "--programs" in words else ["--programs", "3"]),
+        ]
+    budget = "50s" if words[0] == "fuzz" else "4s"
+    for flag, value in (("--time", budget), ("-n", "4"), ("--jobs", "1"), ("--probe", "4s")):
         if flag in words:
             words[words.index(flag) + 1] = value
     return words
