@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import locale
 import os
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # Before NumPy or a framework starts its threads, here and in every process that a test starts.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
+
+# Some tests run a small part of a benchmark. The checkout is not on the path, or the package in it would hide the
+# installed one.
+benchmarks = types.ModuleType("benchmarks")
+benchmarks.__path__ = [str(ROOT / "benchmarks")]
+sys.modules.setdefault("benchmarks", benchmarks)
 
 settings.register_profile("irfuzz", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("irfuzz")
