@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import onnx_ir as ir
 
 from irfuzz.analyze import faults
-from irfuzz.analyze.context import Context
+from irfuzz.analyze.context import Context, whole
 from irfuzz.analyze.faults import Fault
 from irfuzz.analyze.formats import format_of
 from irfuzz.analyze.interval import INF, TOP, Range, finite_part, hull
@@ -21,6 +22,7 @@ from irfuzz.analyze.symbols import Symbols
 from irfuzz.analyze.table import TRANSFER
 from irfuzz.analyze.tensor import MOST_PARTS, Grid, Tensor
 from irfuzz.errors import UsageError
+from irfuzz.facts import tensors_in
 from irfuzz.ir.bodies import reads_of
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
@@ -134,6 +136,7 @@ class _Walk:
         self.found = Analysis()
         self.quiet = 0
         self.loops = 0
+        self.inner = 0
         self._sources: dict[ir.Value, frozenset[str]] = {}
         self._growth: dict[ir.Value, int] = {}
 
@@ -174,7 +177,8 @@ class _Walk:
     def _set(self, value: ir.Value, tensor: Tensor) -> None:
         self.values[value] = tensor
         if value.name and not self.quiet:
-            self.found.ranges[value.name] = tensor.range
+            known = self.found.ranges.get(value.name) if self.inner else None
+            self.found.ranges[value.name] = tensor.range if known is None else hull([known, tensor.range])
 
     def _node(self, node: ir.Node) -> None:
         inputs = [None if v is None else self.values.get(v) for v in node.inputs]
@@ -245,7 +249,8 @@ class _Walk:
     # control flow
 
     def _body(self, graph: ir.Graph, given: Sequence[Tensor]) -> list[Tensor]:
-        """What a body's outputs are for given inputs."""
+        """What a body's outputs are for given inputs; it may run again, and others may use the same names."""
+        self.inner += 1
         self._initializers(graph)
         outer: frozenset[str] = frozenset()
         for value, tensor in zip(graph.inputs, given, strict=False):
@@ -253,6 +258,7 @@ class _Walk:
             self._sources.setdefault(value, outer)
         for node in graph:
             self._node(node)
+        self.inner -= 1
         return [self.values.get(v) or self.context.grid.plain(None, None, TOP) for v in graph.outputs]
 
     def if_(self, node: ir.Node, inputs: list[Tensor | None]) -> list[Tensor]:
@@ -274,14 +280,16 @@ class _Walk:
         trips = inputs[0].range if len(inputs) > 0 and inputs[0] is not None else Range(0.0, 2.0**62)
         most = min(2.0**62, trips.high)
 
-        def turn(number: Range, now: Sequence[Tensor]) -> list[Tensor]:
+        def turn(number: Range, now: Sequence[Tensor]) -> tuple[Range, list[Tensor]]:
             counter = self.context.grid.plain(ir.DataType.INT64, (), number)
             condition = self.context.grid.plain(ir.DataType.BOOL, (), Range(1.0, 1.0))
-            return self._body(body, [counter, condition, *now])[1:]
+            goes_on, *results = self._body(body, [counter, condition, *now])
+            return goes_on.range, results
 
         return self._repeat(
             node,
             states,
+            body.inputs[2:],
             turn,
             most,
             exact=trips.point and (len(inputs) < 2 or inputs[1] is None or inputs[1].range.low == 1),
@@ -301,18 +309,19 @@ class _Walk:
         size = sequences[0].shape[axes[0]] if sequences and sequences[0].shape is not None else None
         most = float(size) if isinstance(size, int) else 2.0**62
 
-        def turn(number: Range, now: Sequence[Tensor]) -> list[Tensor]:
+        def turn(number: Range, now: Sequence[Tensor]) -> tuple[Range, list[Tensor]]:
             del number
             fresh = [self.context.grid.plain(t.dtype, t.shape, t.range) for t in slices]
-            return self._body(body, [*now, *fresh])
+            return Range(1.0, 1.0), self._body(body, [*now, *fresh])
 
-        return self._repeat(node, states, turn, most, exact=isinstance(size, int))
+        return self._repeat(node, states, body.inputs, turn, most, exact=isinstance(size, int))
 
     def _repeat(
         self,
         node: ir.Node,
         states: list[Tensor],
-        turn: Callable[[Range, Sequence[Tensor]], list[Tensor]],
+        received: Sequence[ir.Value],
+        turn: Callable[[Range, Sequence[Tensor]], tuple[Range, list[Tensor]]],
         most: float,
         *,
         exact: bool,
@@ -324,50 +333,66 @@ class _Walk:
             ends = [[t.range] for t in states]
             now = states
             for number in range(int(most)):
-                results = turn(Range(float(number), float(number)), now)
+                goes_on, results = turn(Range(float(number), float(number)), now)
                 now = results[:count]
                 for index, t in enumerate(now):
                     ends[index].append(t.range)
                 for index, t in enumerate(results[count:]):
                     extras[index].append(t.range)
+                if goes_on.high == 0:
+                    break
+                exact = exact and goes_on.low == 1
             last = [hull(e[-1:] if exact and e else e) for e in ends]
             return self._after(node, last, extras)
         now = [t.range for t in states]
         counter = Range(0.0, max(most - 1, 0.0))
         self.quiet += 1
         try:
-            for step in range(8):
-                results = turn(
-                    counter, [self.context.grid.plain(t.dtype, t.shape, r) for t, r in zip(states, now, strict=True)]
-                )
+            for step in itertools.count():
+                _, results = turn(counter, self._any_of(states, received, now))
                 grown = [hull([r, t.range]) for r, t in zip(now, results, strict=False)]
                 if grown == now:
                     break
                 now = [
-                    _widened(old, new, t.dtype) if step > 1 else new
+                    _widened(old, new, t.dtype, at_once=step > 8) if step > 1 else new
                     for old, new, t in zip(now, grown, states, strict=True)
                 ]
         finally:
             self.quiet -= 1
         # Narrowing: once more from the stable ranges, which also reports.
         self.loops += 1
-        results = turn(
-            counter, [self.context.grid.plain(t.dtype, t.shape, r) for t, r in zip(states, now, strict=True)]
-        )
+        _, results = turn(counter, self._any_of(states, received, now))
         self.loops -= 1
         last = [hull([t.range, r.range]) for t, r in zip(states, results, strict=False)]
         for index, t in enumerate(results[count:]):
             extras[index].append(t.range)
         return self._after(node, last, extras)
 
+    def _any_of(self, states: list[Tensor], received: Sequence[ir.Value], now: list[Range]) -> list[Tensor]:
+        """States of any turn: their sizes may change from turn to turn, as far as the body's inputs allow it."""
+        made: list[Tensor] = []
+        for tensor, value, bounds in zip(states, received, now, strict=False):
+            fact = tensors_in(self.context.view.fact(value))
+            shape = None if fact is None or fact.shape is None else fact.shape
+            sizes = None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
+            made.append(self.context.grid.plain(tensor.dtype, sizes, bounds))
+        return made
+
     def _after(self, node: ir.Node, last: list[Range], extras: list[list[Range]]) -> list[Tensor]:
         bounds = [*last, *(hull(e) if e else Range(0.0, 0.0) for e in extras)]
         return [self.context.plain(node, r, i) for i, r in enumerate(bounds)]
 
 
-def _widened(old: Range, new: Range, dtype: ir.DataType | None) -> Range:
-    """A range that grew goes on to the next of a few thresholds, and rests on nothing from there on."""
+def _widened(old: Range, new: Range, dtype: ir.DataType | None, *, at_once: bool) -> Range:
+    """A range that grew goes on to the next of a few thresholds, and rests on nothing from there on.
+
+    With ``at_once`` it becomes all that its type holds, so that any number of states comes to an end.
+    """
+    if new == old:
+        return old
     form = format_of(dtype)
+    if at_once:
+        return hull([new, whole(form)])
     steps = (0.0, 1.0, 1024.0, form.biggest, INF)
     low, high = new.low, new.high
     grown = low < old.low or high > old.high

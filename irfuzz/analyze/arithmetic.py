@@ -61,8 +61,18 @@ def _difference(a: Part, b: Part, direct: Range) -> Range:
 
 def _is_extreme_of(extreme: Symbol, symbol: Symbol, kind: str) -> bool:
     """``extreme`` is a reduction of ``symbol``, spread over it again."""
-    inner = unspread(extreme)
-    return inner.kind == kind and inner.args[0] is symbol
+    return is_reduction(unspread(extreme), kind, symbol)
+
+
+def is_reduction(reduced: Symbol, kind: str, symbol: Symbol) -> bool:
+    """``reduced`` reduces ``symbol``, and broadcasting puts each result back over the elements that it is of.
+
+    Where the reduced axes are dropped, it does so only if they were the first ones.
+    """
+    if reduced.kind != kind or reduced.args[0] is not symbol:
+        return False
+    axes, dropped = reduced.args[1:3]
+    return not dropped or (isinstance(axes, tuple) and axes == tuple(range(len(axes))))
 
 
 def unspread(symbol: Symbol) -> Symbol:
@@ -118,7 +128,7 @@ def divide(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> 
         low=0.0 if a.range.low >= 0 and b.range.low >= 0 and not b.range.zero else -INF,
     )
     total = unspread(b.symbol)
-    if relations and total.kind == "ReduceSum" and total.args[0] is a.symbol and a.range.low >= 0 and b.range.low > 0:
+    if relations and is_reduction(total, "ReduceSum", a.symbol) and a.range.low >= 0 and b.range.low > 0:
         direct = meet(direct, Range(0.0, 1.0 + 4 * form.eps, direct.nan))
     constant = constant_of(b)
     made = None
@@ -264,6 +274,8 @@ def clip(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         return Range(float(found), float(found))
 
     least, most = limit(1, "min", -INF), limit(2, "max", INF)
+    # Limits of the same range are not the same limits.
+    limits = tuple((t.parts[0].symbol if t.whole else node.outputs[0]) if t is not None else None for t in inputs[1:])
 
     def rule(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
         r = parts[0].range
@@ -274,7 +286,7 @@ def clip(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         bounds = Range(low, high, r.nan, loose=r.loose and not bounded)
         if low == r.low and high == r.high and least.high <= low and most.low >= high:
             return parts[0]
-        return ctx.related(node, parts, bounds, least, most)
+        return ctx.related(node, parts, bounds, *limits)
 
     del form
     return [apply(ctx, node, [data], rule)]

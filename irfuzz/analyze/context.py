@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.analyze.formats import Format, format_of
 from irfuzz.analyze.interval import INF, TOP, Range
 from irfuzz.analyze.symbols import Form
-from irfuzz.analyze.tensor import Grid, Part, Tensor
+from irfuzz.analyze.tensor import Grid, Part, Tensor, constant_of
 from irfuzz.export.source.context import attribute_defaults
 from irfuzz.facts import Dim, TensorFact, tensors_in
 from irfuzz.ir.view import View
@@ -91,19 +91,37 @@ class Context:
         """The elements of a constant."""
         return None if tensor is None else tensor.array
 
-    def constant(self, array: np.ndarray, dtype: ir.DataType | None, label: str) -> Tensor:
-        """A constant as an abstract tensor."""
+    def constant(self, array: np.ndarray, dtype: ir.DataType | None, value: ir.Value) -> Tensor:
+        """A constant as an abstract tensor; ``value`` holds it (names may recur in bodies)."""
         shape = tuple(int(d) for d in array.shape)
         numeric = (array.dtype != object and array.dtype.kind in "biufV") or array.dtype.kind not in "OSUc"
         if not numeric:
             return self.grid.plain(dtype, shape, TOP)
         bounds = measured(array)
         if bounds.point:
-            symbol = self.grid.symbols.make("constant", (bounds.low,), bounds)
-            part = Part(bounds, symbol, Form((), bounds.low))
+            part = self.number(bounds.low, dtype, shape, value)
         else:
-            part = self.grid.part(self.grid.symbols.make("initializer", (label,), bounds))
+            part = self.grid.part(self.grid.symbols.make("initializer", (value,), bounds))
         return Tensor(dtype, shape, ((),) * len(shape), (part,), array)
+
+    def number(self, number: float, dtype: ir.DataType | None, shape: tuple[Dim, ...] | None, value: ir.Value) -> Part:
+        """The partition of a tensor whose elements are one number.
+
+        What is computed from it depends on its type and sizes too: ``7 / 2``, and the sum of three ones or five.
+        """
+        sized = value if shape is None or None in shape else shape
+        symbol = self.grid.symbols.make("constant", (number, dtype, sized), Range(number, number))
+        return Part(symbol.range, symbol, Form((), number))
+
+    def identity(self, node: ir.Node, tensor: Tensor, part: Part) -> tuple[Any, ...]:
+        """What tells a partition from others for an operator that combines its elements.
+
+        A number is not told by its symbol alone: repeated, it keeps it.
+        """
+        if constant_of(part) is None:
+            return (part.symbol,)
+        known = tensor.shape is not None and None not in tensor.shape
+        return (part.symbol, tensor.shape if known else node.outputs[0])
 
 
 def measured(array: np.ndarray) -> Range:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import onnx_ir as ir
 
@@ -150,7 +151,9 @@ def cast(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         made = ctx.related(node, parts, bounds, ctx.dtype(node))
         # Widening, and integers that the type holds, change nothing: what is known of the operand holds on.
         exact = form.floating and r.finite and ctx.dtype(node) == ir.DataType.DOUBLE and source != ir.DataType.INT64
-        return Part(bounds if not exact else r, made.symbol, part.form if exact else made.form, part.tests)
+        # What was rounded once in the narrow type was not in the wide one.
+        kept = replace(part.form, single=part.form.error == 0) if exact else made.form
+        return Part(bounds if not exact else r, made.symbol, kept, part.tests)
 
     return [apply(ctx, node, [data], rule)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,7 +24,7 @@ def _first(inputs: Inputs) -> Tensor:
 def rearranged(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """An operator that gives some elements of its first input, whatever the order: one partition, known by the call."""
     data = ctx.grid.smashed(_first(inputs))
-    others = tuple(t.parts[0].symbol if t is not None and t.whole else ("?", id(t)) for t in inputs[1:])
+    others = tuple(t.parts[0].symbol if t is not None and t.whole else t and node.outputs[0] for t in inputs[1:])
     part = ctx.grid.moved(data.parts[0], (node.op_type, *ctx.key(node)[1:], *others, repr(data.shape)))
     made = ctx.grid.one(ctx.dtype(node), ctx.shape(node), Part(part.range, part.symbol, part.form, part.tests))
     return [made, *(ctx.top(node, i) for i in range(1, len(node.outputs)))]
@@ -41,9 +42,7 @@ def reshape(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         how = ("reshape", repr(data.shape), repr(shape))
         named = data.shape is not None and shape is not None and None not in (*data.shape, *shape)
         moved = (
-            part
-            if data.shape == shape and named
-            else ctx.grid.moved(part, how if named else (*how, node.outputs[0].name))
+            part if data.shape == shape and named else ctx.grid.moved(part, how if named else (*how, node.outputs[0]))
         )
         return [_with(ctx.grid.one(ctx.dtype(node), shape, moved), array)]
     if data.shape is not None and shape is not None:
@@ -242,9 +241,7 @@ def gather(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         rows = indices.array.reshape(-1)
         if isinstance(size, int) and rows.min() >= -size and rows.max() < size:
             if data.array is not None:
-                found = ctx.constant(
-                    np.take(data.array, indices.array, axis=axis), ctx.dtype(node), node.outputs[0].name or ""
-                )
+                found = ctx.constant(np.take(data.array, indices.array, axis=axis), ctx.dtype(node), node.outputs[0])
                 return [found]
             if rows.size == 1:
                 at = int(rows[0]) % size
@@ -327,7 +324,7 @@ def indices_below(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     fact = ctx.fact(node)
     if fact is not None and fact.known and fact.value:
         array = np.array(fact.value, dtype=np.int64).reshape([d for d in fact.shape or () if isinstance(d, int)])
-        return [ctx.constant(array, fact.dtype, node.outputs[0].name or "")]
+        return [ctx.constant(array, fact.dtype, node.outputs[0])]
     low = 0.0
     if node.op_type in ("Shape", "Size") and inputs[0] is not None:
         sizes = inputs[0].shape
@@ -350,8 +347,10 @@ def of_shape(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """ConstantOfShape."""
     value = ctx.attr(node, "value")
     number = 0.0 if value is None else float(np.asarray(value.numpy()).reshape(-1)[0])
-    found = ctx.constant(np.array(number), ctx.dtype(node), "")
-    return [ctx.grid.one(ctx.dtype(node), ctx.shape(node), found.parts[0])]
+    if math.isnan(number):
+        return [ctx.plain(node, Range(0.0, 0.0, nan=True))]
+    part = ctx.number(number, ctx.dtype(node), ctx.shape(node), node.outputs[0])
+    return [ctx.grid.one(ctx.dtype(node), ctx.shape(node), part)]
 
 
 def range_(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:

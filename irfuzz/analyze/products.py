@@ -68,7 +68,9 @@ def matmul(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     if weights is not None and weights.ndim >= 2 and _bounded(b.range):
         bounds = meet(bounds, weighed(b.range, weights.reshape(-1, weights.shape[-1]), form, size[1]))
     if a.whole and b.whole:
-        symbol = ctx.grid.symbols.make("MatMul", (a.parts[0].symbol, b.parts[0].symbol), bounds)
+        symbol = ctx.grid.symbols.make(
+            "MatMul", (*ctx.identity(node, a, a.parts[0]), *ctx.identity(node, b, b.parts[0])), bounds
+        )
         return [ctx.grid.one(ctx.dtype(node), ctx.shape(node), ctx.grid.part(symbol))]
     return [ctx.plain(node, bounds)]
 

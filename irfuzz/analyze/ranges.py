@@ -74,9 +74,9 @@ def start_initializer(ctx: Context, value: ir.Value, array: np.ndarray | None, r
     if given is None and (array is None or not (ranges.architecture and _trainable(array, dtype))):
         if array is None:
             return ctx.grid.plain(dtype, shape, TOP)
-        return ctx.constant(array, dtype, name)
+        return ctx.constant(array, dtype, value)
     bounds = Range(*given) if given is not None else trained(name, measured(array), dtype)  # type: ignore[arg-type]
-    return ctx.grid.one(dtype, shape, ctx.grid.part(ctx.grid.symbols.make("parameter", (name,), bounds)))
+    return ctx.grid.one(dtype, shape, ctx.grid.part(ctx.grid.symbols.make("parameter", (value,), bounds)))
 
 
 def start_range(program: Program, name: str, ranges: Ranges) -> Range | None:

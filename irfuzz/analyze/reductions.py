@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import onnx_ir as ir
 
 from irfuzz.analyze import interval
-from irfuzz.analyze.arithmetic import unspread
+from irfuzz.analyze.arithmetic import is_reduction, unspread
 from irfuzz.analyze.context import Context, Inputs, Transfer, any_finite
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
@@ -191,7 +191,8 @@ def _reduced(
         bounds = summary(part.range, least, most, form)
         if node.op_type == "ReduceSum" and ctx.grid.symbols.relations:
             bounds = _of_exponentials(part.symbol, axes, bounds, form)
-        symbol = ctx.grid.symbols.make(node.op_type, (part.symbol, axes, bool(dropped)), bounds)
+        own, *sizes = ctx.identity(node, data, part)
+        symbol = ctx.grid.symbols.make(node.op_type, (own, axes, bool(dropped), *sizes), bounds)
         parts.append(ctx.grid.part(symbol))
     cuts = tuple(() if d in axes else c for d, c in enumerate(partial.cuts) if d not in dropped)
     return Tensor(ctx.dtype(node), shape, cuts, tuple(parts))
@@ -207,7 +208,7 @@ def _of_exponentials(symbol: Symbol, axes: tuple[int, ...], bounds: Range, form:
     a, b = difference.args[-2:]
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         extreme = unspread(b)
-        if extreme.kind == "ReduceMax" and extreme.args[0] is a and extreme.args[1] == axes:
+        if is_reduction(extreme, "ReduceMax", a) and extreme.args[1] == axes:
             return meet(bounds, Range(1.0 - 4 * form.eps, INF, bounds.nan, loose=bounds.loose))
     return bounds
 
@@ -226,9 +227,10 @@ def softmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         low = max(math.exp(-spread) / terms * (1 - 64 * form.eps) - 2 * form.smallest, 0.0)
         if low < 4 * form.smallest:
             low = 0.0
+    whole = ctx.grid.smashed(data)
     symbol = ctx.grid.symbols.make(
         node.op_type,
-        (*ctx.key(node)[1:], ctx.grid.smashed(data).parts[0].symbol),
+        (*ctx.key(node)[1:], *ctx.identity(node, whole, whole.parts[0])),
         Range(low, 1.0 + 16 * form.eps, wild),
     )
     return [ctx.grid.one(ctx.dtype(node), ctx.shape(node), ctx.grid.part(symbol))]

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, meet, scaled
 
+DOUBLE = 2.0**-52
+"""Distance from 1 to the next number of double precision."""
+
 MOST_TERMS = 8
 """A longer sum becomes a symbol of its own."""
 
@@ -136,7 +139,9 @@ def times(a: Form, factor: float) -> Form:
 
 def computed(exact: Form, bounds: Range, form: Format, *, fresh: bool) -> Form:
     """A form after the rounding of the operation that computed it; ``fresh``: from operands without any error."""
-    error = exact.error + (form.eps * bounds.magnitude if bounds.magnitude < INF else INF)
+    # Half of it is the rounding; the rest covers that forms are added up in double precision.
+    share = form.eps if form.eps > DOUBLE else 2 * DOUBLE
+    error = exact.error + (share * bounds.magnitude + form.smallest if bounds.magnitude < INF else INF)
     return Form(exact.terms, exact.constant, error, single=fresh)
 
 

@@ -21,7 +21,7 @@ def _constant(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     array = ctx.view.const_array(node.outputs[0])
     if array is None:
         return [ctx.top(node)]
-    return [ctx.constant(array, ctx.dtype(node), node.outputs[0].name or "")]
+    return [ctx.constant(array, ctx.dtype(node), node.outputs[0])]
 
 
 def _uniform(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
