@@ -14,6 +14,9 @@ WINDOW = 256
 FIRST = 2.0
 """Seconds that a target is taken to need before it has run; compilers take longer."""
 
+LEAST = 1e-3
+"""The same where it has run: what it cannot express at all costs no time that is counted."""
+
 SAVED = 4
 """Runs for which there is time before programs that are nothing special get some of it."""
 
@@ -77,7 +80,7 @@ class Sampling:
         """Whether a target can run a program; those parts of the programs are newer, and at least as new."""
         earned = self._share * self._counts[BUSY] / 1000
         runs, spent = self._counts[_runs(target)], self._counts[_spent(target)] / 1000
-        each = spent / runs if runs else FIRST
+        each = max(LEAST, spent / runs) if runs else FIRST
         # What was earned in this run would have been enough for so many of its programs.
         allowed = self._share * (self._last - self._began) / each / self._programs
         if spent + each > earned or newer > allowed:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from irfuzz.errors import InternalError, Unsupported
+from irfuzz.errors import InternalError, InvalidProgram, Unsupported
 from irfuzz.export import tensorflow, torch
 from irfuzz.export.files import npz_of
 from irfuzz.ir.program import Program
@@ -129,6 +129,8 @@ def _lowered_files(row: FindingRow, framework: str) -> dict[str, bytes]:
     """The model as source for a framework; nothing where that cannot be made."""
     try:
         source = LOWERINGS[framework](Program.from_bytes(row.model))
+    except InvalidProgram:
+        return {}  # what was run as it stood in memory, such as a program with a wrong declaration, is kept as a model
     except Unsupported:
         if row.target.partition(":")[0].partition("@")[0] == framework:
             raise

@@ -84,3 +84,13 @@ def test_where_all_are_slow_all_run_each_time() -> None:
     sampling = Sampling([CHEAP, DEAR], 0.25, Counter())
     assert sampling.quick == (CHEAP, DEAR)
     assert sampling.turn(5) == ()
+
+
+def test_what_took_no_time_yet_stops_nothing() -> None:
+    clock, counts = Clock(), Counter[str]()
+    sampling = Sampling([QUICK, CHEAP], 0.25, counts, clock)
+    clock.now += 100
+    assert sampling.turn(1) == (CHEAP,)
+    sampling.ran([RunResult(CHEAP, Stage.CONVERT, Exit.UNSUPPORTED, seconds=0.0)])
+    clock.now += 1
+    assert sampling.turn(1) == (CHEAP,)

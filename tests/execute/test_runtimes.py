@@ -93,6 +93,13 @@ def test_what_no_lowering_expresses_is_unsupported(quick: Runner) -> None:
     assert "STRING" in result.error
 
 
+def test_bits_that_are_read_as_another_type_cannot_be_traced(quick: Runner) -> None:
+    narrow = program("g (uint8[1,1] x) => (float16[1,1] y) { y = Cast <to: int = 10> (x) }")
+    result = one(quick, "torch:jit", narrow, x=np.array([[3]], np.uint8))
+    assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT), result.error
+    assert one(quick, "torch:eager", narrow, x=np.array([[3]], np.uint8)).exit is Exit.OK
+
+
 def test_what_only_an_eager_run_knows_is_unsupported_in_a_graph(slow: Runner) -> None:
     reshaped = program("g (float[2,3] x, int64[2] s) => (float[n,m] y) { y = Reshape(x, s) }")
     result = one(slow, "tensorflow:function", reshaped, x=X, s=np.array([3, 2]))

@@ -287,3 +287,15 @@ def test_the_inputs_can_be_read_without_irfuzz(finding: Make, tmp_path: Path) ->
     with np.load(io.BytesIO(data)) as arrays:
         assert arrays["x"].tolist() == X["x"].tolist()
     assert "x.npy" in zipfile.ZipFile(io.BytesIO(data)).namelist()
+
+
+def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, tmp_path: Path) -> None:
+    row = finding(parse(RELU), X, f"{WRONG}:Off", ("reference", "torch:eager"))
+    folder = tmp_path / "it"
+    write_bundle(folder, row)
+    assert (folder / "torch_model.py").exists()
+    model = onnx.load_from_string(row.model)
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 7
+    write_bundle(folder, replace(row, model=model.SerializeToString()))
+    assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
+    assert "torch" not in (folder / "repro.py").read_text()

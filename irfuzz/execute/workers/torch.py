@@ -38,8 +38,13 @@ UNTRACEABLE = (
     "did not have observable data dependence with trace inputs",
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions",
     "Type 'Tuple[()]' cannot be traced",
+    "We don't have an op for aten::view but it isn't a special case",
 )
-"""The same of torch.jit.trace, which raises RuntimeError for everything."""
+"""The same of torch.jit.trace, which raises RuntimeError for everything.
+
+The last one is what it says of every ``Tensor.view(dtype)``, which only the generated source has, and no operator of a
+program in particular.
+"""
 
 READERS = frozenset(
     getattr(torch.Tensor, name) for name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__")
