@@ -9,13 +9,10 @@ import onnx_ir as ir
 from irfuzz.execute.types import Exit
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.oracle.witnesses import components, plainest
+from irfuzz.oracle.witnesses import LOWERED, components, plainest
 from irfuzz.spec import check_call, load_specs
 
 NAME = "leniency"
-
-LOWERED = frozenset({"torch", "tensorflow"})
-"""Components that irfuzz itself writes the program for: what they accept says nothing of them."""
 
 
 def judge_leniency(case: Case) -> Iterator[Verdict]:

@@ -10,7 +10,7 @@ from irfuzz.oracle.case import Case
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
-from irfuzz.oracle.witnesses import components, plainest
+from irfuzz.oracle.witnesses import components, plainest, witnesses_of
 
 NAME = "rejection"
 
@@ -56,8 +56,8 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
             why = ""
             if result.exit is Exit.UNSUPPORTED:
                 why = "says that it does not support what another variant of it runs"
-            elif len(judges) < 2:
-                why = f"only {next(iter(judges))} accepts it"
+            elif len(witnesses_of(accepting)) < 2:
+                why = f"only {' and '.join(sorted(judges))} accepts it"
             elif len(rejecting - {target.component}) >= len(judges):
                 why = "as many components reject it as accept it"
             elif (found := DATA_DEPENDENT.search(f"{result.error}\n{result.log}")) is not None:

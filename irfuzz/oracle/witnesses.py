@@ -14,6 +14,10 @@ REFERENCE = "reference"
 """ONNX's own evaluator: breaks ties, and being interpreted, is no evidence of a hang."""
 
 
+LOWERED = frozenset({"torch", "tensorflow"})
+"""Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves both."""
+
+
 def rank(target: Target) -> tuple[str, bool, int, str]:
     """Key of the canonical order: components by name, within one the plainest variant first, accelerators last."""
     variant = target.name.partition(":")[2].partition("@")[0]
@@ -24,6 +28,11 @@ def rank(target: Target) -> tuple[str, bool, int, str]:
 def components(targets: Sequence[Target]) -> set[str]:
     """The distinct components: targets of one component are one witness."""
     return {t.component for t in targets}
+
+
+def witnesses_of(targets: Sequence[Target]) -> set[str]:
+    """The independent ones: those that share irfuzz's reading of ONNX are one, since a fault in it makes them agree."""
+    return {"lowered" if c in LOWERED else c for c in components(targets)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,7 @@ class Division:
 
 
 def divide(groups: Sequence[Sequence[Target]]) -> Division | None:
-    """Who is right: the group with most components; of equals the one with the reference, then the plainest targets.
+    """Who is right: the group with most witnesses; of equals the one with the reference, then the plainest targets.
 
     Args:
         groups: targets that agree with each other, in any order.
@@ -65,10 +74,15 @@ def divide(groups: Sequence[Sequence[Target]]) -> Division | None:
     if len(ordered) < 2:
         return None
     ordered.sort(
-        key=lambda g: (-len(components(g)), not any(t.component == REFERENCE for t in g), [rank(t)[1:] for t in g])
+        key=lambda g: (
+            -len(witnesses_of(g)),
+            -len(components(g)),
+            not any(t.component == REFERENCE for t in g),
+            [rank(t)[1:] for t in g],
+        )
     )
     center = ordered[0]
-    judges = components(center)
+    judges = witnesses_of(center)
     blamed = [
         # A group with two components has independent support of its own: who is right is then open.
         Blame(group, firm=len(judges) >= 2 and len(components(group)) == 1)

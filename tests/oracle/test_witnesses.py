@@ -1,0 +1,47 @@
+"""Who counts as an independent witness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irfuzz.execute.types import Exit
+from irfuzz.oracle import judge
+
+pytestmark = pytest.mark.unit
+
+TEXT = "g (int64[2] x) => (int64[2] y) { y = Mul(x, x) }"
+X = np.array([2, 3])
+RIGHT, WRONG = X * X, X + X
+
+
+@pytest.mark.parametrize("wrong", ["onnxruntime", "reference"])
+def test_two_lowerings_alone_prove_nothing(parse, run, wrong):
+    results = [run("torch:eager", RIGHT), run("tensorflow:eager", RIGHT), run(wrong, WRONG)]
+    (verdict,) = judge(parse(TEXT), {"x": X}, results)
+    assert (verdict.target, verdict.suspect) == (wrong, True)
+
+
+def test_two_lowerings_against_two_who_read_the_model_are_a_dispute(parse, run):
+    results = [run("torch:eager", WRONG), run("tensorflow:eager", WRONG), run("onnxruntime", RIGHT)]
+    verdicts = judge(parse(TEXT), {"x": X}, [*results, run("reference", RIGHT)])
+    assert {v.target for v in verdicts} <= {"torch:eager", "tensorflow:eager"}
+    assert verdicts
+    assert all(v.suspect for v in verdicts)
+
+
+@pytest.mark.parametrize("beside", ["torch:eager", "tensorflow:eager", "openvino"])
+def test_one_of_them_beside_one_who_reads_the_model_does(parse, run, beside):
+    results = [run(beside, RIGHT), run("reference", RIGHT), run("onnxruntime", WRONG)]
+    (verdict,) = judge(parse(TEXT), {"x": X}, results)
+    assert (verdict.target, verdict.suspect) == ("onnxruntime", False)
+
+
+def test_what_only_lowerings_accept_is_no_finding(parse, run):
+    refused = run("reference", exit=Exit.REJECTED, error="ValueError: no")
+    accepted = [run("torch:eager", RIGHT), run("tensorflow:eager", RIGHT)]
+    (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, refused])
+    assert verdict.suspect
+    assert verdict.evidence["suspect"] == "only tensorflow and torch accepts it"
+    (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, run("onnxruntime", RIGHT), refused])
+    assert not verdict.suspect
