@@ -1,0 +1,134 @@
+"""Hidden states of a program on two targets enter, CRADLE's localisation map leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz._native import difference
+from irfuzz.execute.types import RunResult, Value
+from irfuzz.ir.bodies import nodes_within
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+EPSILON = 1e-7
+"""Of equation 6."""
+
+QUANTILE = 0.75
+"""Layers whose rate is above it are highlighted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A node of the main graph on the map.
+
+    Attributes:
+        name: of its first named output.
+        op: operator.
+        inbound: names of the nodes on the map that feed it, through nodes of which no state is known.
+        delta: mean absolute difference of its outputs on the two targets, the largest of several; infinite where only
+            one is NaN or infinite, or their shapes or types differ.
+        before: the largest ``delta`` of the inbound nodes (equation 5).
+        rate: the inconsistency introduction rate ``R_L`` (equation 6).
+        highlighted: the rate is above the third quartile.
+    """
+
+    name: str
+    op: str
+    inbound: tuple[str, ...]
+    delta: float
+    before: float
+    rate: float
+    highlighted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A localisation map (section III.E).
+
+    Attributes:
+        layers: in the program's order.
+        quartile: the third quartile of the rates.
+        faithful: reading the hidden states changed the outputs of neither target; otherwise the map is of another
+            computation than the one that disagreed.
+    """
+
+    layers: tuple[Layer, ...]
+    quartile: float
+    faithful: bool
+
+    @property
+    def ranked(self) -> list[Layer]:
+        """The layers, the highest rate first."""
+        return sorted(self.layers, key=lambda layer: -layer.rate)
+
+
+def rate(delta: float, before: float) -> float:
+    """The inconsistency introduction rate (equation 6): ``(delta - before) / (before + EPSILON)``."""
+    if math.isinf(before):
+        return 0.0 if math.isinf(delta) else -1.0
+    return (delta - before) / (before + EPSILON)
+
+
+def localise(program: Program, one: RunResult, two: RunResult) -> Map:
+    """The map of two runs with taps (``run_tapped``) on the same inputs."""
+    states = [{**r.outputs, **r.taps} for r in (one, two)]
+    found: dict[str, tuple[str, tuple[str, ...], float, float]] = {}
+    by_node: dict[ir.Node, str] = {}
+    for node in program.nodes():
+        inbound = _inbound(node, by_node)
+        deltas = [d for o in node.outputs if o.name and (d := _delta(o.name, *states)) is not None]
+        name = next((o.name for o in node.outputs if o.name), "")
+        if not name or not deltas:
+            continue
+        by_node[node] = name
+        before = max((found[i][2] for i in inbound), default=0.0)
+        found[name] = (node.op_type, inbound, max(deltas), before)
+    rates = {name: rate(delta, before) for name, (_, _, delta, before) in found.items()}
+    quartile = _quantile([r for r in rates.values() if math.isfinite(r)])
+    layers = tuple(
+        Layer(name, op, inbound, delta, before, rates[name], rates[name] > quartile)
+        for name, (op, inbound, delta, before) in found.items()
+    )
+    return Map(layers, quartile, one.taps_faithful and two.taps_faithful)
+
+
+def _quantile(rates: list[float]) -> float:
+    return float(np.quantile(rates, QUANTILE)) if rates else 0.0
+
+
+def _inbound(node: ir.Node, known: Mapping[ir.Node, str]) -> tuple[str, ...]:
+    """The nearest nodes before it of which the state is known."""
+    names: dict[str, None] = {}
+    todo, seen = [node], {node}
+    while todo:
+        current = todo.pop()
+        for reader in (current, *nodes_within(current)):
+            for value in reader.inputs:
+                producer = None if value is None else value.producer()
+                if producer is None or producer in seen or producer.graph is not node.graph:
+                    continue
+                seen.add(producer)
+                if producer in known:
+                    names[known[producer]] = None
+                else:
+                    todo.append(producer)
+    return tuple(names)
+
+
+def _delta(name: str, one: Mapping[str, Value], two: Mapping[str, Value]) -> float | None:
+    a, b = one.get(name), two.get(name)
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return None
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return math.inf
+    if a.dtype.kind in "OUSc":
+        return None
+    apart = difference(a, b)
+    return math.inf if apart.mismatched else apart.mean_abs

@@ -1,0 +1,208 @@
+"""A program, inputs and two targets enter, each node replayed alone on the other's inputs leaves, the worst first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irfuzz._native import difference
+from irfuzz.errors import InvalidProgram
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.together import Task
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.localize.cut import Cutter
+from irfuzz.oracle.case import Case
+from irfuzz.oracle.numbers import FACTOR, is_float
+from irfuzz.oracle.numeric import floor
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+CHUNK = 32
+"""So many nodes travel at once."""
+
+
+class Outcome(StrEnum):
+    """What became of a node that was replayed alone."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    FAILS = "fails"
+    """The target refuses it, crashes or hangs, and the other does not."""
+    OPEN = "open"
+    """It differs where ONNX leaves open what is computed."""
+    UNSUPPORTED = "unsupported"
+    """The target has no kernel for it alone."""
+    SKIPPED = "skipped"
+    """It cannot be isolated, or the other target does not run it alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A node, or several that stand together, replayed alone.
+
+    Attributes:
+        first: place of the first one among the program's nodes.
+        end: the place behind the last one.
+        name: of the first named output of the last node.
+        op: operators, in order.
+        outcome: what became of it.
+        ratio: largest difference over its bound, infinite where it is one of kind; above 1 is ``DIFFERS``.
+        distance: the largest difference.
+        bound: what rounding explains there.
+        detail: output and element, message or reason.
+    """
+
+    first: int
+    end: int
+    name: str
+    op: str
+    outcome: Outcome
+    ratio: float = 0.0
+    distance: float = 0.0
+    bound: float = 0.0
+    detail: str = ""
+
+    @property
+    def faulty(self) -> bool:
+        """Whether it computes something else, or fails."""
+        return self.outcome in (Outcome.DIFFERS, Outcome.FAILS)
+
+
+def replay(runner: Runner, program: Program, known: Mapping[str, Value], base: Target, other: Target) -> list[Replayed]:
+    """Run every node alone on both targets, with the inputs that it had on the first.
+
+    A difference is then the node's own: nothing propagates, and no threshold is needed but that of rounding. Where no
+    node differs alone, though the program does, the smallest run of nodes that does is looked for (a fusion).
+
+    Args:
+        runner: has both targets.
+        program: stays as it is.
+        known: values by name: what was fed, and what ``base`` computed (``RunResult.taps`` and its outputs).
+        base: whose inputs every node gets.
+        other: the target under suspicion.
+
+    Returns:
+        One entry a node, the faulty ones first and the largest ratio first among them; before them the run of nodes,
+        where one was looked for and found.
+    """
+    cutter = Cutter(program, known)
+    found: list[Replayed] = []
+    places = [p for p, n in enumerate(cutter.nodes) if n.op_type != "Constant"]
+    for at in range(0, len(places), CHUNK):
+        found += _chunk(runner, cutter, [(p, p + 1) for p in places[at : at + CHUNK]], base, other)
+    found.sort(key=lambda r: (not r.faulty, r.outcome is not Outcome.OPEN, -r.ratio, r.first))
+    if found and not found[0].faulty:
+        region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes))
+        return found if region is None else [region, *found]
+    return found
+
+
+def _narrow(run: Callable[[int, int], Replayed], count: int) -> Replayed | None:
+    """The smallest run of nodes that is faulty, as far as halving finds it; ``None`` where even all are not."""
+    first, end = 0, count
+    best = run(first, end)
+    if not best.faulty:
+        return None
+    step = count // 2
+    while step:
+        for start, stop in ((first + step, end), (first, end - step)):
+            if start < stop and (smaller := run(start, stop)).faulty:
+                best, first, end = smaller, start, stop
+                break
+        else:
+            step //= 2
+    return best
+
+
+def _chunk(
+    runner: Runner, cutter: Cutter, places: list[tuple[int, int]], base: Target, other: Target
+) -> list[Replayed]:
+    cuts: dict[tuple[int, int], tuple[Program, dict[str, Value]]] = {}
+    reasons: dict[tuple[int, int], str] = {}
+    for place in places:
+        try:
+            cuts[place] = cutter.cut(*place)
+        except InvalidProgram as error:
+            reasons[place] = str(error)
+    ran = runner.run_all([Task(program, feeds, (base, other)) for program, feeds in cuts.values()])
+    results = dict(zip(cuts, ran, strict=True))
+    return [
+        _judged(cutter, place, *cuts[place], *results[place])
+        if place in cuts
+        else _entry(cutter, place, Outcome.SKIPPED, detail=reasons[place])
+        for place in places
+    ]
+
+
+def _entry(
+    cutter: Cutter,
+    place: tuple[int, int],
+    outcome: Outcome,
+    ratio: float = 0.0,
+    distance: float = 0.0,
+    bound: float = 0.0,
+    detail: str = "",
+) -> Replayed:
+    nodes = cutter.nodes[place[0] : place[1]]
+    name = next((o for o in nodes[-1].output if o), "")
+    op = " ".join(n.op_type for n in nodes if n.op_type != "Constant")
+    return Replayed(*place, name, op, outcome, ratio, distance, bound, detail)
+
+
+def _judged(
+    cutter: Cutter, place: tuple[int, int], program: Program, feeds: dict[str, Value], one: RunResult, two: RunResult
+) -> Replayed:
+    if one.exit is not Exit.OK:
+        why = f"{one.target.name} does not run it alone: {one.exit}: {one.error}"
+        return _entry(cutter, place, Outcome.SKIPPED, detail=why)
+    if two.exit is Exit.UNSUPPORTED:
+        return _entry(cutter, place, Outcome.UNSUPPORTED, detail=two.error)
+    if two.exit is not Exit.OK:
+        return _entry(cutter, place, Outcome.FAILS, math.inf, math.inf, detail=f"{two.stage}: {two.exit}: {two.error}")
+    for name, value in one.outputs.items():
+        if kind := _other_kind(value, two.outputs.get(name)):
+            return _entry(cutter, place, Outcome.DIFFERS, math.inf, math.inf, detail=f"{name}: {kind}")
+    case = Case(program, feeds, [one, two])
+    worst = _entry(cutter, place, Outcome.AGREES)
+    for leaf in case.leaves():
+        path = case.path(leaf.value)
+        a, b = (leaf.values[r.target.name] for r in (one, two))
+        if path.random:
+            continue
+        specials = path.specials or not (_finite(a) and _finite(b))
+        opens = [o.what for o in path.open if specials or not o.specials_only]
+        if a.dtype.kind in "OUSc":
+            ratio, distance, bound, detail = math.inf, math.inf, 0.0, leaf.label
+        else:
+            apart = difference(a, b)
+            bound = FACTOR * floor(case, leaf, path, measured=False) if is_float(a.dtype) else 0.0
+            at = apart.first_mismatch if apart.mismatched else apart.argmax
+            distance = math.inf if apart.mismatched else apart.max_abs
+            ratio = distance / bound if bound else math.inf if distance else 0.0
+            index = np.unravel_index(max(at, 0), a.shape)
+            where = ", ".join(str(int(i)) for i in index)
+            detail = f"{leaf.label}[{where}]: {a[index]} on {one.target.name}, {b[index]} on {two.target.name}"
+        if ratio > worst.ratio:
+            outcome = Outcome.AGREES if ratio <= 1 else Outcome.OPEN if opens else Outcome.DIFFERS
+            detail = f"{detail} ({', '.join(opens)})" if outcome is Outcome.OPEN else detail
+            worst = _entry(cutter, place, outcome, ratio, distance, bound, detail)
+    return worst
+
+
+def _finite(a: np.ndarray) -> bool:
+    return not is_float(a.dtype) or bool(np.isfinite(a.astype(np.float64)).all())
+
+
+def _other_kind(a: Value, b: Value) -> str:
+    """In what two values differ before their elements do; empty where in nothing."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != b.dtype:
+            return f"{b.dtype} where {a.dtype} was expected"
+        return f"shape {list(b.shape)} where {list(a.shape)} was expected" if a.shape != b.shape else ""
+    return "" if type(a) is type(b) else f"{type(b).__name__} where {type(a).__name__} was expected"

@@ -1,0 +1,96 @@
+"""``irfuzz check`` from its words to its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.cli.main import main
+
+pytestmark = pytest.mark.backend
+
+FAULT = "tests/planted_targets/kernels.py:FirstAxis"
+
+
+@pytest.fixture(autouse=True)
+def _in_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 4] y) { a = Tanh(x) y = Softmax(a) }'
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    return str(path)
+
+
+def test_agreement_and_what_it_saves(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, outputs = tmp_path / "in.npz", tmp_path / "out.npz"
+    words = ["check", model, "--targets", "reference,ort:all", "--json"]
+    assert main([*words, "--seeds", "3", "--save-inputs", str(saved), "--save-outputs", str(outputs)]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert (first["agree"], first["samples"], first["located"]) == (True, 3, [])
+    with np.load(saved) as arrays:
+        assert arrays["x"].shape == (3, 1, 4)
+    with np.load(outputs) as arrays:
+        assert arrays["onnxruntime:all/y"].shape == arrays["reference/y"].shape == (3, 1, 4)
+    assert main([*words, "--data", str(saved)]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["largest_difference"] == first["largest_difference"]
+
+
+@pytest.mark.planted
+def test_disagreement_with_labels_and_map(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.eye(4, dtype=np.float32)[[0, 1, 2, 3]]
+    np.savez(tmp_path / "data.npz", x=x, truth=np.arange(4))
+    page = tmp_path / "map.html"
+    words = ["check", model, "--targets", f"reference,{FAULT}", "--data", str(tmp_path / "data.npz")]
+    assert main([*words, "--labels", "truth", "--map", str(page)]) == 1
+    text = capsys.readouterr().out
+    assert "DISAGREE on 4 inputs" in text
+    assert "class distance to the labels: 1 of 1 pairs" in text
+    graph = page.read_text()
+    assert graph.count("<rect") == 2
+    assert graph.count("#c62828") == 1  # Softmax differs alone, Tanh does not
+    assert "<b" not in graph.split("<svg")[1].split("</svg>")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--targets", "reference"], "at least two"),
+        (["--rtol", "z:1"], "'z' is no output of the model"),
+        (["--atol", "-1"], "NUMBER of at least 0"),
+        (["--labels", "x.npy"], "--data is needed"),
+        (["--data", "missing.npz"], "No such file"),
+        (["--data", "README.md"], "not an npz"),
+    ],
+)
+def test_bad_words(model: str, words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", model, *words]) == 2
+    got = capsys.readouterr()
+    assert says in got.err
+    assert got.out == ""
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [
+        (np.zeros((2, 4)), "float64, expected float32"),
+        (np.zeros((2, 5), np.float32), "expected samples of"),
+        (np.zeros((0, 4), np.float32), "as many samples"),
+    ],
+)
+def test_data_that_does_not_fit(
+    model: str, array: np.ndarray, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "data.npz", x=array)
+    assert main(["check", model, "--data", str(tmp_path / "data.npz")]) == 2
+    assert says in capsys.readouterr().err
