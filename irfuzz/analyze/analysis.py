@@ -144,12 +144,7 @@ class _Walk:
         graph = self.program.graph
         nodes: Iterable[ir.Node] = graph
         if outputs is not None:
-            needed: set[ir.Node] = set()
-            for name in outputs:
-                value = self.program.value(name)
-                if value is not None:
-                    needed |= self.program.ancestors(value)
-            nodes = [n for n in graph if n in needed]
+            nodes = self._needed(outputs)
         for value in graph.inputs:
             if value.name in graph.initializers:
                 continue
@@ -159,6 +154,15 @@ class _Walk:
         for node in nodes:
             self._node(node)
         return self.found
+
+    def _needed(self, outputs: Sequence[str]) -> Iterable[ir.Node]:
+        """The nodes of the main graph that some values need; all of them for a value of a body."""
+        graph = self.program.graph
+        own = {o.name: o for node in graph for o in node.outputs}
+        if not own.keys() >= set(outputs):
+            return graph
+        needed = set[ir.Node]().union(*(self.program.ancestors(own[name]) for name in outputs))
+        return [node for node in graph if node in needed]
 
     def _initializers(self, graph: ir.Graph) -> None:
         for value in graph.initializers.values():

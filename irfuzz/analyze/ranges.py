@@ -10,9 +10,10 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.analyze.context import Context, any_finite, measured
-from irfuzz.analyze.formats import format_of
+from irfuzz.analyze.formats import Format, format_of
 from irfuzz.analyze.interval import TOP, Range
 from irfuzz.analyze.tensor import Tensor
+from irfuzz.errors import UsageError
 from irfuzz.facts import tensors_in
 from irfuzz.ir.input_domain import input_domain
 from irfuzz.ir.program import Program
@@ -41,7 +42,7 @@ def input_range(
     form = format_of(dtype)
     given = ranges.given.get(value.name or "")
     if given is not None:
-        return Range(max(given[0], form.lowest), min(given[1], form.biggest))
+        return _within(value.name or "", given, form)
     domain = input_domain(value)
     if domain is not None:
         return Range(domain.low, domain.high)
@@ -52,6 +53,14 @@ def input_range(
     if dtype is None or dtype == ir.DataType.STRING:
         return TOP
     return any_finite(form)
+
+
+def _within(name: str, given: tuple[float, float], form: Format) -> Range:
+    """The numbers of a type that lie in a range."""
+    low, high = max(given[0], form.lowest), min(given[1], form.biggest)
+    if not low <= high:
+        raise UsageError(f"range of {name!r}: [{given[0]:g}, {given[1]:g}] holds no finite number of its type")
+    return Range(low, high)
 
 
 def start_input(ctx: Context, value: ir.Value, ranges: Ranges) -> Tensor:
@@ -75,7 +84,10 @@ def start_initializer(ctx: Context, value: ir.Value, array: np.ndarray | None, r
         if array is None:
             return ctx.grid.plain(dtype, shape, TOP)
         return ctx.constant(array, dtype, value)
-    bounds = Range(*given) if given is not None else trained(name, measured(array), dtype)  # type: ignore[arg-type]
+    if given is not None:
+        bounds = _within(name, given, format_of(dtype))
+    else:
+        bounds = trained(name, measured(array), dtype)  # type: ignore[arg-type]
     return ctx.grid.one(dtype, shape, ctx.grid.part(ctx.grid.symbols.make("parameter", (value,), bounds)))
 
 

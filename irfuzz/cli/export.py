@@ -71,7 +71,7 @@ def _module(framework: str) -> Callable[[Program, Path], str]:
 def _savedmodel(program: Program, out: Path) -> str:
     from irfuzz.execute.savedmodel import save_savedmodel
 
-    inputs = save_savedmodel(program, out)
+    inputs = save_savedmodel(program, writable_folder(out, "--out"))
     named = ", ".join(name if name == place else f"{name} as {place}" for name, place in inputs.items())
     outputs = ", ".join(value.name or "" for value in program.graph.outputs)
     return f"{len(program.nodes())} nodes in {out}; inputs: {named or 'none'}; outputs: {outputs}"

@@ -86,18 +86,25 @@ def _of_data(path: Path | None, program: Program) -> Given:
     if path is None:
         return {}
     import zipfile
+    import zlib
 
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        arrays = np.load(path, allow_pickle=False)
+        if not isinstance(arrays, np.lib.npyio.NpzFile):
+            raise UsageError(f"--data {path}: expected an npz of arrays by name, got one array")
+        with arrays:
             data = {name: np.asarray(arrays[name]) for name in arrays.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise UsageError(f"--data {path}: no npz of arrays: {error}") from None
     names = {v.name or "" for v in program.graph.inputs}
     found = {
         n: (float(a.min()), float(a.max())) for n, a in data.items() if n in names and a.size and a.dtype.kind in "biuf"
     }
+    for name, (low, high) in found.items():
+        if not low <= high:
+            raise UsageError(f"--data {path}: {name}: holds NaN; expected numbers")
     if not found:
         raise UsageError(f"--data {path}: none of its arrays is an input of the model ({', '.join(sorted(names))})")
     return found

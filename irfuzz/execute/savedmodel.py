@@ -58,7 +58,10 @@ def save_savedmodel(program: Program, folder: Path, seconds: float = 300.0) -> d
     for path, data in zip(reply.response["files"], reply.values, strict=True):
         if not isinstance(data, bytes) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise UsageError(f"TensorFlow gave a file that is none of a SavedModel: {path!r}")
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
         save_file(data, folder / path)
     return places
 

@@ -178,6 +178,10 @@ def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
         data = program.to_bytes()
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            # A device or a pipe takes what is written; a file must not take its place.
+            path.write_bytes(data)
+            return
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -76,3 +76,42 @@ def test_bad_input_is_one_line_and_exit_2(model: Path, words: list[str], said: s
     error = capsys.readouterr().err
     assert said in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "No data left"),
+        (np.zeros(3, np.float32), "expected an npz"),
+        ({"x": np.array([np.nan, 1], np.float32)}, "x: holds NaN"),
+        ({"other": np.zeros(3, np.float32)}, "none of its arrays is an input"),
+    ],
+)
+def test_data_that_says_nothing_of_the_inputs_is_refused(model: Path, tmp_path: Path, capsys, content, said) -> None:
+    path = tmp_path / "data"
+    with path.open("wb") as file:
+        if isinstance(content, dict):
+            np.savez(file, **content)
+        elif content is not None:
+            np.save(file, content)
+    assert main(["analyze", str(model), "--data", str(path), "--no-witness"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"irfuzz: error: --data {path}: ")
+    assert said in line
+
+
+def test_a_range_without_a_number_of_the_type_is_refused(model: Path, capsys) -> None:
+    assert main(["analyze", str(model), "--range", "x=1e300,1e301", "--no-witness"]) == 2
+    assert "range of 'x': [1e+300, 1e+301] holds no finite number" in capsys.readouterr().err
+
+
+def test_preconditions_of_warnings_in_a_branch_are_those_of_the_branch(tmp_path: Path, capsys) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[2] x) => (float[2] y) {
+      y = If (c) <then_branch = a () => (float[2] o) { o = Log(x) }, else_branch = b () => (float[2] p) { p = Neg(x) }>
+    }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "branch.onnx")
+    assert main(["analyze", str(tmp_path / "branch.onnx"), "--json", "--no-witness", "--range", "x=-1,1"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    ((precondition,),) = [w["preconditions"] for w in found["warnings"]]
+    assert precondition["low"] > 0
+    assert precondition["high"] == 1

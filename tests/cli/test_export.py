@@ -93,3 +93,13 @@ def test_a_folder_of_several_models_is_refused(tmp_path: Path, capsys: pytest.Ca
         (tmp_path / f"{name}.onnx").write_bytes((seeds_dir() / "qcnn.onnx").read_bytes())
     assert main(["export", str(tmp_path), "--to", "onnx", "-o", str(tmp_path / "out.onnx")]) == 2
     assert "expected one model, found 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["torch", "tensorflow", "savedmodel"])
+def test_a_file_where_the_folder_should_be_is_refused(form: str, tmp_path: Path, capsys) -> None:
+    pytest.importorskip("torch" if form == "torch" else "tensorflow")
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    assert main(["export", str(seeds_dir() / "lenet5.onnx"), "--to", form, "-o", str(taken)]) == 2
+    assert capsys.readouterr().err == f"irfuzz: error: --out {taken}: cannot be written: File exists\n"
+    assert taken.read_text() == "mine"

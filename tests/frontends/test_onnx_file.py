@@ -324,3 +324,16 @@ def test_numeric_tensors_of_a_saved_model_are_the_same(tmp_path: Path) -> None:
     save_file(Program.from_proto(model), tmp_path / "m.onnx")
     assert load_file(tmp_path / "m.onnx").graph.initializer[0] == model.graph.initializer[0]
     assert model.graph.initializer[0].data_type == TensorProto.FLOAT
+
+
+def test_a_pipe_gets_what_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        save_file(b"new", pipe)
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
