@@ -29,7 +29,7 @@ SEEDS = [(ROOT / "seeds" / name).read_bytes() for name in ("film.onnx", "diabete
 SMALL = next(iter(sprouts().values())).to_bytes()
 
 
-def test_equal_calls_give_equal_bytes_in_two_processes() -> None:
+def test_equal_calls_give_equal_bytes_in_two_processes(tmp_path: Path) -> None:
     script = """
 import hashlib, pathlib, sys
 from irfuzz.embed.atheris import custom_crossover, custom_mutator
@@ -40,7 +40,7 @@ print(hashlib.sha256(b"|".join(made)).hexdigest())
 """
     names = [str(ROOT / "seeds" / n) for n in ("film.onnx", "diabetes.onnx")]
     words = [sys.executable, "-c", script, *names]
-    made = [subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout for _ in range(2)]
+    made = [subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout for _ in range(2)]
     assert made[0] == made[1]
 
 
