@@ -140,3 +140,12 @@ def test_a_traced_loop_of_a_known_length_is_unrolled_and_another_is_refused(tens
     unknown = tf.function(lambda n, v: module["forward"]({}, {"n": n, "x": v}), autograph=False)
     with pytest.raises(NotImplementedError, match="only eager runs know it"):
         unknown.get_concrete_function(tf.TensorSpec([], tf.int64), spec)
+
+
+def test_a_scan_from_the_end() -> None:
+    scan = model(
+        "g (float[3,2] x) => (float[3,2] y) { y = Scan <body: graph = b (float[2] s) => (float[2] r) { r = Neg(s) },"
+        " num_scan_inputs: int = 1, scan_input_directions: ints = [1]> (x) }"
+    )
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.testing.assert_array_equal(scan["run"]({}, {"x": x})["y"], -x[::-1])

@@ -77,7 +77,8 @@ def scan(ctx: Context, node: ir.Node) -> Emitted:
     lines = _assign(state, inputs[:states]) + [f"{name} = []" for name in lists]
     lines.append(f"for {step} in range({inputs[states]}.shape[{in_axes[0]}]):{comment(node)}")
     for value, source, axis, back in zip(body.inputs[states:], inputs[states:], in_axes, in_back, strict=True):
-        place = f"-1 - {step}" if back else step
+        # TensorFlow's gather takes no index from the end.
+        place = f"{source}.shape[{axis}] - 1 - {step}" if back else step
         lines.append(f"    {ctx.name(value)} = {ctx.form('select', x=source, axis=axis, place=place)}")
     results = [str(ctx.fresh("result")) for _ in body.outputs]
     lines += ctx.lower_graph(body, results, 1) + _assign(state, results[:states], 1)
