@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import ml_dtypes
 import numpy as np
+import onnx_ir as ir
 
 from irfuzz.execute.types import Exit, RunResult, Stage, Value
 from irfuzz.facts import TensorFact
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.shapes import leaves_of
+from irfuzz.oracle.traits import COPYING, JUMPS
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -27,8 +29,13 @@ WIDE = 100
 """The factor by which a difference must exceed the spread, applied to the inputs themselves: a step that such a move
 crosses may stand between two correct components."""
 
+_MULTIPLIED = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16})
+
 WEIGHTS = 16
 """Constants of so many elements are taken for weights."""
+
+INNER = 2
+"""Directions in which values inside are moved."""
 
 _MOST = 0.01
 """Largest relative move, unless one unit is more."""
@@ -60,12 +67,15 @@ class Nudges:
         again: tensors by target and place, from a run on the very same inputs.
         small: the same for every move by one unit.
         wide: the same for every move by ``WIDE`` units.
+        inner: the same for moves of what is computed inside by one unit: roundings that moved inputs cannot show where
+            they cancel out, as in ``x - mean(x)`` of equal elements.
     """
 
     measured: bool = False
     again: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     small: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
     wide: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
+    inner: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
 
 
 def measure(
@@ -80,6 +90,8 @@ def measure(
     if rerun is None:
         return Nudges()
     again = _tensors(rerun(inputs))
+    inside = [other for draw in range(INNER) if (other := move_inside(program, draw)) is not None]
+    inner = tuple(_tensors(rerun(inputs, other)) for other in inside)
     small, wide = [], []
     for units, draw, sign in DIRECTIONS:
         moved = move(program, inputs, units, draw, sign)
@@ -88,10 +100,10 @@ def measure(
         else:
             other = move_weights(program, units, draw, sign)
             if other is None:
-                return Nudges(again=again)
+                return Nudges(again=again, inner=inner)
             results = rerun(inputs, other)
         (small if units == SMALL else wide).append(_tensors(results))
-    return Nudges(measured=True, again=again, small=tuple(small), wide=tuple(wide))
+    return Nudges(measured=True, again=again, small=tuple(small), wide=tuple(wide), inner=inner)
 
 
 def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, sign: int) -> dict[str, Value] | None:
@@ -137,6 +149,32 @@ def move_weights(program: Program, units: int, draw: int, sign: int) -> Program 
             if any_moved and isinstance(new, np.ndarray):
                 moved.set_constant(value, new)
                 changed = True
+    return moved if changed else None
+
+
+def move_inside(program: Program, draw: int) -> Program | None:
+    """The program with each rounded value of its main graph times one plus or minus a unit in the last place.
+
+    Outputs of operators that jump or copy stay, and so do those of the graph, whose own rounding needs no measuring.
+
+    Returns:
+        ``None`` where no value is rounded inside.
+    """
+    generator = np.random.default_rng((SEED, draw))
+    moved = program.clone()
+    changed = False
+    for node in list(moved.graph):
+        sign = int(generator.integers(0, 2)) * 2 - 1
+        value = node.outputs[0]
+        fact = moved.tensor(value)
+        if node.op_type in JUMPS | COPYING or fact is None or fact.dtype not in _MULTIPLIED or not value.uses():
+            continue
+        dtype = fact.dtype.numpy()
+        factor = moved.constant(np.array(1 + sign * float(ml_dtypes.finfo(dtype).eps), dtype))
+        (product,) = moved.insert("Mul", [value, factor], after=node).outputs
+        users = [(user, index) for user, index in value.uses() if user is not product.producer()]
+        moved.replace_uses(value, product, users=users)
+        changed = True
     return moved if changed else None
 
 

@@ -49,7 +49,8 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
     """A finding exceeds ``FACTOR`` times the spread of at least two independent witnesses; the rest is suspect.
 
     The spread of an element is the largest of: what the witnesses differ by; a floor of rounding errors; how far any
-    target moves when the inputs move by one unit in the last place, or by ``WIDE`` units, divided by ``WIDE``.
+    target moves when inputs, or values inside, move by one unit in the last place, or inputs by ``WIDE`` units, divided
+    by ``WIDE``.
     """
     for leaf in case.leaves():
         if not is_float(next(iter(leaf.values.values())).dtype):
@@ -103,7 +104,7 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
     wide = np.zeros_like(small)
     for name, before in values.items():
         # A target that is not even repeatable is no measure of anything; as a witness it counts all the same.
-        for moved in (*nudges.small, nudges.again):
+        for moved in (*nudges.small, *nudges.inner, nudges.again):
             if name not in unsteady:
                 small = np.maximum(small, _moved(before, moved.get(name, {}).get(leaf.label)))
         for moved in nudges.wide:

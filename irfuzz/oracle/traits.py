@@ -79,6 +79,15 @@ SPECIAL_SAFE = _ops(
 )
 """IEEE 754 or plain copying prescribes what they do with NaN and Inf; for all others ONNX does not."""
 
+COPYING = _ops(
+    """
+    Concat Constant ConstantOfShape DepthToSpace Dropout Expand Flatten Gather GatherElements GatherND Identity Pad
+    Reshape ReverseSequence ScatterElements ScatterND Slice SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze
+    Max Min Relu Neg Abs MaxPool GlobalMaxPool ReduceMax ReduceMin Cast CastLike OneHot Compress EyeLike
+    """
+)
+"""Round nothing: what they give stood in their inputs, but for signs and constants."""
+
 HIDING = _ops(
     """
     ArgMax ArgMin Celu Clip Elu Equal GRU GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Hardmax LSTM

@@ -85,7 +85,7 @@ def test_versions_are_judged_by_the_same_witnesses(text: str, faulty: bool) -> N
     limits = Limits()
     with Runner(chosen, limits) as runner:
         results = runner.run(program, inputs)
-        found = judge(program, inputs, results, rerun=lambda other: runner.run(program, other))
+        found = judge(program, inputs, results, rerun=lambda other, moved=None: runner.run(moved or program, other))
         assert [(v.target, v.suspect) for v in found] == ([("reference@1.0.0", False)] if faulty else [])
         if not faulty:
             return

@@ -120,6 +120,6 @@ def test_a_wrong_branch_is_still_a_finding(parse, run) -> None:
     program = parse(IF.replace("THEN", "p = Relu(x)"))
     right, wrong = np.ones(3, np.float32), np.full(3, 2, np.float32)
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
-    (verdict,) = judge(program, X, results, rerun=lambda fed: results)
+    (verdict,) = judge(program, X, results, rerun=lambda fed, *_: results)
     assert verdict.target == "onnxruntime:disabled"
     assert not verdict.suspect

@@ -55,7 +55,7 @@ def test_mod_of_integers_with_fmod_is_not_allowed_by_the_text(parse, run, kind, 
     inputs = {"x": np.array([9, 8], dtype), "z": np.array([4, 5], dtype)}
     right, wrong = np.array([1, 3], dtype), np.array([1, 4], dtype)
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
-    (verdict,) = judge(program, inputs, results, rerun=lambda fed: results)
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
     assert ("integer_fmod" in str(verdict.evidence.get("suspect"))) == undefined
 
 
@@ -96,7 +96,7 @@ def test_nan_that_may_arise_and_be_hidden_inside_decides_nothing(parse, run, bod
     inputs = {"x": np.array([0.25, top, 0.125], np.float32)}
     right, wrong = np.array([5], np.int64), np.array([0], np.int64)
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
-    (verdict,) = judge(program, inputs, results, rerun=lambda fed: results)
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
     assert ("may arise inside" in str(verdict.evidence.get("suspect"))) == hidden
 
 

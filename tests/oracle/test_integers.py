@@ -22,7 +22,7 @@ def test_integer_arithmetic_is_exact(parse, run):
 
 
 def argmax_rerun(run, wrong):
-    def rerun(fed):
+    def rerun(fed, *_):
         right = fed["x"].argmax(1, keepdims=True)
         return [run("a", right), run("b", right), run("c", wrong(fed["x"]))]
 
@@ -72,7 +72,7 @@ def test_casts_out_of_range_are_declared_undefined(parse, run):
     results = [run("a", y), run("b", y), run("c", other)]
     for top, undefined in ((300.0, True), (100.0, False)):
         x = np.array([1.5, top], np.float32)
-        (verdict,) = judge(program, {"x": x}, results, rerun=lambda fed: results)
+        (verdict,) = judge(program, {"x": x}, results, rerun=lambda fed, *_: results)
         assert ("float_out_of_range" in str(verdict.evidence.get("suspect"))) == undefined
 
 
@@ -87,7 +87,7 @@ def test_order_of_equal_maxima_counts_only_for_who_reads_it(parse, run):
     both = parse(text.format(", int64[1,1,3] i", ", i"))
     index, turned = np.array([[[0, 2, 2]]]), np.array([[[1, 2, 2]]])
     given = [run(n, outputs={"y": y, "i": i}) for n, i in (("a", index), ("b", index), ("c", turned))]
-    (verdict,) = judge(both, {"x": x}, given, rerun=lambda fed: given)
+    (verdict,) = judge(both, {"x": x}, given, rerun=lambda fed, *_: given)
     assert verdict.suspect
     assert "tie" in str(verdict.evidence["suspect"])
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from irfuzz.ir.value import set_fact
-from irfuzz.oracle.nudge import WEIGHTS, WIDE, move, move_weights
+from irfuzz.oracle import judge
+from irfuzz.oracle.nudge import WEIGHTS, WIDE, move, move_inside, move_weights
 
 pytestmark = pytest.mark.unit
 
@@ -93,3 +95,39 @@ def test_weights_move_and_small_constants_stay(parse):
     assert (moved != table).all()
     np.testing.assert_allclose(moved, table, rtol=2 * np.finfo(np.float32).eps)
     np.testing.assert_array_equal(moved - table, table - other)
+
+
+def test_what_is_rounded_inside_moves_and_nothing_else(parse):
+    program = parse(
+        "g (float[2] x) => (float[2] y) { a = Exp(x)  b = Floor(a)  c = Neg(b)  d = Sqrt(a)  y = Sub(d, c) }"
+    )
+    moved = move_inside(program, 0)
+    assert moved is not None
+    names = [node.inputs[0].name for node in moved.graph if node.op_type == "Mul"]
+    assert names == ["a", "d"]
+    assert [v.name for v in moved.graph.outputs] == ["y"]
+    factors = [float(moved.const_array(node.inputs[1])) for node in moved.graph if node.op_type == "Mul"]
+    assert {abs(f - 1) for f in factors} == {2.0**-23}
+    assert move_inside(parse("g (float[2] x) => (float[2] y) { y = Exp(x) }"), 0) is None
+
+
+def test_a_rounding_that_cancels_for_all_inputs_is_no_difference(parse, run):
+    """``x - mean(x)`` of equal elements is 0 or a rounding of x, and no move of the inputs shows that."""
+    program = parse(
+        "g (float[1,1] x, float[1] f) => (float[1,3] y) <int64[2] n = {1, 3}, float third = {0.33333334}> {"
+        "r = Sqrt(x)  a = Tile(r, n)  s = ReduceSum(a)  m = Mul(s, third)  d = Sub(a, m)  y = Mul(d, f) }"
+    )
+    fed = {"x": np.array([[7.3]], np.float32), "f": np.array([-16.0], np.float32)}
+    y = np.zeros((1, 3), np.float32)
+    off = np.full((1, 3), 16 * 2.0**-22, np.float32)
+
+    def rerun(inputs, other=None, /):
+        real = ReferenceEvaluator((other or program).to_proto()).run(None, dict(inputs))[0]
+        plain = np.zeros_like(real) if other is None else real
+        return [run("a", plain), run("b", plain), run("c", plain + off)]
+
+    verdicts = judge(program, fed, [run("a", y), run("b", y), run("c", off)], rerun=rerun)
+    assert [v for v in verdicts if not v.suspect] == []
+    wrong = off * 1000
+    (verdict,) = judge(program, fed, [run("a", y), run("b", y), run("c", wrong)], rerun=rerun)
+    assert not verdict.suspect

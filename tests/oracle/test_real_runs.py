@@ -65,8 +65,8 @@ def verdicts(runner: Runner, program: Program, seed: int, *wanted: str) -> tuple
     assert len(targets) == len(wanted)
     inputs = make_inputs(program, seed)
 
-    def rerun(moved: Mapping[str, Value]) -> list[RunResult]:
-        return runner.run(program, moved, targets)
+    def rerun(moved: Mapping[str, Value], other: Program | None = None, /) -> list[RunResult]:
+        return runner.run(other or program, moved, targets)
 
     results = rerun(inputs)
     return judge(program, inputs, results, rerun=rerun), results

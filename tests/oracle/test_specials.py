@@ -59,7 +59,7 @@ def test_an_edge_that_rounding_crosses_is_undecided(parse, run):
     def fused(x):
         return np.sqrt(x.astype(np.float64) - 1 - 1e-9).astype(np.float32)
 
-    def rerun(fed):
+    def rerun(fed, *_):
         with np.errstate(invalid="ignore"):
             return [run("a", np.sqrt(fed["x"] - 1)), run("b", np.sqrt(fed["x"] - 1)), run("c", fused(fed["x"]))]
 
@@ -72,7 +72,7 @@ def test_a_steady_nan_behind_a_measured_edge_is_a_finding(parse, run):
     program = parse("g (float[4] x) => (float[4] y) { y = Sqrt(x) }")
     x = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
 
-    def rerun(fed):
+    def rerun(fed, *_):
         y = np.sqrt(fed["x"])
         return [run("a", y), run("b", y), run("c", np.where(np.arange(4) == 1, np.float32(np.nan), y))]
 
