@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 import sys
 import traceback
@@ -18,6 +19,9 @@ from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 BAD_INPUT = 2
 INTERNAL = 3
 STOPPED = 130
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Errors of writing that are the machine's, not ours."""
 
 
 class Command(Protocol):
@@ -57,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         code = _run(sys.argv[1:] if argv is None else list(argv))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
     except SystemExit as ended:  # argparse has printed the help
         return ended.code if isinstance(ended.code, int) else 0
     except KeyboardInterrupt as stopped:
@@ -70,9 +75,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"error: {one_line(error)}")
         return BAD_INPUT
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not complain when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()  # whoever read our output has gone
         return 0
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            _say("internal error; please report it with the lines below")
+            traceback.print_exc()
+            return INTERNAL
+        _say(f"error: {error.filename or 'the output'}: cannot be written: {error.strerror}")
+        _drop_stdout()
+        return BAD_INPUT
     except Exception:  # noqa: BLE001 - the last resort: say whose fault it is, and end with the right code
         _say("internal error; please report it with the lines below")
         traceback.print_exc()
@@ -117,6 +129,12 @@ def _overview() -> str:
         "  irfuzz mutate model.onnx -o mutants -n 20",
     ]
     return "\n".join(lines)
+
+
+def _drop_stdout() -> None:
+    """See that the interpreter does not complain when it flushes at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str) -> None:

@@ -233,3 +233,21 @@ def test_mutate_draws_its_bar_in_a_terminal_and_takes_it_away(tmp_path: Path, ti
     process.stdout.close()
     assert b"mutating" in shown
     assert b"Traceback" not in shown
+
+
+def test_output_that_cannot_be_written_is_one_line_and_exit_2() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command("ops", "--json"),
+            env=ENV, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "irfuzz: error: the output: cannot be written: No space left on device\n"
+
+
+def test_a_closed_output_changes_nothing_else() -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$0" "$@" >&-', *command("ops", "--json")],
+        env=ENV, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
