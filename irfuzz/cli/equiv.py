@@ -1,0 +1,173 @@
+"""``irfuzz equiv``: models enter, rewrites after which a target contradicts itself leave."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.parser import Parser, names, one_line, place, positive, whole
+from irfuzz.errors import Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.campaign.equivalence import Contradiction, Counts
+    from irfuzz.ir.program import Program
+    from irfuzz.rewrite.types import Rewrite
+
+NAME = "equiv"
+ABOUT = """Rewrite models into forms that compute the same, and compare each form with the model on one target.
+
+Needs no second component. What differs by more than rounding explains is printed with the rewrite and the operator.
+Exit code: 0 nothing differs, 1 something does, 2 wrong usage or bad input, or no target runs any model."""
+EXAMPLES = """examples:
+  irfuzz equiv model.onnx
+  irfuzz equiv seeds --targets 'ort:all,torch:eager' --chain 4 --forms 50
+  irfuzz equiv model.onnx --rewrites split-batch,conv-per-group --json
+  irfuzz equiv --list"""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("models", metavar="MODEL", nargs="*", type=place, help="A model, or a folder with models (*.onnx below it).")
+    add(
+        "--targets", metavar="NAMES", type=names,
+        help="Targets, separated by commas; * is a wildcard. Default: all quick runtimes that are installed.",
+    )  # fmt: skip
+    add("--rewrites", metavar="NAMES", type=names, help="Rewrites, separated by commas. Default: all.")
+    add("--chain", metavar="N", type=whole(1), default=3, help="Most rewrites in a row. Default: 3.")
+    add("--forms", metavar="N", type=whole(1), default=20, help="Forms of each model. Default: 20.")
+    add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    add(
+        "--timeout", metavar="SECONDS", type=positive, default=10.0,
+        help="What one target may take with one program. Default: 10.",
+    )  # fmt: skip
+    add(
+        "-o", "--out", metavar="DIR", type=place,
+        help="Folder for the model, the form and the inputs of each difference. Default: keep nothing.",
+    )  # fmt: skip
+    add("--list", action="store_true", help="List the rewrites and end.")
+    add("--json", action="store_true", help="Print JSON.")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.rewrite.table import build_rewrites
+
+    try:
+        rewrites = build_rewrites(args.rewrites)
+    except UsageError as error:
+        raise UsageError(f"--rewrites: {error}") from None
+    if args.list:
+        if args.models:
+            raise UsageError("--list: takes no model")
+        _list(rewrites, args.json)
+        return 0
+    if not args.models:
+        raise UsageError("MODEL: expected a model or a folder with models, or --list; see `irfuzz equiv --help`")
+    return _check(args, rewrites)
+
+
+def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite]) -> int:
+    from irfuzz.campaign.equivalence import Equivalence
+    from irfuzz.execute.runner import Runner
+    from irfuzz.execute.table import resolve
+    from irfuzz.isolate import Limits
+    from irfuzz.spec import load_specs
+
+    targets = resolve(args.targets, slow=args.targets is not None)
+    programs = seeds_of(args.models)
+    out = None if args.out is None else writable_folder(args.out, "--out")
+    found: list[Contradiction] = []
+    with Runner(targets, Limits(seconds=args.timeout), required=args.targets is not None) as runner:
+        engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain)
+        for path, program in programs.items():
+            try:
+                for item in engine.check(path.name, program, args.forms):
+                    if out is not None:
+                        _keep(out, len(found) + 1, program, item)
+                    found.append(item)
+                    if not args.json:
+                        print("\n".join(_lines(item)), flush=True)
+            except Unsupported as error:
+                print(f"irfuzz: skipped: {path}: {one_line(error)}", file=sys.stderr)
+        used = {t.name: t.version for t in runner.targets}
+    counts = engine.counts
+    for (model, target), why in counts.unusable.items():
+        print(f"irfuzz: {target} does not run {model}: {one_line(why)}", file=sys.stderr)
+    if not counts.answers:
+        raise UsageError("no form was compared: no target runs any of the models, or no rewrite fits them")
+    if args.json:
+        print(json.dumps({"targets": used, **_tally(counts), "contradictions": [_row(item) for item in found]}))
+    else:
+        print("\n".join(_summary(counts, len(found))))
+    return 1 if found else 0
+
+
+def _list(rewrites: dict[str, Rewrite], as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {"name": r.name, "exactness": r.exactness, "about": r.about, "eagle": r.eagle} for r in rewrites.values()
+        ]
+        print(json.dumps(rows))
+        return
+    width = max(map(len, rewrites))
+    for rewrite in rewrites.values():
+        eagle = f" (EAGLE {rewrite.eagle})" if rewrite.eagle else ""
+        print(f"{rewrite.name:<{width}}  {rewrite.exactness:<8}  {rewrite.about}{eagle}")
+
+
+def _lines(item: Contradiction) -> list[str]:
+    step = item.step
+    where = f"{step.rewrite} of {step.operator} ({step.site})"
+    head = f"{item.model} on {item.target}: {item.comparison.symptom} after {where}"
+    return [head, f"  {item.comparison.reason}", *(f"  {s.rewrite}: {s.detail}" for s in item.chain)]
+
+
+def _row(item: Contradiction) -> dict[str, Any]:
+    return {
+        "model": item.model,
+        "target": item.target,
+        "rewrite": item.step.rewrite,
+        "operator": item.step.operator,
+        "site": item.step.site,
+        "symptom": item.comparison.symptom,
+        "output": item.comparison.output,
+        "reason": item.comparison.reason,
+        "chain": [{"rewrite": s.rewrite, "site": s.site, "detail": s.detail} for s in item.chain],
+    }
+
+
+def _tally(counts: Counts) -> dict[str, Any]:
+    return {
+        "forms": dict(sorted(counts.forms.items())),
+        "answers": _nested(counts.answers),
+        "refused": _nested(counts.refused),
+    }
+
+
+def _nested(counter: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    rows: dict[str, dict[str, int]] = {}
+    for (target, key), number in sorted(counter.items()):
+        rows.setdefault(target, {})[str(key)] = number
+    return rows
+
+
+def _summary(counts: Counts, found: int) -> list[str]:
+    lines = [f"{found} contradictions; {len(counts.forms)} rewrites applied {sum(counts.forms.values())} times"]
+    for target, row in _nested(counts.answers).items():
+        lines.append(f"  {target}: " + ", ".join(f"{number} {answer}" for answer, number in row.items()))
+    return lines
+
+
+def _keep(out: Path, number: int, program: Program, item: Contradiction) -> None:
+    import numpy as np
+
+    from irfuzz.frontends.onnx_file import save_file
+
+    stem = f"{number:04d}-{item.step.rewrite}"
+    save_file(program, out / f"{stem}.original.onnx")
+    save_file(item.form, out / f"{stem}.rewritten.onnx")
+    arrays: dict[str, Any] = {name: value for name, value in item.inputs.items() if isinstance(value, np.ndarray)}
+    np.savez(out / f"{stem}.inputs.npz", **arrays)

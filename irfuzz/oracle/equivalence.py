@@ -1,0 +1,203 @@
+"""What one target did with a program and with another form of it enters; whether it contradicts itself leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irfuzz.execute.types import Exit, RunResult, Stage, Value
+from irfuzz.oracle import traits
+from irfuzz.oracle.case import Case, Leaf
+from irfuzz.oracle.nudge import Rerun
+from irfuzz.oracle.numbers import FACTOR, huge, is_float
+from irfuzz.oracle.numeric import floor, scale_of
+from irfuzz.oracle.shapes import leaves_of
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.oracle.path import Path
+    from irfuzz.spec import Specs
+
+EXACT = frozenset(
+    {
+        *("Abs", "Concat", "Constant", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Max"),
+        *("Min", "Neg", "Pad", "Relu", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
+        *("Where", "DepthToSpace", "SpaceToDepth", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"),
+    }
+)
+"""Operators that round nothing: what they compute is the same to the bit in every correct component."""
+
+_OTHER = " (rewritten)"
+
+
+class Answer(StrEnum):
+    """What a comparison says."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    REFUSED = "refused"
+    """The target runs the one form and says that it does not take the other."""
+    UNDECIDED = "undecided"
+    """The forms differ, but correct arithmetic might too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The answer, and for all but ``SAME`` the reason.
+
+    Attributes:
+        answer: what it says.
+        symptom: of ``DIFFERENT``: crash, hang, shape or difference.
+        output: name of the graph output.
+        reason: values, limits or the component's message.
+    """
+
+    answer: Answer
+    symptom: str = ""
+    output: str = ""
+    reason: str = ""
+
+
+def compare_forms(
+    program: Program,
+    form: Program,
+    inputs: Mapping[str, Value],
+    results: tuple[RunResult, RunResult],
+    *,
+    specs: Specs,
+    bitwise: bool,
+    rerun: Rerun | None = None,
+) -> Comparison:
+    """Decide whether a target computes the same for both forms.
+
+    Args:
+        program: the original.
+        form: the rewritten program.
+        inputs: those of the form, which has all of the original's.
+        results: of the original, which went through, and of the form, on one target.
+        specs: operator specs.
+        bitwise: all rewrites between the two promise the same bits. That is asked for where no operator behind an
+            output rounds; elsewhere a component may fuse the one form and not the other.
+        rerun: runs the original on the same target with other inputs.
+
+    Returns:
+        ``DIFFERENT`` only where an element is off by more than ``FACTOR`` times what rounding errors explain: the
+        larger of the floor for either form and the measured sensitivity of the original (``oracle.numeric``).
+    """
+    one, other = results
+    if other.exit is not Exit.OK or other.stage is not Stage.RUN:
+        return _ended(other)
+    before = Case(program, inputs, [one, _renamed(other)], specs=specs, rerun=rerun)
+    after = Case(form, inputs, [one, _renamed(other)], specs=specs)
+    open_answer: Comparison | None = None
+    for output in program.graph.outputs:
+        name = output.name or ""
+        if name not in one.outputs or name not in other.outputs:
+            return Comparison(Answer.DIFFERENT, "shape", name, "an output is missing")
+        mine, its = dict(leaves_of(name, one.outputs[name])), dict(leaves_of(name, other.outputs[name]))
+        if mine.keys() != its.keys():
+            return Comparison(Answer.DIFFERENT, "shape", name, f"expected {len(mine)} elements, got {len(its)}")
+        value = form.value(name)
+        paths = (before.path(output), after.path(value if value is not None else output))
+        for label, array in mine.items():
+            leaf = Leaf(name, label, output, {r.target.name: a for r, a in _pairs(before, array, its[label])})
+            found = _compare(before, after, leaf, array, its[label], paths, bitwise)
+            if found.answer is Answer.DIFFERENT:
+                return found
+            if found.answer is Answer.UNDECIDED:
+                open_answer = found
+    return open_answer or Comparison(Answer.SAME)
+
+
+def _renamed(result: RunResult) -> RunResult:
+    return replace(result, target=replace(result.target, name=result.target.name + _OTHER))
+
+
+def _pairs(case: Case, mine: np.ndarray, its: np.ndarray) -> Sequence[tuple[RunResult, np.ndarray]]:
+    return [(r, its if r.target.name.endswith(_OTHER) else mine) for r in case.results]
+
+
+def _ended(result: RunResult) -> Comparison:
+    if result.exit in (Exit.CRASH, Exit.EXITED):
+        return Comparison(Answer.DIFFERENT, "crash", reason=result.error)
+    if result.exit is Exit.HANG:
+        return Comparison(Answer.DIFFERENT, "hang", reason="the other form ran")
+    if result.exit in (Exit.REJECTED, Exit.UNSUPPORTED):
+        return Comparison(Answer.REFUSED, reason=result.error)
+    return Comparison(Answer.UNDECIDED, reason=f"{result.exit}: {result.error}")
+
+
+def _compare(
+    before: Case, after: Case, leaf: Leaf, mine: np.ndarray, its: np.ndarray, paths: tuple[Path, Path], bitwise: bool
+) -> Comparison:
+    name = leaf.output
+    if mine.dtype != its.dtype or mine.shape != its.shape:
+        got, wanted = f"{its.dtype}{list(its.shape)}", f"{mine.dtype}{list(mine.shape)}"
+        if any(p.data_shaped or p.random for p in paths):
+            return Comparison(Answer.UNDECIDED, "shape", name, f"{wanted} and {got}: the shape depends on elements")
+        return Comparison(Answer.DIFFERENT, "shape", name, f"expected {wanted}, got {got}")
+    same = mine == its
+    if is_float(mine.dtype) or mine.dtype.kind == "c":
+        same = same | (np.isnan(mine) & np.isnan(its))
+    if bool(np.all(same)):
+        return Comparison(Answer.SAME)
+    place = tuple(int(i) for i in np.argwhere(~np.asarray(same))[0])
+    doubt = _doubt(paths, mine, its)
+    if doubt:
+        return Comparison(Answer.UNDECIDED, "difference", name, doubt)
+    if not paths[0].dtypes or (bitwise and paths[0].ops <= EXACT):
+        return _differs(leaf, mine, its, place, "nothing on the way rounds")
+    if not is_float(mine.dtype):
+        return Comparison(Answer.UNDECIDED, "difference", name, "rounding errors may have decided it")
+    scale = scale_of(before, leaf, paths[0], {n: a.astype(np.float64) for n, a in leaf.values.items()})
+    if scale.unsteady:
+        return Comparison(Answer.UNDECIDED, "difference", name, "it differs from run to run")
+    if not scale.measured:
+        return Comparison(Answer.UNDECIDED, "difference", name, "how far rounding moves it could not be measured")
+    least = max(floor(before, leaf, paths[0], measured=False), floor(after, leaf, paths[1], measured=False))
+    bound = FACTOR * np.maximum(scale.unit, least)
+    distance = np.abs(mine.astype(np.float64) - its.astype(np.float64))
+    with np.errstate(invalid="ignore"):
+        far = np.where(np.isinf(bound), 0.0, distance / bound)
+    far = np.where(same, 0.0, far)
+    place = tuple(int(i) for i in np.unravel_index(int(np.argmax(far)), far.shape))
+    if not far[place] > 1:
+        return Comparison(Answer.SAME)
+    return _differs(
+        leaf, mine, its, place, f"a difference of {distance[place]:.3g} where {bound[place]:.3g} is allowed"
+    )
+
+
+def _differs(leaf: Leaf, mine: np.ndarray, its: np.ndarray, place: tuple[int, ...], why: str) -> Comparison:
+    element = f"{leaf.label}[{', '.join(map(str, place))}]"
+    reason = f"{element}: {mine[place]} as it was, {its[place]} rewritten; {why}"
+    return Comparison(Answer.DIFFERENT, "difference", leaf.output, reason)
+
+
+def _doubt(paths: tuple[Path, Path], mine: np.ndarray, its: np.ndarray) -> str:
+    """Why a difference of elements is no fault; empty where nothing speaks against it."""
+    floats = is_float(mine.dtype)
+    special = floats and not (np.isfinite(mine).all() and np.isfinite(its).all())
+    for path in paths:
+        if path.random:
+            return f"{', '.join(path.random)} draws"
+        specials = path.specials or (floats and not np.isfinite(mine).all())
+        if opens := [o.what for o in path.open if specials or special or not o.specials_only]:
+            return f"undefined behaviour ({', '.join(opens)})"
+        if path.jumps:
+            return f"{', '.join(path.jumps)} jump"
+        if specials and path.ops - traits.SPECIAL_SAFE:
+            return "NaN or Inf stands in the inputs or in the original's results"
+        if path.subnormal:
+            return "subnormal numbers"
+        if blur := path.blur():
+            return blur
+    if floats:
+        finite = np.abs(mine[np.isfinite(mine)].astype(np.float64))
+        if finite.size and finite.max() >= min(huge(d) for d in (paths[0].dtypes | paths[1].dtypes | {mine.dtype})):
+            return "magnitudes are close to an overflow"
+    return ""

@@ -1,0 +1,1 @@
+"""A program enters, forms of it that compute the same leave."""

@@ -1,0 +1,226 @@
+"""A convolution or pooling enters; the same with its padding, dimensions, groups or dilations written out leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.sites import tensor_fact
+from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.types import Exactness, Rewrite
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+_MOST_GROUPS = 16
+
+
+def _shape(program: Program, value: ir.Value | None) -> tuple[int, ...]:
+    return (() if value is None else tensor_fact(program, value).static_shape) or ()
+
+
+def _spatial(program: Program, node: ir.Node) -> int:
+    return len(_shape(program, node.inputs[0])) - 2
+
+
+def _attrs(node: ir.Node) -> dict[str, Any]:
+    return {name: attr.value for name, attr in node.attributes.items() if not attr.is_ref()}
+
+
+def _kernel(program: Program, node: ir.Node) -> list[int]:
+    given = _attrs(node).get("kernel_shape")
+    return list(given) if given is not None else list(_shape(program, node.inputs[1])[2:])
+
+
+def pads_of(program: Program, node: ir.Node) -> list[int]:
+    """The padding at the starts and ends of the spatial axes, ``auto_pad`` resolved (ONNX Operators.md, Conv)."""
+    attrs, count = _attrs(node), _spatial(program, node)
+    auto = attrs.get("auto_pad", "NOTSET")
+    if auto == "VALID":
+        return [0] * (2 * count)
+    if auto == "NOTSET":
+        return list(attrs.get("pads", [0] * (2 * count)))
+    sizes = _shape(program, node.inputs[0])[2:]
+    strides, dilations = attrs.get("strides", [1] * count), attrs.get("dilations", [1] * count)
+    starts, ends = [], []
+    for size, kernel, stride, dilation in zip(sizes, _kernel(program, node), strides, dilations, strict=True):
+        total = max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+        small, large = total // 2, total - total // 2
+        starts.append(small if auto == "SAME_UPPER" else large)
+        ends.append(large if auto == "SAME_UPPER" else small)
+    return [*starts, *ends]
+
+
+def _padded(program: Program, node: ir.Node) -> bool:
+    return any(pads_of(program, node))
+
+
+def _unpadded(inserter: Inserter, node: ir.Node, value: ir.Value, filler: float | None = None) -> ir.Value:
+    """The node without padding, on an input that has it already."""
+    program, x = inserter.program, node.inputs[0]
+    assert x is not None
+    pads, count = pads_of(program, node), _spatial(program, node)
+    attrs = {k: v for k, v in _attrs(node).items() if k not in ("auto_pad", "pads")}
+    whole = inserter.ints([0, 0, *pads[:count], 0, 0, *pads[count:]])
+    rest = [] if filler is None else [inserter.scalar(filler, inserter.fact(x).dtype)]
+    wide = inserter.value("Pad", value, whole, *rest)
+    return inserter.node(node.op_type, [wide, *node.inputs[1:]], attrs).outputs[0]
+
+
+def _explicit(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    assert node.inputs[0] is not None
+    return _unpadded(inserter, node, node.inputs[0])
+
+
+def _explicit_max(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    assert node.inputs[0] is not None
+    return _unpadded(inserter, node, node.inputs[0], -np.inf)
+
+
+def _poolable(program: Program, node: ir.Node) -> bool:
+    attrs = _attrs(node)
+    # A dilated window may stand in the padding alone, and its maximum is nobody's element.
+    if program.opset < 11 or attrs.get("ceil_mode", 0) or max(attrs.get("dilations", [1])) > 1:
+        return False
+    if not _padded(program, node):
+        return False
+    return tensor_fact(program, node.outputs[0]).dtype in (ir.DataType.FLOAT, ir.DataType.DOUBLE)
+
+
+def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    """One more spatial axis of size 1, in front of the others or behind them."""
+    program, count = inserter.program, _spatial(inserter.program, node)
+    x, w = node.inputs[0], node.inputs[1]
+    assert x is not None
+    assert w is not None
+    first = choices.boolean()
+    at = 2 if first else 2 + count
+
+    def more(items: Sequence[int], extra: int) -> list[int]:
+        return [extra, *items] if first else [*items, extra]
+
+    attrs, pads = _attrs(node), pads_of(program, node)
+    made = {
+        "group": attrs.get("group", 1),
+        "strides": more(attrs.get("strides", [1] * count), 1),
+        "dilations": more(attrs.get("dilations", [1] * count), 1),
+        "pads": [*more(pads[:count], 0), *more(pads[count:], 0)],
+        "kernel_shape": more(_kernel(program, node), 1),
+    }
+    given = [inserter.unsqueeze(x, [at]), inserter.unsqueeze(w, [at]), *node.inputs[2:]]
+    return inserter.squeeze(inserter.node("Conv", given, made).outputs[0], [at])
+
+
+def _grouped(program: Program, node: ir.Node) -> bool:
+    return 2 <= _attrs(node).get("group", 1) <= _MOST_GROUPS
+
+
+def _per_group(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    program = inserter.program
+    x, w = node.inputs[0], node.inputs[1]
+    assert x is not None
+    assert w is not None
+    bias = node.inputs[2] if len(node.inputs) > 2 else None
+    attrs = _attrs(node)
+    groups = attrs.pop("group")
+    wide, high = _shape(program, x)[1] // groups, _shape(program, w)[0] // groups
+    parts: list[ir.Value] = []
+    for g in range(groups):
+        given = [
+            inserter.slice(x, [1], [g * wide], [(g + 1) * wide]),
+            inserter.slice(w, [0], [g * high], [(g + 1) * high]),
+        ]
+        if bias is not None:
+            given.append(inserter.slice(bias, [0], [g * high], [(g + 1) * high]))
+        parts.append(inserter.node("Conv", given, attrs).outputs[0])
+    return inserter.value("Concat", *parts, axis=1)
+
+
+def _dilated(program: Program, node: ir.Node) -> bool:
+    return max(_attrs(node).get("dilations", [1])) > 1 and program.const_array(node.inputs[1]) is not None
+
+
+def _zero_filled(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    """The kernel with zeros where the dilated one looks away; an infinite input would become NaN there."""
+    program, count = inserter.program, _spatial(inserter.program, node)
+    attrs, weights = _attrs(node), program.const_array(node.inputs[1])
+    assert weights is not None
+    dilations = attrs.pop("dilations")
+    sizes = [(k - 1) * d + 1 for k, d in zip(weights.shape[2:], dilations, strict=True)]
+    filled = np.zeros((*weights.shape[:2], *sizes), weights.dtype)
+    filled[(slice(None), slice(None), *(slice(None, None, d) for d in dilations))] = weights
+    attrs["kernel_shape"] = sizes
+    attrs["dilations"] = [1] * count
+    return inserter.node(
+        "Conv", [node.inputs[0], inserter.constant(filled, "kernel"), *node.inputs[2:]], attrs
+    ).outputs[0]
+
+
+def _biased(program: Program, node: ir.Node) -> bool:
+    return len(node.inputs) > 2 and node.inputs[2] is not None
+
+
+def _bias_apart(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    bias = node.inputs[2]
+    assert bias is not None
+    plain = inserter.node("Conv", list(node.inputs[:2]), _attrs(node)).outputs[0]
+    count = _spatial(inserter.program, node)
+    return inserter.value("Add", plain, inserter.reshape(bias, [-1, *[1] * count]))
+
+
+def _pointwise(program: Program, node: ir.Node) -> bool:
+    attrs = _attrs(node)
+    return (
+        set(_kernel(program, node)) == {1}
+        and set(attrs.get("strides", [1])) == {1}
+        and attrs.get("group", 1) == 1
+        and not _padded(program, node)
+        and not _biased(program, node)
+    )
+
+
+def _as_product(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    program = inserter.program
+    x, w = node.inputs[0], node.inputs[1]
+    assert x is not None
+    assert w is not None
+    batch, channels, *sizes = _shape(program, x)
+    flat = inserter.reshape(x, [batch, channels, -1])
+    product = inserter.value("MatMul", inserter.reshape(w, _shape(program, w)[:2]), flat)
+    return inserter.reshape(product, [batch, _shape(program, w)[0], *sizes])
+
+
+def _lower(program: Program, node: ir.Node) -> bool:
+    return _spatial(program, node) in (1, 2)
+
+
+def _since_11(program: Program, node: ir.Node) -> bool:
+    return program.opset >= 11 and _padded(program, node)
+
+
+_BOUNDED = Exactness.BOUNDED
+REWRITES: tuple[Rewrite, ...] = (
+    rewrite_nodes(
+        "conv-explicit-pad", _BOUNDED, "padded Conv -> Conv(Pad(x))", ("Conv",), _explicit, _since_11, eagle=2
+    ),
+    rewrite_nodes(
+        "max-pool-explicit-pad", Exactness.BITWISE, "padded MaxPool -> MaxPool(Pad(x, -inf))", ("MaxPool",),
+        _explicit_max, _poolable, eagle=2,
+    ),
+    rewrite_nodes("conv-one-dimension-more", _BOUNDED, "n-D Conv -> (n+1)-D Conv", ("Conv",), _raised, _lower, eagle=3),
+    rewrite_nodes(
+        "conv-per-group", _BOUNDED, "grouped (depthwise) Conv -> Concat(Conv of each group)", ("Conv",), _per_group,
+        _grouped, eagle=4,
+    ),
+    rewrite_nodes(
+        "conv-zero-filled", _BOUNDED, "dilated Conv -> Conv with zeros in the kernel", ("Conv",), _zero_filled,
+        _dilated, eagle=6,
+    ),
+    rewrite_nodes("conv-bias-apart", _BOUNDED, "Conv(x, w, b) -> Conv(x, w) + b", ("Conv",), _bias_apart, _biased),
+    rewrite_nodes("pointwise-as-product", _BOUNDED, "1x1 Conv -> MatMul(w, x)", ("Conv",), _as_product, _pointwise),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""A program and choices enter; a chain of verified forms that compute the same leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram
+from irfuzz.ir.verify import verify
+from irfuzz.mutate.engine import changed_nodes, snapshot, why_not_mutated
+from irfuzz.mutate.types import Skipped
+from irfuzz.rewrite.types import Rewrite, Step
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec import Specs
+
+ATTEMPTS = 12
+"""How many rewrites and sites are tried for one step of a chain before it is given up."""
+
+
+def rewrite_once(
+    program: Program, specs: Specs, rewrite: Rewrite, site: str, choices: Choices
+) -> tuple[Step, Program] | Skipped:
+    """Another form of a program, which stays as it is; or why there is none."""
+    if reason := why_not_mutated(program):
+        return Skipped(reason)
+    work = program.clone()
+    operator = _operator(work, site)
+    before = snapshot(work)
+    try:
+        answer = rewrite.apply(work, specs, site, choices)
+        problems = [] if isinstance(answer, Skipped) else verify(work, specs, nodes=changed_nodes(work, before))
+    except InvalidProgram as error:
+        return Skipped(str(error))
+    if isinstance(answer, Skipped):
+        return answer
+    if problems:
+        return Skipped(str(problems[0]))
+    work.asked = {}
+    return Step(rewrite.name, site, operator, answer, rewrite.exactness), work
+
+
+def rewrite_chain(
+    program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], choices: Choices, steps: int
+) -> list[tuple[Step, Program]]:
+    """Up to so many steps, each with the form that it leads to; fewer where too many attempts fail."""
+    chain: list[tuple[Step, Program]] = []
+    now = program
+    names = list(rewrites)
+    for _ in range(steps):
+        for _attempt in range(ATTEMPTS):
+            rewrite = rewrites[choices.pick(names)]
+            sites = rewrite.sites(now, specs)
+            if not sites:
+                continue
+            made = rewrite_once(now, specs, rewrite, choices.pick(sites), choices)
+            if not isinstance(made, Skipped):
+                chain.append(made)
+                now = made[1]
+                break
+    return chain
+
+
+def _operator(program: Program, site: str) -> str:
+    """What a site is about, for reports."""
+    value = program.value(site)
+    if value is None:
+        return site
+    producer = value.producer()
+    if producer is not None:
+        return producer.op_type
+    return next((use.node.op_type for use in value.uses()), "input")

@@ -1,0 +1,106 @@
+"""An operator enters; the same by the formula of a plainer operator leaves."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.sites import tensor_fact
+from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.types import Exactness, Rewrite
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
+
+
+def _first(node: ir.Node) -> ir.Value:
+    value = node.inputs[0]
+    assert value is not None
+    return value
+
+
+def _float(program: Program, node: ir.Node) -> bool:
+    return tensor_fact(program, _first(node)).dtype in _FLOATS
+
+
+def _as_reshape(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    return inserter.reshape(_first(node), inserter.fact(node.outputs[0]).static_shape or ())
+
+
+def _axes(program: Program, node: ir.Node) -> list[int] | None:
+    """The reduced axes, where they are known."""
+    attrs, rank = program.attrs(node), tensor_fact(program, _first(node)).rank or 0
+    given = attrs.get("axes")
+    if given is None and len(node.inputs) > 1 and node.inputs[1] is not None:
+        array = program.const_array(node.inputs[1])
+        if array is None:
+            return None
+        given = array.tolist()
+    if not given:
+        return [] if attrs.get("noop_with_empty_axes", 0) else list(range(rank))
+    return sorted(axis % rank for axis in given)
+
+
+def _mean(program: Program, node: ir.Node) -> bool:
+    return _float(program, node) and bool(_axes(program, node))
+
+
+def _sum_over_count(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    program, x = inserter.program, _first(node)
+    axes = _axes(program, node) or []
+    shape = inserter.fact(x).static_shape or ()
+    total = inserter.reduce("ReduceSum", x, axes, keepdims=bool(program.attrs(node).get("keepdims", 1)))
+    return inserter.value("Div", total, inserter.scalar(math.prod(shape[a] for a in axes), inserter.fact(x).dtype))
+
+
+def _pooled(op: str):
+    def build(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+        rank = inserter.fact(_first(node)).rank or 0
+        return inserter.reduce(op, _first(node), range(2, rank))
+
+    return build
+
+
+def _inference(program: Program, node: ir.Node) -> bool:
+    kinds = {tensor_fact(program, v).dtype for v in node.inputs if v is not None}
+    rank = tensor_fact(program, _first(node)).rank or 0
+    return _float(program, node) and len(kinds) == 1 and rank >= 2 and not program.attrs(node).get("training_mode", 0)
+
+
+def _normalised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    x = _first(node)
+    fact = inserter.fact(x)
+    wide = [-1, *[1] * ((fact.rank or 2) - 2)]
+    scale, bias, mean, variance = (inserter.reshape(v, wide) for v in node.inputs[1:5] if v is not None)
+    epsilon = float(np.float32(inserter.program.attrs(node).get("epsilon", 1e-5)))
+    root = inserter.value("Sqrt", inserter.value("Add", variance, inserter.scalar(epsilon, fact.dtype)))
+    centred = inserter.value("Div", inserter.value("Sub", x, mean), root)
+    return inserter.value("Add", inserter.value("Mul", centred, scale), bias)
+
+
+B, BOUNDED = Exactness.BITWISE, Exactness.BOUNDED
+REWRITES: tuple[Rewrite, ...] = (
+    rewrite_nodes(
+        "as-reshape", B, "Flatten, Squeeze, Unsqueeze -> Reshape", ("Flatten", "Squeeze", "Unsqueeze"), _as_reshape,
+        needs=("Reshape",),
+    ),
+    rewrite_nodes("mean-as-sum", BOUNDED, "ReduceMean(x) -> ReduceSum(x) / n", ("ReduceMean",), _sum_over_count, _mean),
+    rewrite_nodes(
+        "global-average-as-mean", BOUNDED, "GlobalAveragePool(x) -> ReduceMean(x)", ("GlobalAveragePool",),
+        _pooled("ReduceMean"), _float,
+    ),
+    rewrite_nodes(
+        "global-max-as-max", B, "GlobalMaxPool(x) -> ReduceMax(x)", ("GlobalMaxPool",), _pooled("ReduceMax"), _float
+    ),
+    rewrite_nodes(
+        "batch-normalization-formula", BOUNDED, "BatchNormalization -> (x - mean) / sqrt(var + epsilon) * scale + bias",
+        ("BatchNormalization",), _normalised, _inference, eagle=7,
+    ),
+)  # fmt: skip

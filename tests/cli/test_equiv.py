@@ -1,0 +1,88 @@
+"""``irfuzz equiv``: a target is tested against itself, and the rewrite that exposes it is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+
+from irfuzz.cli.main import main
+from irfuzz.rewrite.table import BUILTIN, STRUCTURAL
+
+TARGETS = Path(__file__).resolve().parents[1] / "planted_targets" / "rewritten.py"
+GROUPED = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 4] x) => (float[1, 2, 3] y)
+<float[2, 1, 2] w = {1, 2, 3, 4}> { a = Conv <group = 2> (x, w) y = Relu(a) }"""
+PRODUCT = """<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 2] y)
+<float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { a = Tanh(x) y = MatMul(a, w) }"""
+
+
+def saved(text: str, tmp_path: Path) -> str:
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "model.onnx")
+    return str(tmp_path / "model.onnx")
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("text", "target", "rewrites", "op"),
+    [
+        (GROUPED, "LosesAGroup", {"conv-per-group"}, "Conv"),
+        (PRODUCT, "RepeatsTheFirstRow", {"split-rows", "matmul-as-gemm", "matmul-transposed"}, "MatMul"),
+    ],
+)
+def test_a_wrong_kernel_is_exposed_and_named(
+    text: str, target: str, rewrites: set[str], op: str, tmp_path: Path, capsys
+) -> None:
+    out = tmp_path / "kept"
+    # A function or a body is computed by the right kernel, so wrapping would expose the fault too.
+    names = ",".join(sorted({r.name for r in BUILTIN} - {r.name for r in STRUCTURAL}))
+    words = [
+        saved(text, tmp_path),
+        "--rewrites",
+        names,
+        "--targets",
+        f"{TARGETS}:{target}",
+        "--forms",
+        "40",
+        "--json",
+        "-o",
+        str(out),
+    ]
+    assert main(["equiv", *words]) == 1
+    found = json.loads(capsys.readouterr().out)["contradictions"]
+    named = {row["rewrite"] for row in found}
+    assert named
+    assert named <= rewrites
+    assert {row["operator"] for row in found} == {op}
+    assert all(row["symptom"] == "difference" for row in found)
+    assert len(list(out.glob("*.rewritten.onnx"))) == len(found)
+
+
+@pytest.mark.backend
+def test_a_correct_target_never_contradicts_itself(tmp_path: Path, capsys) -> None:
+    words = [saved(GROUPED, tmp_path), "--targets", "reference,ort:all", "--forms", "12", "--chain", "4", "--json"]
+    assert main(["equiv", *words]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["contradictions"] == []
+    assert report["answers"]["onnxruntime:all"]["same"] >= 8
+    assert sum(report["forms"].values()) >= 12
+
+
+def test_the_list_names_rules_of_eagle(capsys) -> None:
+    assert main(["equiv", "--list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len({row["name"] for row in rows}) == len(rows) >= 60
+    assert {row["eagle"] for row in rows} >= {2, 3, 4, 6, 7, 10, 12, 13, 14, 15}
+    assert main(["equiv", "--list"]) == 0
+    assert "(EAGLE 14)" in capsys.readouterr().out
+
+
+def test_bad_input_ends_with_2(tmp_path: Path, capsys) -> None:
+    model = saved(PRODUCT, tmp_path)
+    assert main(["equiv"]) == 2
+    assert main(["equiv", "--list", model]) == 2
+    assert main(["equiv", model, "--rewrites", "no-such"]) == 2
+    assert "--rewrites: unknown rewrite 'no-such'" in capsys.readouterr().err
+    assert main(["equiv", model, "--rewrites", "conv-per-group", "--targets", "reference"]) == 2
+    assert "no form was compared" in capsys.readouterr().err
