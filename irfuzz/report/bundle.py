@@ -128,13 +128,22 @@ def _components(*parties: Party) -> list[str]:
 def _lowered_files(row: FindingRow, framework: str) -> dict[str, bytes]:
     """The model as source for a framework; nothing where that cannot be made."""
     try:
-        source = LOWERINGS[framework](Program.from_bytes(row.model))
+        return module_files(Program.from_bytes(row.model), framework)
     except InvalidProgram:
         return {}  # what was run as it stood in memory, such as a program with a wrong declaration, is kept as a model
     except Unsupported:
         if row.target.partition(":")[0].partition("@")[0] == framework:
             raise
         return {}  # that target said so, too; the others still tell
+
+
+def module_files(program: Program, framework: str) -> dict[str, bytes]:
+    """The files by which a script runs a program in a framework of ``LOWERINGS``.
+
+    Raises:
+        Unsupported: the program cannot be expressed in it.
+    """
+    source = LOWERINGS[framework](program)
     return {
         f"{framework}_model.py": source.source.encode(),
         f"{framework}_weights.npz": npz_of(source.arrays),
@@ -188,7 +197,7 @@ def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses
         place=place_of(str(verdict["evidence"].get("element", "")), verdict["output"]),
         bound=verdict["bound"],
         outputs=[v.name for v in graph.output],
-        odd_inputs=_need_manifest(row.inputs),
+        odd_inputs=need_manifest(row.inputs),
         odd_types=any(kind >= onnx.TensorProto.BFLOAT16 for kind in kinds),
         seconds=HANG_SECONDS * (15 + runs) / 16,
         memory=memory,
@@ -208,7 +217,7 @@ def _runs(row: FindingRow, verdict: Mapping[str, Any]) -> tuple[int, int]:
     return max(runs, math.ceil(2 * runs * memory / limit)), memory
 
 
-def _need_manifest(inputs: bytes) -> bool:
+def need_manifest(inputs: bytes) -> bool:
     """True unless every input is a tensor of numpy's own numbers under its own name."""
     values = unpack(inputs)
     with np.load(io.BytesIO(inputs), allow_pickle=False) as members:

@@ -59,6 +59,7 @@ class Scene:
         seconds: after which a run counts as hanging.
         memory: bytes that a run may take, where the symptom is memory.
         runs: how often the model runs in one process before it shows, as a leak does.
+        alone: NaN as such is shown, with no witness to say that there should be a number.
     """
 
     title: str
@@ -74,6 +75,7 @@ class Scene:
     seconds: float = 60.0
     memory: int = 0
     runs: int = 1
+    alone: bool = False
 
 
 def repro_source(scene: Scene) -> str:
@@ -295,6 +297,8 @@ def _with_recorded(scene: Scene, parts: list[str]) -> list[str]:
 
 
 def _numbers(scene: Scene) -> list[str]:
+    if scene.alone:
+        return [pieces.ALONE]
     single = scene.place is not None
     parts: list[str] = []
     if scene.symptom is Symptom.NAN_INF:

@@ -1,0 +1,183 @@
+"""A program and targets enter; inputs or weights that show NaN, an inconsistency or a crash leave, where found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from irfuzz.errors import UsageError
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.taps import tap
+from irfuzz.execute.together import Task
+from irfuzz.execute.types import Exit, RunResult, Value
+from irfuzz.ir.program import Program
+from irfuzz.search.fitness import Fault, InconsistencyFitness, NanFitness
+from irfuzz.search.genetic import Evolution, Settings
+from irfuzz.search.genome import Ends, Genome, Level, genome_of
+
+DEATHS = frozenset({Exit.CRASH, Exit.EXITED})
+"""The paper's first oracle."""
+
+Progress = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to look for, and how long.
+
+    Attributes:
+        level: what evolves.
+        fitness: ``nan`` or ``inconsistency``.
+        settings: of the population.
+        generations: at most.
+        seconds: at most; a generation under way is finished.
+        seed: of all draws.
+        paper: only the paper's objective, for comparisons.
+    """
+
+    level: Level = Level.INPUT
+    fitness: str = "nan"
+    settings: Settings = field(default_factory=Settings)
+    generations: int = 100
+    seconds: float = 60.0
+    seed: int = 0
+    paper: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What shows a fault.
+
+    Attributes:
+        fault: it.
+        program: with evolved weights in it, and the value in question as an output.
+        inputs: of that program.
+        results: of the targets in question on it, in new processes.
+    """
+
+    fault: Fault
+    program: Program
+    inputs: Mapping[str, Value]
+    results: tuple[RunResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a search ended.
+
+    Attributes:
+        witness: ``None`` where nothing was found.
+        best: the best first objective after each generation.
+        runs: chromosomes that were run.
+        unconfirmed: faults that new processes or the program with the weights in it did not show.
+        seconds: that it took, without starting the targets.
+        genes: how many.
+        left_out: names of tensors that did not evolve because there were too many genes.
+    """
+
+    witness: Witness | None
+    best: tuple[float, ...]
+    runs: int
+    unconfirmed: int
+    seconds: float
+    genes: int
+    left_out: tuple[str, ...]
+
+
+def evolve(
+    program: Program,
+    runner: Runner,
+    plan: Plan,
+    ranges: Mapping[str, Ends],
+    progress: Progress = lambda done, all_of, best: None,
+) -> Outcome:
+    """Algorithm 1; a generation is one request to each component.
+
+    Args:
+        program: it stays as it is.
+        runner: open; with at least two targets for ``inconsistency``.
+        plan: what to look for.
+        ranges: lowest and highest element by name of an input or initializer.
+        progress: is told after each generation how many of how many are done, and the best first objective.
+
+    Raises:
+        UsageError: a range is that of nothing in the program; nothing can evolve; no target runs the program; there is
+            nothing to compare.
+    """
+    started = time.monotonic()
+    genome = genome_of(program, plan.level, ranges, plan.seed)
+    fitness = NanFitness(genome.program, paper=plan.paper) if plan.fitness == "nan" else InconsistencyFitness(program)
+    names = None if isinstance(fitness, NanFitness) else fitness.logits
+    probe = tap(genome.program, names)
+    model = probe.to_bytes()
+    evolution = Evolution(genome.start(), genome.blocks, plan.settings, plan.seed)
+    best: list[float] = []
+    runs = unconfirmed = 0
+    witness = None
+    while witness is None and len(best) < plan.generations:
+        if best and time.monotonic() - started > plan.seconds:
+            break
+        asked = evolution.ask()
+        feeds = [genome.inputs(genes) for genes in asked]
+        results = runner.run_all([Task(probe, f, model=model) for f in feeds])
+        runs += len(asked)
+        if not best:
+            _check(results[0], plan.fitness)
+        for genes, row in zip(asked, results, strict=True):
+            fault = _death(row) or fitness.fault(row)
+            if fault is None:
+                continue
+            witness = _confirmed(genome, genes, runner, fault, fitness)
+            if witness is not None:
+                break
+            unconfirmed += 1
+        evolution.tell(np.array([fitness.score(row, f) for row, f in zip(results, feeds, strict=True)]))
+        best.append(float(evolution.fitness[:, 0].max()))
+        progress(len(best), plan.generations, best[-1])
+    seconds = time.monotonic() - started
+    return Outcome(witness, tuple(best), runs, unconfirmed, seconds, len(genome.start()), genome.left_out)
+
+
+def _check(row: list[RunResult], kind: str) -> None:
+    """Whether the start itself says anything.
+
+    Raises:
+        UsageError: too few targets run the program.
+    """
+    ran = [r for r in row if r.exit is Exit.OK or r.exit in DEATHS]
+    if len(ran) < (1 if kind == "nan" else 2):
+        bad = next(r for r in row if r not in ran) if len(ran) < len(row) else None
+        why = "give two with --targets" if bad is None else f"{bad.target.name}: {bad.exit}: {bad.error}"
+        raise UsageError(f"--targets: {len(ran)} of {len(row)} run the model, too few for {kind}: {why}")
+    outputs = [v for r in ran for v in r.outputs.values() if isinstance(v, np.ndarray) and v.dtype.kind not in "OUSbiu"]
+    if not outputs and any(r.exit is Exit.OK for r in ran):
+        raise UsageError(f"the model computes no floating-point tensor, so there is nothing to see for {kind}")
+
+
+def _death(row: list[RunResult]) -> Fault | None:
+    for result in row:
+        if result.exit in DEATHS:
+            shown = f"{result.target.name} ends: {result.error or result.exit}"
+            return Fault("crash", (result.target.name,), "", shown)
+    return None
+
+
+def _confirmed(
+    genome: Genome, genes: np.ndarray, runner: Runner, fault: Fault, fitness: NanFitness | InconsistencyFitness
+) -> Witness | None:
+    """The fault in the program with the weights in it, each target in a new process; ``None`` where it is not there."""
+    program, inputs = genome.witness(genes)
+    value = program.value(fault.value) if fault.value else None
+    if value is not None:
+        program.add_output(value)
+    targets = [t for t in runner.targets if t.name in fault.targets]
+    results = runner.run_fresh(program, inputs, targets)
+    if fault.kind == "crash":
+        again = _death(results)
+    else:
+        shown = [replace(r, outputs={n: v for n, v in r.outputs.items() if n == fault.value}) for r in results]
+        again = fitness.fault(shown)
+    return None if again is None else Witness(again, program, inputs, tuple(results))
