@@ -40,12 +40,15 @@ def _state() -> _State:
 
 def init(seed: int) -> None:
     """Begin; equal seeds and calls give equal mutants."""
-    _STATE.clear()
+    deinit()
     _state().rng = random.Random(seed)  # noqa: S311 - reproducibility is wanted, not secrecy
 
 
 def deinit() -> None:
-    """End."""
+    """End, with what was being trimmed."""
+    for state in _STATE:
+        if state.trimmer is not None:
+            state.trimmer.close()
     _STATE.clear()
 
 

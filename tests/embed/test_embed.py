@@ -6,6 +6,7 @@ import hashlib
 import random
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +183,12 @@ def test_a_planted_fault_shrinks_to_one_node() -> None:
         v.name: np.ones([d.dim_value for d in v.type.tensor_type.shape.dim], np.float32) for v in found.graph.input
     }
     assert ReferenceEvaluator(found).run(None, inputs)
+
+
+def test_the_end_ends_what_was_being_trimmed() -> None:
+    before = threading.active_count()
+    aflpp.init(1)
+    assert aflpp.init_trim(bytearray(SEEDS[0])) > 0
+    assert threading.active_count() == before + 1
+    aflpp.deinit()
+    assert threading.active_count() == before
