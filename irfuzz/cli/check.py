@@ -156,10 +156,15 @@ def _load(path: Path, flag: str) -> dict[str, np.ndarray]:
         raise UsageError(f"{flag} {path}: {error.strerror}") from None
     except InvalidProgram as error:
         raise UsageError(str(error)) from None
-    found = {name: v for name, v in values.items() if isinstance(v, np.ndarray) and v.ndim}
+    found = {name: _text(v) for name, v in values.items() if isinstance(v, np.ndarray) and v.ndim}
     if not found:
         raise UsageError(f"{flag} {path}: it holds no arrays with an axis of samples")
     return found
+
+
+def _text(array: np.ndarray) -> np.ndarray:
+    """Strings as objects, as irfuzz holds them."""
+    return array.astype(object) if array.dtype.kind in "SU" else array
 
 
 def _split(program: Program, data: Mapping[str, np.ndarray], path: Path, most: int | None) -> list[dict[str, Value]]:

@@ -13,9 +13,11 @@ from irfuzz._native import difference, distances
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.oracle.case import Case
 from irfuzz.oracle.derived import OF_VALUES
 from irfuzz.oracle.judge import judge
 from irfuzz.oracle.shapes import describe
+from irfuzz.oracle.types import Symptom, Verdict
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -150,9 +152,23 @@ def judged(
             what += f" ({doubt})"
         distance = math.inf if verdict.distance is None else verdict.distance
         undecided = verdict.suspect and _ALONE not in doubt
+        if _ALONE in doubt and (left_open := _left_open(Case(program, inputs, ran), verdict)):
+            undecided = True
+            what += f", and {left_open}"
         yield Disagreement(
             number, target, against, verdict.output, distance, verdict.bound or 0.0, what, undecided=undecided
         )
+
+
+def _left_open(case: Case, verdict: Verdict) -> str:
+    """Why two targets may both be right; empty where no reason is known."""
+    value = case.program.value(verdict.output)
+    if value is None or verdict.symptom not in (Symptom.NAN_INF, Symptom.DIFFERENCE):
+        return ""
+    path = case.path(value)
+    specials = path.specials or verdict.symptom is Symptom.NAN_INF
+    opens = [o.what for o in path.open if specials or not o.specials_only]
+    return f"undefined behaviour ({', '.join(opens)})" if opens else path.blur()
 
 
 def farthest_of(ran: Sequence[RunResult], main: Target) -> dict[str, float]:

@@ -62,6 +62,12 @@ def test_disagreement_with_labels_and_map(model: str, tmp_path: Path, capsys: py
     assert "<b" not in graph.split("<svg")[1].split("</svg>")[0]
 
 
+def test_strings_are_data_too(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["check", str(root / "seeds/text.onnx"), "--data", str(root / "seeds/text.inputs.npz")]
+    assert main([*words, "--targets", "reference,ort:all", "--samples", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

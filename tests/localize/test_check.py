@@ -106,7 +106,7 @@ def test_refusal_is_a_disagreement_and_replay_names_who_refuses(program: Program
 
 @pytest.mark.planted
 def test_fault_of_several_nodes_together_is_narrowed_to_them(program: Program) -> None:
-    report = compare(program, ["reference", f"{FAULTS}:Fuses"], 1)
+    report = compare(program, ["reference", f"{FAULTS}:Fuses"], 1, tolerance=Tolerance())
     (found,) = report.located
     first = found.replayed[0]
     assert (first.op, first.first, first.end) == ("Tanh Softmax Mul", 5, 8)
@@ -134,6 +134,20 @@ def test_given_bounds_decide_by_output(program: Program) -> None:
     assert named.agree
     assert not strict.agree
     assert (strict.samples, strict.disagreements[0].output) == (1, "y")
+
+
+def test_a_difference_that_may_be_an_overflow_inside_is_undecided() -> None:
+    """Nobody but two targets can tell who is right, and the numeric oracle names a reason why both may be."""
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 3] x) => (float[1, 3] y) {t = Tanh(x) y = Relu(t)}'
+    two = Program.from_proto(onnx.parser.parse_model(text))
+    with Runner(resolve(["reference", "tests/planted_targets/faults.py:WrongNumbers"])) as runner:
+        unclear, clear = (
+            check(runner, two, [{"x": np.array([[first, 0.1, 0.2]], np.float32)}], locate=False)
+            for first in (1e30, 0.5)
+        )
+    assert unclear.agree
+    assert [(d.undecided, "may overflow" in d.what) for d in unclear.disagreements] == [(True, True)]
+    assert not clear.agree
 
 
 def test_two_targets_are_needed(program: Program) -> None:
