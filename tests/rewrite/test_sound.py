@@ -50,6 +50,7 @@ GRAPHS = {
         a = Add(x, b) c = Abs(a) y = Floor(c) z = GreaterOrEqual(a, b) }""",
     "sequence": """g (double[4, 2, 3] x, double[1, 5, 3] w, double[1, 5, 5] r) => (double[T, D, B, H] y) {
         y = RNN <hidden_size = 5> (x, w, r) }""",
+    "norm": """g (float[2, 3] x, float[3] s) => (float[A, B] y) { y = LayerNormalization(x, s) }""",
     "moved": """g (double[2, 3] x) => (double[A, B] y) { a = Transpose <perm = [1, 0]> (x) y = Exp(a) }""",
     "branch": """g (double[2, 3] x) => (double[A, B] y) <bool t = {1}> {
         y = If(t) <then_branch = a () => (double[2, 3] p) { p = Relu(x) }, else_branch = b () => (double[2, 3] q)
