@@ -118,7 +118,7 @@ def _doubt(
         return f"undefined behaviour ({', '.join(opens)})"
     if not path.dtypes:
         return ""
-    if blur := path.blur():
+    if blur := path.flushed(blame.group[0]) or path.blur():
         return blur
     if not measured:
         return "computed from floats, and how near it is to a step could not be measured"

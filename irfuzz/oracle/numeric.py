@@ -240,7 +240,7 @@ def _doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, cente
         return f"{', '.join(path.jumps)} jump, and how far could not be measured"
     if specials and unsafe:
         return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
-    if blur := path.blur():
+    if blur := path.flushed(blame.group[0]) or path.blur():
         return blur
     if _magnitude(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
         return "magnitudes are close to an overflow"

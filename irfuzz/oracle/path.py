@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz._native import difference
-from irfuzz.execute.types import Value
+from irfuzz.execute.types import Target, Value
 from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.oracle import traits
@@ -21,6 +21,7 @@ from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_
 from irfuzz.oracle.numbers import is_float, largest, smallest
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
+from irfuzz.oracle.witnesses import flushes
 from irfuzz.spec.check import bindings
 from irfuzz.spec.functions import Undefined
 
@@ -90,6 +91,13 @@ class Path:
     def narrow(self) -> bool:
         """True where floats of fewer bits than bfloat16's exponent range are on the way (half, float8)."""
         return any(largest(d) < _MASK for d in self.dtypes)
+
+    def flushed(self, target: Target) -> str:
+        """Why a target that gives zero for subnormal numbers may part from others; empty where it has no reason to."""
+        if not flushes(target) or not (self.subnormal or self.ops & traits.VANISHING):
+            return ""
+        found = [*self.jumps, *sorted(self.ops & (traits.EDGED | traits.JUMPS))]
+        return f"{target.name} flushes subnormal numbers, which may reach {', '.join(found[:4])}" if found else ""
 
     def blur(self) -> str:
         """Why correct components may differ by any amount on these inputs; empty where no reason is known."""

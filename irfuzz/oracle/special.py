@@ -121,7 +121,7 @@ def _doubt(
     top = max(path.largest, path.absorbed, *(_finite_top(a) for a in leaf.values.values()))
     if top >= limit:
         return f"magnitudes up to {top:.3g} are close to an overflow"
-    if blur := path.blur():
+    if blur := path.flushed(case.target(target)) or path.blur():
         return blur
     if path.narrow:
         return "half precision overflows where a component does not compute in single"

@@ -88,6 +88,9 @@ COPYING = _ops(
 )
 """Round nothing: what they give stood in their inputs, but for signs and constants."""
 
+VANISHING = _ops("Exp Sigmoid Softmax Softplus Pow Gelu Mish Swish ReduceProd CumProd Erf")
+"""Make subnormal numbers of ordinary ones."""
+
 HIDING = _ops(
     """
     ArgMax ArgMin Celu Clip Elu Equal GRU GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Hardmax LSTM

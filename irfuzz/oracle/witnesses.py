@@ -18,6 +18,11 @@ LOWERED = frozenset({"torch", "tensorflow"})
 """Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves both."""
 
 
+def flushes(target: Target) -> bool:
+    """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's threads, compilers' fast maths."""
+    return target.component in ("tensorflow", "openvino") or target.name.partition(":")[2] == "compile"
+
+
 def rank(target: Target) -> tuple[str, bool, int, str]:
     """Key of the canonical order: components by name, within one the plainest variant first, accelerators last."""
     variant = target.name.partition(":")[2].partition("@")[0]

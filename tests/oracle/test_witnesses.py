@@ -45,3 +45,22 @@ def test_what_only_lowerings_accept_is_no_finding(parse, run):
     assert verdict.evidence["suspect"] == "only tensorflow and torch accepts it"
     (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, run("onnxruntime", RIGHT), refused])
     assert not verdict.suspect
+
+
+TINY = "g (float[2] x) => (float[2] y) { a = Exp(x)  b = Sign(a)  y = Add(b, x) }"
+
+
+@pytest.mark.parametrize(
+    ("target", "suspect"),
+    [("tensorflow:eager", True), ("openvino", True), ("torch:compile", True), ("onnxruntime", False)],
+)
+def test_who_flushes_subnormal_numbers_is_not_blamed_for_it(parse, run, target, suspect):
+    def rerun(inputs, program=None):
+        x = inputs["x"]
+        right, flushed = x + np.float32(1), x + (x > -87).astype(np.float32)
+        return [run("reference", right), run("a", right), run(target, flushed)]
+
+    fed = {"x": np.array([-95.0, 1.0], np.float32)}
+    (verdict,) = judge(parse(TINY), fed, rerun(fed), rerun=rerun)
+    assert verdict.suspect == suspect
+    assert not suspect or "flushes subnormal numbers" in str(verdict.evidence["suspect"])
