@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from irfuzz import __version__
-from irfuzz.cli import analyze, check, coverage, env, equiv, export, fuzz, mutate, ops, replay, seeds, targets
+from irfuzz.cli import analyze, check, coverage, env, equiv, evolve, export, fuzz, mutate, ops, replay, seeds, targets
 from irfuzz.cli.parser import Parser, one_line, parse
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 
@@ -46,7 +46,7 @@ class Command(Protocol):
         ...
 
 
-_MODULES = (fuzz, mutate, replay, check, equiv, analyze, coverage, export, ops, targets, env, seeds)
+_MODULES = (fuzz, mutate, replay, check, equiv, analyze, evolve, coverage, export, ops, targets, env, seeds)
 COMMANDS = tuple(cast("Command", module) for module in _MODULES)
 
 
