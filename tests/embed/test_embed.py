@@ -40,7 +40,7 @@ made += [custom_crossover(seeds[0], seeds[1], 400_000, n) for n in range(4)] + [
 print(hashlib.sha256(b"|".join(made)).hexdigest())
 """
     names = [str(ROOT / "seeds" / n) for n in ("film.onnx", "diabetes.onnx")]
-    words = [sys.executable, "-c", script, *names]
+    words = [sys.executable, "-P", "-c", script, *names]
     made = [subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout for _ in range(2)]
     assert made[0] == made[1]
 

@@ -282,7 +282,7 @@ def test_a_second_builder_waits_and_takes_what_the_first_has_made(home: Path) ->
 
 def test_a_killed_builder_leaves_nothing_that_counts(home: Path, tmp_path: Path) -> None:
     code = "from irfuzz.cli.main import main; main(['env', 'add', 'onnx==1.22.0', '--wheels', '.'])"
-    builder = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    builder = subprocess.Popen([sys.executable, "-P", "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL)
     while not (home / "onnx-1.22.0" / "bin").exists():
         assert builder.poll() is None
         time.sleep(0.01)

@@ -71,7 +71,7 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
         """g (int64[2,6] x) => (float[2,4] y)
         { y = TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1,
             ngram_counts=[0,2], ngram_indexes=[0,1,2,3], pool_int64s=[1,2,1,2,3,1]>(x) }""",
-        NO_STRINGS,
+        (),
     ),
 }
 

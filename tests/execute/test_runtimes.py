@@ -114,6 +114,7 @@ def test_what_xla_has_no_kernel_for_is_unsupported(slow: Runner) -> None:
 
 
 def test_openvino() -> None:
+    pytest.importorskip("openvino")
     integers = program("g (int64[2] x) => (int64[2] y, int64[2] z) { y = Mul(x, x) z = Identity(x) }")
     doubles = program("g (double[2] x) => (double[2] y) { y = Exp(x) }")
     unread = program("g (float[2,3] x, float[2] z) => (float[2,3] y) { y = Neg(x) }")
@@ -141,7 +142,7 @@ def test_openvino() -> None:
 def test_slow_ones_run_only_where_named() -> None:
     assert not any(t.slow for t in resolve(None))
     assert {t.name for t in resolve(None, slow=True) if t.slow} >= set(SLOW)
-    assert {t.name for t in resolve(["torch"])} >= {"torch:eager", *SLOW}
+    assert {t.name for t in resolve(["torch"])} >= {"torch:eager", *(n for n in SLOW if n.startswith("torch:"))}
 
 
 def test_a_compiler_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_detection_imports_no_framework() -> None:
         "resolve(None); describe(); resolve(['json.tool:Thing']);"
         "print(sorted({'torch', 'onnxruntime', 'tensorflow'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

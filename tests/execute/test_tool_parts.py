@@ -103,6 +103,7 @@ def test_an_environment_serves_every_component_of_its_distribution(
 
 @pytest.mark.backend
 def test_a_tool_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxslim")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     program = typed("g (float[2] x) => (float[2] y) { a = Neg(x) y = Relu(a) }")

@@ -53,7 +53,7 @@ def test_same_in_another_process(root: Path) -> None:
         "p = Program.from_bytes(Path('seeds/transformer.onnx').read_bytes())\n"
         "print(hashlib.sha256(b''.join(v.tobytes() for v in make_inputs(p, 7, special=True).values())).hexdigest())"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=root, capture_output=True, text=True, check=True)
     here = make_inputs(Program.from_bytes((root / "seeds/transformer.onnx").read_bytes()), 7, special=True)
     assert done.stdout.strip() == hashlib.sha256(b"".join(v.tobytes() for v in here.values())).hexdigest()
 

@@ -71,7 +71,7 @@ def test_other_programs_inherit_nothing(worker: Worker) -> None:
     worker.call({"do": "echo"})
     script = "import os; print(*(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if int(n) > 2 "
     script += "and os.path.exists(f'/proc/self/fd/{n}')))"
-    held = subprocess.run([sys.executable, "-c", script], close_fds=False, capture_output=True, text=True, check=True)
+    held = subprocess.run([sys.executable, "-P", "-c", script], close_fds=False, capture_output=True, text=True, check=True)
     assert "socket" not in held.stdout
     assert "memfd" not in held.stdout
     assert "statm" not in held.stdout
@@ -176,7 +176,7 @@ DRIVER = """
 def driver(tmp_path: Path) -> Callable[[str], subprocess.Popen[str]]:
     def start(then: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(DRIVER), HANDLERS / "many.py", tmp_path / "note", then],
+            [sys.executable, "-P", "-c", textwrap.dedent(DRIVER), HANDLERS / "many.py", tmp_path / "note", then],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
             env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
         )  # fmt: skip

@@ -109,7 +109,7 @@ def test_another_process_makes_the_same_bytes(mutants: list[TracedMutant]) -> No
         total.update(mutant.to_bytes())
     # Another hash seed gives sets and dictionaries of text another order.
     again = subprocess.run(
-        [sys.executable, "-c", _PRINT_DIGEST, str(SEED), str(COUNT)],
+        [sys.executable, "-P", "-c", _PRINT_DIGEST, str(SEED), str(COUNT)],
         capture_output=True,
         text=True,
         check=True,

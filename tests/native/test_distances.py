@@ -297,7 +297,7 @@ def test_no_thread_outlives_the_call() -> None:
 def test_the_instruction_set_is_chosen_by_the_environment(instruction_set: str) -> None:
     code = "import irfuzz._native as n; print(n.instruction_set())"
     env = {**os.environ, "IRFUZZ_INSTRUCTION_SET": instruction_set}
-    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-P", "-c", code], env=env, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == instruction_set
 
 

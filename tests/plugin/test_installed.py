@@ -67,7 +67,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_its_extensions_are_found_and_used(installed: Path, tmp_path: Path) -> None:
     path = os.pathsep.join([str(installed), str(Path(irfuzz.__file__).parents[1])])
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-P", "-c", SCRIPT],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
