@@ -91,6 +91,10 @@ def _magnitude(case: Case, leaf: Leaf) -> float:
     return median_low([median_low(v) for v in by_component.values()])
 
 
+UNFUSED = frozenset({"reference", "onnxruntime:disabled", "torch:eager", "tensorflow:eager"})
+"""Targets that compute node by node, so that a value moved inside leaves everything else as it was."""
+
+
 def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) -> Scale:
     """Measure how far every element moves, and put the floor under it."""
     nudges = case.nudges()
@@ -104,7 +108,9 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
     wide = np.zeros_like(small)
     for name, before in values.items():
         # A target that is not even repeatable is no measure of anything; as a witness it counts all the same.
-        for moved in (*nudges.small, *nudges.inner, nudges.again):
+        # What is put between two nodes keeps an optimiser from fusing them: only who fuses nothing tells by inner moves.
+        inner = nudges.inner if name in UNFUSED else ()
+        for moved in (*nudges.small, *inner, nudges.again):
             if name not in unsteady:
                 small = np.maximum(small, _moved(before, moved.get(name, {}).get(leaf.label)))
         for moved in nudges.wide:
