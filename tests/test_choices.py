@@ -37,7 +37,9 @@ def test_a_record_replays(seed: int) -> None:
 
 def test_equal_seeds_draw_alike_in_another_process() -> None:
     code = "from irfuzz.choices import Choices; c = Choices.from_seed('a/1'); print([c.seed() for _ in range(5)])"
-    outputs = {subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
+    outputs = {
+        subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True).stdout for _ in range(2)
+    }
     assert len(outputs) == 1
 
 

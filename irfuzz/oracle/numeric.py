@@ -108,7 +108,7 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
     wide = np.zeros_like(small)
     for name, before in values.items():
         # A target that is not even repeatable is no measure of anything; as a witness it counts all the same.
-        # What is put between two nodes keeps an optimiser from fusing them: only who fuses nothing tells by inner moves.
+        # What is put between two nodes keeps an optimiser from fusing them: inner moves count where none does.
         inner = nudges.inner if name in UNFUSED else ()
         for moved in (*nudges.small, *inner, nudges.again):
             if name not in unsteady:

@@ -71,7 +71,9 @@ def test_kill_9_at_any_moment_leaves_a_whole_journal(tmp_path: Path) -> None:
     phases = set()
     dice = random.Random(1)
     for _ in range(12):
-        with subprocess.Popen([sys.executable, "-P", "-c", WRITER, str(path)], env=ENV, stdout=subprocess.PIPE) as writer:
+        with subprocess.Popen(
+            [sys.executable, "-P", "-c", WRITER, str(path)], env=ENV, stdout=subprocess.PIPE
+        ) as writer:
             assert writer.stdout is not None
             assert writer.stdout.readline() == b"ready\n"
             time.sleep(dice.uniform(0.0, 0.02))

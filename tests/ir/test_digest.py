@@ -296,8 +296,8 @@ def test_it_is_the_same_in_every_process() -> None:
     )
     outputs = [
         subprocess.run(
-            [sys.executable, "-P", "-c", code], env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed}, check=True,
-            capture_output=True, text=True,
+            [sys.executable, "-P", "-c", code], env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed},
+            check=True, capture_output=True, text=True,
         ).stdout.split()
         for seed in ("1", "2")
     ]  # fmt: skip

@@ -71,7 +71,9 @@ def test_other_programs_inherit_nothing(worker: Worker) -> None:
     worker.call({"do": "echo"})
     script = "import os; print(*(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if int(n) > 2 "
     script += "and os.path.exists(f'/proc/self/fd/{n}')))"
-    held = subprocess.run([sys.executable, "-P", "-c", script], close_fds=False, capture_output=True, text=True, check=True)
+    held = subprocess.run(
+        [sys.executable, "-P", "-c", script], close_fds=False, capture_output=True, text=True, check=True
+    )
     assert "socket" not in held.stdout
     assert "memfd" not in held.stdout
     assert "statm" not in held.stdout

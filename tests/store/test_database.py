@@ -112,7 +112,9 @@ def test_nothing_that_was_stored_is_lost_to_kill_9(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     env = {**os.environ, "PYTHONPATH": str(root)}
     writers = [
-        subprocess.Popen([sys.executable, "-P", "-c", WRITER, str(path), str(n)], stdout=subprocess.PIPE, env=env, text=True)
+        subprocess.Popen(
+            [sys.executable, "-P", "-c", WRITER, str(path), str(n)], stdout=subprocess.PIPE, env=env, text=True
+        )
         for n in range(2)
     ]
     promised = []
