@@ -119,7 +119,7 @@ def test_source_distribution_can_be_built_from(root: Path, tmp_path: Path) -> No
     (archive,) = tmp_path.glob("irfuzz-*.tar.gz")
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
-    for needed in ("CMakeLists.txt", "cpp/src/difference.cpp", "cpp/bindings/module.cpp", "LICENSE", "README.md"):
+    for needed in ("CMakeLists.txt", "cpp/src/distance.cpp", "cpp/bindings/module.cpp", "LICENSE", "README.md"):
         assert needed in names
     for folder, pattern in (("ops", "*.toml"), ("seeds", "*.onnx"), ("irfuzz", "*.py"), ("tests", "*.py")):
         wanted = {p.relative_to(root).as_posix() for p in (root / folder).rglob(pattern)}
