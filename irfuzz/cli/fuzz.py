@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from irfuzz.campaign.config import Config
     from irfuzz.execute.types import Target
 
-SLOW_SHARE, SHORT = 0.25, 60.0
+SLOW_SHARE, SHORT = 0.25, 300.0
 """Share of slow targets where none is given; in less than so many seconds they would hardly have started."""
 
 NAME = "fuzz"
@@ -70,7 +70,7 @@ def arguments(parser: Parser) -> None:
     add(
         "--slow-share", metavar="SHARE", type=share,
         help="Largest part of the time for targets that take seconds a program, on those that show most that is new; "
-        "0 leaves them out. Default: 0.25, or 0 where --time is less than a minute.",
+        "0 leaves them out. Default: 0.25, or 0 where --time is less than five minutes.",
     )  # fmt: skip
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,
