@@ -90,7 +90,8 @@ def test_a_planted_fault(
 
         def still(candidate: Program, given: Mapping[str, Value]) -> bool:
             results = workers.run(candidate, given)
-            found = judge(candidate, given, results, rerun=lambda other: workers.run(candidate, other))
+            again = lambda other, moved=None: workers.run(moved or candidate, other)  # noqa: E731
+            found = judge(candidate, given, results, rerun=again)
             return any(v.symptom is symptom and v.target == f"{WRONG}:{fault}" and not v.suspect for v in found)
 
         assert still(program, inputs)
