@@ -15,11 +15,11 @@ from typing import Any, Self
 
 from irfuzz.campaign import journal, lineage
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
-from irfuzz.campaign.faults import INTERNAL, Faults
+from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
 from irfuzz.campaign.processes import Death, Processes
 from irfuzz.campaign.triage import bundle_folder, place_bundle
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
 
@@ -229,10 +229,16 @@ class Campaign:
         return bundle_folder(self.layout, row)
 
     def _place_all(self) -> None:
-        """A kill may have come between a finding and its folder."""
-        for row in self.database.findings(bare=True):
-            if not bundle_folder(self.layout, row).exists():
-                place_bundle(self.layout, self.database.finding(row.number))
+        """A kill may have come between a finding and its folder; one that cannot be written costs no other."""
+        for bare in self.database.findings(bare=True):
+            if bundle_folder(self.layout, bare).exists():
+                continue
+            row = self.database.finding(bare.number)
+            try:
+                place_bundle(self.layout, row)
+            except (InvalidProgram, Unsupported) as error:
+                about = {"job": row.job, "iteration": row.iteration, "seed": self.config.seed}
+                self._faults.keep(text_of(error), kind_of(error), about=about, models={"model.onnx": row.model})
 
     def _programs(self) -> int:
         return sum(programs for _, _, programs, _ in self.database.tallies())

@@ -6,10 +6,9 @@ import argparse
 import json
 import sys
 
-from irfuzz.cli.inputs import seeds_of, writable_folder
-from irfuzz.cli.parser import Parser, place, positive, whole
+from irfuzz.cli.inputs import file_to_write, one_model, writable_folder
+from irfuzz.cli.parser import Parser, place, positive, printable, whole
 from irfuzz.cli.ranges import range_arguments, ranges_of
-from irfuzz.errors import UsageError
 
 NAME = "analyze"
 ABOUT = """Find operators of a model that may compute NaN, an infinity or crash, without training or running it.
@@ -52,11 +51,9 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.report import numeric
 
-    loaded = seeds_of([args.model])
-    if len(loaded) != 1:
-        raise UsageError(f"{args.model}: expected one model, found {len(loaded)}")
-    ((path, program),) = loaded.items()
+    path, program = one_model(args.model)
     given = ranges_of(args, path, program)
+    page = file_to_write(args.html, "--html")
     out = None if args.out is None else writable_folder(args.out, "--out")
     report = judge(
         program,
@@ -68,10 +65,10 @@ def run(args: argparse.Namespace) -> int:
     )
     if out is not None:
         numeric.write_witnesses(report, out)
-    if args.html is not None:
-        save_file(numeric.as_html(report, path.name).encode(), args.html)
+    if page is not None:
+        save_file(numeric.as_html(report, path.name).encode(), page)
     name = str(path)
-    print(json.dumps(numeric.as_json(report, name)) if args.json else numeric.as_text(report, name))
+    print(json.dumps(numeric.as_json(report, name)) if args.json else printable(numeric.as_text(report, name)))
     return numeric.exit_code(report)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import seeds_of
-from irfuzz.cli.parser import Parser, names, place, share, whole
+from irfuzz.cli.inputs import file_to_write, one_model
+from irfuzz.cli.parser import Parser, names, place, printable, share, whole
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,10 +69,9 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.report import check as report
     from irfuzz.store.tensors import pack
 
-    loaded = seeds_of([args.model])
-    if len(loaded) != 1:
-        raise UsageError(f"{args.model}: expected one model, found {len(loaded)}")
-    ((path, program),) = loaded.items()
+    path, program = one_model(args.model)
+    page = file_to_write(args.map, "--map")
+    kept = file_to_write(args.save_outputs, "--save-outputs")
     data: dict[str, np.ndarray] | None = None
     if args.data is None:
         samples = _drawn(program, args.seeds)
@@ -100,16 +99,16 @@ def run(args: argparse.Namespace) -> int:
             keep=args.save_outputs is not None,
             progress=_progress,
         )
-    if args.save_outputs is not None:
+    if kept is not None:
         rows: dict[str, Value] = {}
         for target, outputs in found.outputs.items():
             for name, values in outputs.items():
                 rows |= _stacked([{f"{target}/{name}": v} for v in values], "--save-outputs")
-        save_file(pack(rows), args.save_outputs)
-    if args.map is not None:
-        save_file(report.as_html(found, path.name).encode(), args.map)
+        save_file(pack(rows), kept)
+    if page is not None:
+        save_file(report.as_html(found, path.name).encode(), page)
     name = str(path)
-    print(json.dumps(report.as_json(found, name)) if args.json else report.as_text(found, name))
+    print(json.dumps(report.as_json(found, name)) if args.json else printable(report.as_text(found, name)))
     return 0 if found.agree else 1
 
 

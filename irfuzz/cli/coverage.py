@@ -7,6 +7,7 @@ import json
 import sys
 import time
 
+from irfuzz.cli.inputs import file_to_write
 from irfuzz.cli.parser import Parser, one_line, place
 from irfuzz.errors import InvalidProgram, UsageError
 
@@ -38,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.search.coverage.record import CRITERIA, Coverage
     from irfuzz.search.coverage.space import load
 
+    page = file_to_write(args.html, "--html")
     files, problems = find_models(args.models)
     files.sort(key=lambda path: (path.stat().st_mtime, path))
     coverage = Coverage(load())
@@ -59,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(one_line(problems[0]) if problems else "no models")
     for problem in problems:
         print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
-    if args.html is not None:
-        save_file(report.as_html(coverage, curve).encode(), args.html)
+    if page is not None:
+        save_file(report.as_html(coverage, curve).encode(), page)
     if args.json:
         print(json.dumps(report.as_json(coverage, curve, len(problems))))
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.inputs import seeds_of, writable_folder
-from irfuzz.cli.parser import Parser, names, one_line, place, positive, whole
+from irfuzz.cli.parser import Parser, names, one_line, place, positive, printable, whole
 from irfuzz.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite]) -> int:
                         _keep(out, len(found) + 1, program, item)
                     found.append(item)
                     if not args.json:
-                        print("\n".join(_lines(item)), flush=True)
+                        print(printable("\n".join(_lines(item))), flush=True)
             except Unsupported as error:
                 print(f"irfuzz: skipped: {path}: {one_line(error)}", file=sys.stderr)
         used = {t.name: t.version for t in runner.targets}

@@ -7,8 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import seeds_of, writable_folder
-from irfuzz.cli.parser import Parser, duration, names, place, whole
+from irfuzz.cli.inputs import one_model, writable_folder
+from irfuzz.cli.parser import Parser, duration, names, place, printable, whole
 from irfuzz.cli.ranges import range_arguments, ranges_of
 from irfuzz.errors import UsageError
 
@@ -55,10 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.search.genetic import Settings
     from irfuzz.search.genome import Level
 
-    loaded = seeds_of([args.model])
-    if len(loaded) != 1:
-        raise UsageError(f"{args.model}: expected one model, found {len(loaded)}")
-    ((path, program),) = loaded.items()
+    path, program = one_model(args.model)
     ranges = ranges_of(args, path, program)
     out = None if args.out is None else writable_folder(args.out, "--out")
     plan = Plan(
@@ -75,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if outcome.witness is not None and out is not None:
         evolved.write_witness(outcome.witness, targets, out)
     name = str(path)
-    text = evolved.as_text(outcome, plan, name, out)
+    text = printable(evolved.as_text(outcome, plan, name, out))
     print(json.dumps(evolved.as_json(outcome, plan, name, targets, out)) if args.json else text)
     return int(outcome.witness is not None)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.inputs import one_model, writable_folder
 from irfuzz.cli.parser import Parser, place
-from irfuzz.errors import IrfuzzError, UsageError
+from irfuzz.errors import IrfuzzError
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -36,10 +36,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    loaded = seeds_of([args.model])
-    if len(loaded) != 1:
-        raise UsageError(f"{args.model}: expected one model, found {len(loaded)}")
-    (program,) = loaded.values()
+    _, program = one_model(args.model)
     print(WRITERS[args.to](program, args.out))
     return 0
 

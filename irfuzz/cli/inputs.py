@@ -51,6 +51,32 @@ def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
     return programs
 
 
+def one_model(path: Path) -> tuple[Path, Program]:
+    """The file and the program of a model of which there has to be one.
+
+    Raises:
+        UsageError: it does not load, or is a folder of several.
+    """
+    loaded = seeds_of([path])
+    if len(loaded) != 1:
+        raise UsageError(f"{path}: expected one model, found {len(loaded)}")
+    return next(iter(loaded.items()))
+
+
+def file_to_write(path: Path | None, flag: str) -> Path | None:
+    """A file that can be written, told before long work rather than after it.
+
+    Raises:
+        UsageError: it is a folder, or its folder cannot be made or written.
+    """
+    if path is None:
+        return None
+    if path.is_dir():
+        raise UsageError(f"{flag} {path}: is a folder; expected a file")
+    writable_folder(path.parent, flag)
+    return path
+
+
 def tell_of_unmutable(programs: Mapping[Path, Program]) -> None:
     """Name on standard error the models that stay as they are, with the reason.
 

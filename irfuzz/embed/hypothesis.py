@@ -8,8 +8,12 @@ from typing import Any
 
 import onnx
 import onnx.printer
-from hypothesis import assume, note
-from hypothesis import strategies as st
+
+try:
+    from hypothesis import assume, note
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    raise ImportError("irfuzz.embed.hypothesis needs Hypothesis; run `pip install 'irfuzz[embed]'`") from error
 
 from irfuzz.choices import Choices
 from irfuzz.embed.single import single_call

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from irfuzz.campaign import campaign
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.errors import Unsupported
+from irfuzz.store.database import FindingRow
 from tests.campaign.running import ENV, Running, Seen, alive, command, planted, wait_until
 
 pytestmark = [pytest.mark.backend, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -111,3 +115,25 @@ def test_absent_targets_are_told(tmp_path: Path, tiny: Path) -> None:
     assert any("@cuda" in line for line in lines), result.stderr
     used = next(line for line in result.stderr.splitlines() if line.startswith("irfuzz: targets: "))
     assert "reference" in used
+
+
+def test_a_finding_whose_folder_cannot_be_made_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    placed: list[int] = []
+
+    def place(layout: Layout, row: FindingRow) -> None:
+        if row.number == 1:
+            raise Unsupported("torch", "Gemm", "no exact form")
+        placed.append(row.number)
+
+    monkeypatch.setattr(campaign, "place_bundle", place)
+    with campaign.Campaign(tmp_path / "out", Config()) as opened:
+        for name in ("a", "b"):
+            words = dict.fromkeys(("signature", "symptom", "target", "title", "verdict", "runs", "trace"), name)
+            data = dict.fromkeys(("model", "inputs", "original_model", "original_inputs"), name.encode())
+            opened.database.add_finding(
+                FindingRow(**words, **data, suspect=False, status="replayed", job=0, iteration=0)
+            )
+        opened._place_all()
+        kept = list(opened.layout.internal.rglob("model.onnx"))
+    assert placed == [2]
+    assert [path.read_bytes() for path in kept] == [b"a"]

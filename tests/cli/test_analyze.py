@@ -115,3 +115,17 @@ def test_preconditions_of_warnings_in_a_branch_are_those_of_the_branch(tmp_path:
     ((precondition,),) = [w["preconditions"] for w in found["warnings"]]
     assert precondition["low"] > 0
     assert precondition["high"] == 1
+
+
+def test_a_page_that_cannot_be_written_is_told_before_the_search(model: Path, tmp_path: Path, capsys) -> None:
+    assert main(["analyze", str(model), "--html", str(tmp_path)]) == 2
+    out = capsys.readouterr()
+    assert (out.out, "--html" in out.err, "is a folder" in out.err) == ("", True, True)
+
+
+def test_names_of_a_model_do_not_act_on_the_terminal(model: Path, tmp_path: Path, capsys) -> None:
+    proto = onnx.load(model)
+    proto.graph.node[1].name = "\x1b[31mred"
+    onnx.save(proto, tmp_path / "odd.onnx")
+    assert main(["analyze", str(tmp_path / "odd.onnx"), "--no-witness"]) == 1
+    assert "\x1b" not in capsys.readouterr().out
