@@ -172,13 +172,14 @@ def positive_epsilon(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) 
 
 
 def moments(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
-    """MeanVarianceNormalization: its function body takes the root of mean(x * x) - mean(x) ** 2, which rounding may
-    make negative where the elements are nearly equal.
+    """MeanVarianceNormalization of nearly equal elements.
+
+    Its function body takes the root of mean(x * x) - mean(x) ** 2, which rounding may make negative; and onnxruntime
+    1.31.1 does not add the 1e-9 that keeps the divisor from 0.
     """
-    r = _range(inputs, 0)
-    if r.magnitude > 0:
-        needs = "mean(x * x) >= mean(x) ** 2 after rounding"
-        yield replace(_fault("domain", 0, r, needs, -INF, INF, "LayerNormalization, or an epsilon"), needed=False)
+    needs = "elements that differ, so that mean(x * x) > mean(x) ** 2 after rounding"
+    fault = _fault("domain", 0, _range(inputs, 0), needs, -INF, INF, "LayerNormalization, or an epsilon")
+    yield replace(fault, needed=False)
 
 
 def norm_zero(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:

@@ -51,16 +51,19 @@ def _scaled(ratio: Range, scale: Range, bias: Range, form: Format) -> Range:
     return rounded(interval.add(rounded(interval.mul(ratio, scale), form), bias), form, 4)
 
 
-def _normalised(data: Range, terms: float, form: Format) -> Range:
-    """(x - mean) / sqrt(var + epsilon): at most sqrt(n - 1) in magnitude; NaN where the sum of squares overflows."""
+def _normalised(data: Range, terms: float, form: Format, *, stash: bool = False) -> Range:
+    """(x - mean) / sqrt(var + epsilon): at most sqrt(n - 1) in magnitude; NaN where the sum of squares overflows.
+
+    With ``stash`` half types are normalised in single precision (``stash_type``), and double ones may be.
+    """
     reach = math.sqrt(max(terms - 1, 0.0)) * (1 + 160 * form.eps) + 1e-3
     size = data.magnitude
-    wild = data.nan or size > 1e150 or size * size * terms > max(form.biggest, _SINGLE)
+    wild = data.nan or size > 1e150 or size * size * terms > (_SINGLE if stash else min(form.biggest, _SINGLE))
     return Range(-reach, reach, wild, loose=wild and data.loose)
 
 
 _SINGLE = 3.4028234663852886e38
-"""Half types are normalised in single precision (``stash_type``)."""
+"""The largest number in single precision."""
 
 
 def layer_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
@@ -69,7 +72,7 @@ def layer_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     assert data is not None
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
-    return _affine(ctx, node, inputs, _normalised(data.range, terms, ctx.format(node)))
+    return _affine(ctx, node, inputs, _normalised(data.range, terms, ctx.format(node), stash=True))
 
 
 def _affine(ctx: Context, node: ir.Node, inputs: Inputs, ratio: Range) -> list[Tensor]:
@@ -91,7 +94,7 @@ def rms_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     assert data is not None
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
-    return _affine(ctx, node, inputs[:2], _normalised(data.range, terms + 1, ctx.format(node)))
+    return _affine(ctx, node, inputs[:2], _normalised(data.range, terms + 1, ctx.format(node), stash=True))
 
 
 def instance_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from irfuzz.analyze.context import Context, Inputs, Transfer
 from irfuzz.analyze.elementwise import ELEMENTWISE
-from irfuzz.analyze.interval import INF, Range, hull
+from irfuzz.analyze.interval import INF, Range, hull, rounded
 from irfuzz.analyze.moves import MOVES, numbers, united
 from irfuzz.analyze.normalizations import NORMALIZATIONS
 from irfuzz.analyze.products import PRODUCTS
@@ -42,9 +42,9 @@ def _sampled(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     r = hull([data.range, Range(0.0, 0.0)])
     if str(ctx.attr(node, "mode")) in ("cubic", "bicubic"):
         reach = 2.5 ** (len(data.shape) if data.shape is not None else 5) * r.magnitude
-        return [ctx.plain(node, Range(-reach, reach, r.nan, loose=r.loose))]
+        return [ctx.plain(node, rounded(Range(-reach, reach, r.nan, loose=r.loose), ctx.format(node)))]
     slack = 1e-3 * r.magnitude if r.magnitude < INF else 0.0
-    return [ctx.plain(node, Range(r.low - slack, r.high + slack, r.nan, loose=r.loose))]
+    return [ctx.plain(node, rounded(Range(r.low - slack, r.high + slack, r.nan, loose=r.loose), ctx.format(node)))]
 
 
 def _collected(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:

@@ -137,7 +137,9 @@ def shrink(r: Range, attrs: Attrs, form: Format) -> Range:
         found.append(Range(max(r.low, lambd) - bias, r.high - bias, r.nan, loose=r.loose))
     if r.low < -lambd:
         found.append(Range(r.low + bias, min(r.high, -lambd) + bias, r.nan, loose=r.loose))
-    return rounded(hull(found), form) if found else _anything(r, form)
+    # onnxruntime computes it in single precision for doubles too; an integer's eps is 0.
+    units = max(1.0, 2.0**-22 / form.eps) if form.eps else 1.0
+    return rounded(hull(found), form, units) if found else _anything(r, form)
 
 
 def _branches(r: Range, form: Format, above: Callable[[float], float], below: Callable[[float], float]) -> Range:
