@@ -32,7 +32,8 @@ def _attrs(node: ir.Node) -> dict[str, Any]:
     return {name: attr.value for name, attr in node.attributes.items() if not attr.is_ref()}
 
 
-def _kernel(program: Program, node: ir.Node) -> list[int]:
+def kernel_of(program: Program, node: ir.Node) -> list[int]:
+    """The sizes of the window."""
     given = _attrs(node).get("kernel_shape")
     return list(given) if given is not None else list(_shape(program, node.inputs[1])[2:])
 
@@ -48,7 +49,7 @@ def pads_of(program: Program, node: ir.Node) -> list[int]:
     sizes = _shape(program, node.inputs[0])[2:]
     strides, dilations = attrs.get("strides", [1] * count), attrs.get("dilations", [1] * count)
     starts, ends = [], []
-    for size, kernel, stride, dilation in zip(sizes, _kernel(program, node), strides, dilations, strict=True):
+    for size, kernel, stride, dilation in zip(sizes, kernel_of(program, node), strides, dilations, strict=True):
         total = max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
         small, large = total // 2, total - total // 2
         starts.append(small if auto == "SAME_UPPER" else large)
@@ -110,7 +111,7 @@ def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
         "strides": more(attrs.get("strides", [1] * count), 1),
         "dilations": more(attrs.get("dilations", [1] * count), 1),
         "pads": [*more(pads[:count], 0), *more(pads[count:], 0)],
-        "kernel_shape": more(_kernel(program, node), 1),
+        "kernel_shape": more(kernel_of(program, node), 1),
     }
     given = [inserter.unsqueeze(x, [at]), inserter.unsqueeze(w, [at]), *node.inputs[2:]]
     return inserter.squeeze(inserter.node("Conv", given, made).outputs[0], [at])
@@ -176,7 +177,7 @@ def _bias_apart(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
 def _pointwise(program: Program, node: ir.Node) -> bool:
     attrs = _attrs(node)
     return (
-        set(_kernel(program, node)) == {1}
+        set(kernel_of(program, node)) == {1}
         and set(attrs.get("strides", [1])) == {1}
         and attrs.get("group", 1) == 1
         and not _padded(program, node)

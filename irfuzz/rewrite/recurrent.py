@@ -1,4 +1,4 @@
-"""A recurrent layer enters; the same with the batch in front, or with its sequence turned round, leaves."""
+"""A recurrent layer enters; the same with the batch in front, its sequence turned, or one way at a time, leaves."""
 
 from __future__ import annotations
 
@@ -55,6 +55,32 @@ def _reversed(inserter: Inserter, value: ir.Value) -> ir.Value:
     return inserter.slice(value, [0], [-1], [-(2**63)], [-1])
 
 
+_ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+"""How many functions a direction has."""
+
+
+def _two_ways(program: Program, node: ir.Node) -> bool:
+    attrs = program.attrs(node)
+    whole = len(node.inputs) < 5 or node.inputs[4] is None
+    plain = not attrs.get("layout", 0) and "activation_alpha" not in attrs and "activation_beta" not in attrs
+    return whole and plain and attrs.get("direction", "forward") == "bidirectional"
+
+
+def _each_way(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    """Weights and states have the directions first."""
+    attrs = inserter.program.attrs(node)
+    x, *rest = node.inputs
+    count = _ACTIVATIONS[node.op_type]
+    parts: list[ir.Value] = []
+    for place, way in enumerate(("forward", "reverse")):
+        given = [None if v is None else inserter.slice(v, [0], [place], [place + 1]) for v in rest]
+        own = {**attrs, "direction": way}
+        if "activations" in attrs:
+            own["activations"] = list(attrs["activations"])[place * count : (place + 1) * count]
+        parts.append(inserter.node(node.op_type, [x, *given], own).outputs[0])
+    return inserter.value("Concat", *parts, axis=1)
+
+
 REWRITES: tuple[Rewrite, ...] = (
     rewrite_nodes(
         "batch-major", Exactness.BOUNDED, "time-major RNN, GRU, LSTM -> layout 1 between Transposes", _LAYERS,
@@ -63,5 +89,9 @@ REWRITES: tuple[Rewrite, ...] = (
     rewrite_nodes(
         "turn-sequence", Exactness.BOUNDED, "forward RNN, GRU, LSTM -> reverse(reverse layer(reverse x))", _LAYERS,
         _turned, _one_way,
+    ),
+    rewrite_nodes(
+        "directions-apart", Exactness.BOUNDED, "bidirectional RNN, GRU, LSTM -> Concat(forward, reverse)", _LAYERS,
+        _each_way, _two_ways, eagle=10,
     ),
 )  # fmt: skip

@@ -85,6 +85,30 @@ def _normalised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
     return inserter.value("Add", inserter.value("Mul", centred, scale), bias)
 
 
+_INTEGERS = (ir.DataType.INT32, ir.DataType.INT64, ir.DataType.UINT32, ir.DataType.UINT64)
+
+
+def _divisible(program: Program, node: ir.Node) -> bool:
+    """Neither 0 nor -1, whose quotients ONNX leaves open or processors refuse."""
+    divisor = program.const_array(node.inputs[1])
+    if divisor is None or tensor_fact(program, _first(node)).dtype not in _INTEGERS or program.opset < _WHERE_SINCE:
+        return False
+    return divisor.dtype.kind in "iu" and bool(np.all(divisor.astype(object) > 0))
+
+
+def _remainder(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    """ONNX Operators.md, Div: integers are divided towards zero; Mod: of the divisor's sign, or with fmod as in C."""
+    x, divisor = node.inputs
+    assert x is not None
+    assert divisor is not None
+    rest = inserter.value("Sub", x, inserter.value("Mul", divisor, inserter.value("Div", x, divisor)))
+    if inserter.program.attrs(node).get("fmod", 0):
+        return rest
+    negative = inserter.value("Less", rest, inserter.scalar(0, inserter.fact(x).dtype))
+    return inserter.value("Where", negative, inserter.value("Add", rest, divisor), rest)
+
+
+_WHERE_SINCE = 9
 B, BOUNDED = Exactness.BITWISE, Exactness.BOUNDED
 REWRITES: tuple[Rewrite, ...] = (
     rewrite_nodes(
@@ -102,5 +126,9 @@ REWRITES: tuple[Rewrite, ...] = (
     rewrite_nodes(
         "batch-normalization-formula", BOUNDED, "BatchNormalization -> (x - mean) / sqrt(var + epsilon) * scale + bias",
         ("BatchNormalization",), _normalised, _inference, eagle=7,
+    ),
+    rewrite_nodes(
+        "mod-as-division", B, "integer Mod(x, c) -> x - c * (x / c), with its sign", ("Mod",), _remainder, _divisible,
+        needs=("Div", "Mul", "Sub", "Less"), eagle=7,
     ),
 )  # fmt: skip

@@ -21,11 +21,13 @@ from irfuzz.rewrite import (
     convolution,
     elements,
     formula,
+    image,
     linear,
     movement,
     neutral,
     precision,
     recurrent,
+    separable,
     spelling,
 )
 from irfuzz.rewrite.forms import rewrite_by
@@ -58,6 +60,8 @@ BUILTIN: tuple[Rewrite, ...] = (
     *spelling.REWRITES,
     *linear.REWRITES,
     *convolution.REWRITES,
+    *separable.REWRITES,
+    *image.REWRITES,
     *commute.REWRITES,
     *recurrent.REWRITES,
     *formula.REWRITES,
