@@ -34,7 +34,7 @@ from tests.spec.onenode import model_of
 
 INTERVALS = (
     *((-1.0, 1.0), (0.0, 1.0), (-1000.0, 1000.0), (1e-6, 1.0), (0.0, 0.0), (-88.0, 200.0), (1.0, 2.0), (-3.0, -0.5)),
-    *((-1e30, 1e30), (0.0, 1e38), (-1e-30, 1e-30), (5.0, 5.0), (-20.0, 20.0)),
+    *((-1e30, 1e30), (0.0, 1e38), (-1e-30, 1e-30), (5.0, 5.0), (-20.0, 20.0), (999.9, 1000.2), (0.09, 0.11)),
 )
 RANDOM = {"Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli"}
 BITS = {k for k in ir.DataType if k.name.startswith(("FLOAT8", "FLOAT4", "BFLOAT16", "INT4", "UINT4", "INT2", "UINT2"))}
@@ -158,6 +158,8 @@ def _draw(plan: InputPlan, bounds: tuple[float, float] | None, rng: np.random.Ge
         share = np.round(share)
     elif mode < 0.35:
         share = np.zeros(shape) if mode < 0.3 else np.ones(shape)
+    elif mode < 0.45:
+        share = np.full(shape, rng.random())
     array = low + (high - low) * share
     if low <= 0 <= high and mode > 0.9:
         array = np.where(rng.random(shape) < 0.3, 0.0, array)
@@ -197,7 +199,7 @@ def run(target: int, seed: int, ops: list[str] | None = None) -> Count:
         for op in names:
             if count.elements[op] > 2 * target / len(names):
                 continue
-            opset = (17, 13, 11, 20, 22)[turn % 5]
+            opset = (17, 13, 11, 20, 22, 23)[turn % 6]
             check_operator(specs, op, opset, seed * 1_000_003 + turn, count)
         turn += 1
         if turn > 100_000:

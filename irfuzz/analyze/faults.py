@@ -11,6 +11,7 @@ import onnx_ir as ir
 from irfuzz.analyze.context import Context, Inputs
 from irfuzz.analyze.formats import Format, format_of
 from irfuzz.analyze.interval import INF, Range
+from irfuzz.analyze.normalizations import equal_limit, grouped
 from irfuzz.analyze.reductions import counted, reduced_axes
 from irfuzz.analyze.tensor import Tensor
 
@@ -171,6 +172,22 @@ def positive_epsilon(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) 
         yield _fault("division", 0, _range(inputs, 0), "epsilon > 0", -INF, INF, "give a positive epsilon")
 
 
+def grouped_variance(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
+    """GroupNormalization: its function body takes the root of mean(x * x) - mean(x) ** 2 + epsilon.
+
+    Rounding makes that negative for nearly equal elements that are large for epsilon.
+    """
+    yield from positive_epsilon(ctx, node, inputs, form)
+    data = _given(inputs, 0)
+    if data is None or form.smallest > float(ctx.attr(node, "epsilon", 1e-5)):
+        return
+    limit = equal_limit(*grouped(ctx, node, data))
+    if data.range.magnitude > limit:
+        needs = f"mean(x * x) - mean(x) ** 2 > -epsilon after rounding, as where |x| <= {limit:.6g}"
+        advice = "compute it from InstanceNormalization, in a wider type, or with a larger epsilon"
+        yield replace(_fault("domain", 0, data.range, needs, -limit, limit, advice), needed=False)
+
+
 def moments(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
     """MeanVarianceNormalization of nearly equal elements.
 
@@ -281,7 +298,7 @@ CHECKS: Mapping[str, Check] = {
     "CastLike": cast_range,
     "Div": divisor(1),
     "Exp": exponential,
-    "GroupNormalization": positive_epsilon,
+    "GroupNormalization": grouped_variance,
     "InstanceNormalization": positive_epsilon,
     "LayerNormalization": positive_epsilon,
     "Log": logarithm,

@@ -78,6 +78,9 @@ _FORMATS: Mapping[ir.DataType, Format] = {
     },
 }
 
+SINGLE = _FORMATS[ir.DataType.FLOAT]
+"""What half types are often computed in."""
+
 ROUGH = Format(math.inf, -math.inf, 1.0, 0.5, floating=True)
 """For float8 and float4: values are within half of what they should be, or 1."""
 

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.analyze import interval
 from irfuzz.analyze.context import Context, Inputs, Transfer
-from irfuzz.analyze.formats import Format
+from irfuzz.analyze.formats import SINGLE, Format
 from irfuzz.analyze.interval import INF, Range, hull, rounded
 from irfuzz.analyze.reductions import OPEN_SIZE, added, counted
 from irfuzz.analyze.tensor import Tensor
@@ -21,12 +21,13 @@ def batch_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """BatchNormalization: with constant statistics channel by channel, else by intervals."""
     data, scale, bias, mean, var = (t for t in inputs if t is not None)
     form = ctx.format(node)
+    epsilon = float(ctx.attr(node, "epsilon"))
     if ctx.attr(node, "training_mode"):
         _, most = counted(data, None if data.shape is None else tuple(d for d in range(len(data.shape)) if d != 1))
         # A deviation is at most sqrt(n - 1) standard deviations.
-        bounds = _scaled(Range(-math.sqrt(most), math.sqrt(most), not data.range.finite), scale.range, bias.range, form)
+        ratio = _normalised(data.range, most, form, epsilon, unfolded=True)
+        bounds = _scaled(ratio, scale.range, bias.range, form)
         return [ctx.plain(node, bounds), *(ctx.top(node, i) for i in range(1, len(node.outputs)))]
-    epsilon = float(ctx.attr(node, "epsilon"))
     arrays = [t.array for t in (scale, bias, mean, var)]
     if all(a is not None for a in arrays) and data.range.finite and form.floating:
         with np.errstate(all="ignore"):
@@ -41,6 +42,10 @@ def batch_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     spread = sqrt(rounded(interval.add(var.range, Range(epsilon, epsilon)), form), lambda _: None, form)
     centred = rounded(interval.add(data.range, interval.neg(mean.range)), form)
     ratio = rounded(interval.div(centred, spread, form), form, 4)
+    # Computed as x * s - mean * s, s being the reciprocal of the root: each product is rounded.
+    off = _over(4 * form.eps * (data.range.magnitude + mean.range.magnitude), max(spread.low, 0.0))
+    if ratio.finite and off < INF:
+        ratio = Range(ratio.low - off, ratio.high + off, loose=ratio.loose)
     return [
         ctx.plain(node, _scaled(ratio, scale.range, bias.range, form)),
         *(ctx.top(node, i) for i in range(1, len(node.outputs))),
@@ -51,19 +56,40 @@ def _scaled(ratio: Range, scale: Range, bias: Range, form: Format) -> Range:
     return rounded(interval.add(rounded(interval.mul(ratio, scale), form), bias), form, 4)
 
 
-def _normalised(data: Range, terms: float, form: Format, *, stash: bool = False) -> Range:
+def _normalised(
+    data: Range, terms: float, form: Format, epsilon: float, *, single: bool = False, unfolded: bool = False
+) -> Range:
     """(x - mean) / sqrt(var + epsilon): at most sqrt(n - 1) in magnitude; NaN where the sum of squares overflows.
 
-    With ``stash`` half types are normalised in single precision (``stash_type``), and double ones may be.
+    The computed mean is off by as much as a sum of n is, so that even equal elements deviate from it: by the variance
+    about that mean they are still at most sqrt(n).
+
+    Args:
+        data: x.
+        terms: n.
+        form: of the result.
+        epsilon: it.
+        single: half types are computed in single precision, and double ones may be (``stash_type``).
+        unfolded: computed as x * s - mean * s, s being the reciprocal of the root: each product is rounded.
     """
     reach = math.sqrt(max(terms - 1, 0.0)) * (1 + 160 * form.eps) + 1e-3
     size = data.magnitude
-    wild = data.nan or size > 1e150 or size * size * terms > (_SINGLE if stash else min(form.biggest, _SINGLE))
+    unit = SINGLE.eps if single else form.eps
+    floor = math.sqrt(epsilon) if epsilon > 0 else 0.0
+    if terms > 1:
+        reach += min(_over(terms * unit * size, floor), math.sqrt(terms) - math.sqrt(terms - 1))
+    if unfolded:
+        reach += _over(4 * unit * size, floor)
+    wild = (
+        data.nan
+        or size > 1e150
+        or size * size * terms > (SINGLE.biggest if single else min(form.biggest, SINGLE.biggest))
+    )
     return Range(-reach, reach, wild, loose=wild and data.loose)
 
 
-_SINGLE = 3.4028234663852886e38
-"""The largest number in single precision."""
+def _over(error: float, floor: float) -> float:
+    return error / floor if floor > 0 else INF if error > 0 else 0.0
 
 
 def layer_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
@@ -72,7 +98,9 @@ def layer_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     assert data is not None
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
-    return _affine(ctx, node, inputs, _normalised(data.range, terms, ctx.format(node), stash=True))
+    epsilon = float(ctx.attr(node, "epsilon", 1e-5))
+    ratio = _normalised(data.range, terms, ctx.format(node), epsilon, single=True)
+    return _affine(ctx, node, inputs, ratio)
 
 
 def _affine(ctx: Context, node: ir.Node, inputs: Inputs, ratio: Range) -> list[Tensor]:
@@ -94,7 +122,9 @@ def rms_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     assert data is not None
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
-    return _affine(ctx, node, inputs[:2], _normalised(data.range, terms + 1, ctx.format(node), stash=True))
+    epsilon = float(ctx.attr(node, "epsilon", 1e-5))
+    ratio = _normalised(data.range, terms + 1, ctx.format(node), epsilon, single=True)
+    return _affine(ctx, node, inputs[:2], ratio)
 
 
 def instance_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
@@ -102,15 +132,34 @@ def instance_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     data = inputs[0]
     assert data is not None
     _, terms = counted(data, None if data.shape is None else tuple(range(2, len(data.shape))))
-    return _affine(ctx, node, inputs, _normalised(data.range, terms, ctx.format(node)))
+    epsilon = float(ctx.attr(node, "epsilon", 1e-5))
+    ratio = _normalised(data.range, terms, ctx.format(node), epsilon, single=True, unfolded=True)
+    return _affine(ctx, node, inputs, ratio)
 
 
 def group_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """GroupNormalization."""
+    """GroupNormalization: its function body takes the variance as mean(x * x) - mean(x) ** 2."""
     data = inputs[0]
     assert data is not None
+    terms, form, epsilon = grouped(ctx, node, data)
+    if data.range.magnitude > equal_limit(terms, form, epsilon):
+        return [ctx.plain(node, Range(-INF, INF, nan=True, loose=data.range.loose))]
+    # What rounding takes from the variance is at most half of epsilon.
+    return _affine(ctx, node, inputs, _normalised(data.range, terms, form, epsilon / 2))
+
+
+def grouped(ctx: Context, node: ir.Node, data: Tensor) -> tuple[float, Format, float]:
+    """Most elements of a group of GroupNormalization, the format that it computes in, and epsilon in that format."""
     _, terms = counted(data, None if data.shape is None else tuple(range(1, len(data.shape))))
-    return _affine(ctx, node, inputs, _normalised(data.range, terms, ctx.format(node)))
+    if data.shape is not None and isinstance(data.shape[1], int):
+        terms /= max(int(ctx.attr(node, "num_groups")), 1)
+    form = SINGLE if int(ctx.attr(node, "stash_type", 0)) == ir.DataType.FLOAT else ctx.format(node)
+    return terms, form, float(ctx.attr(node, "epsilon", 1e-5))
+
+
+def equal_limit(terms: float, form: Format, epsilon: float) -> float:
+    """The largest magnitude of ``terms`` elements so that rounding takes at most epsilon / 2 from their variance."""
+    return INF if terms <= 1 else math.sqrt(epsilon / (2 * (2 * terms + 4) * form.eps)) if epsilon > 0 else 0.0
 
 
 def mean_variance(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
@@ -119,7 +168,7 @@ def mean_variance(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     assert data is not None
     axes = tuple(ctx.attr(node, "axes") or (0, 2, 3))
     _, terms = counted(data, None if data.shape is None else axes)
-    return _affine(ctx, node, (data,), _normalised(data.range, terms, ctx.format(node)))
+    return _affine(ctx, node, (data,), _normalised(data.range, terms, ctx.format(node), 1e-18))
 
 
 def lrn(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:

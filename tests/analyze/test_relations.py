@@ -179,10 +179,10 @@ CASES: Mapping[str, tuple[str, Given]] = {
 }
 
 
-def outside(text: str, given: Given) -> tuple[list[str], Analysis]:
+def outside(text: str, given: Given, opset: int = 17) -> tuple[list[str], Analysis]:
     """Outputs that ONNXRuntime computed outside of their range, over corners and draws; and the analysis."""
     ort = pytest.importorskip("onnxruntime")
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
     found = analyze(Program.from_proto(model), Ranges(given))
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     names = [o.name for o in model.graph.output]
@@ -244,3 +244,23 @@ def test_what_is_known_of_the_largest_along_an_axis_stays_known(axes: str, keepd
     wrong, found = outside(text, {"x": (-10, 10)})
     assert not wrong
     assert found.ranges["y"].high == (20 if axes == "[1]" and not keepdims else 0)
+
+
+SPREAD = "g (float[2,4,300] x) => (float[2,4,300] y) <float[4] s = {1,1,1,1}, float[4] b = {0,0,0,0}>"
+
+
+def test_rounding_makes_the_variance_of_equal_elements_negative_in_groups() -> None:
+    text = f"{SPREAD} {{ y = GroupNormalization<num_groups = 2>(x, s, b) }}"
+    _, found = outside(text, {"x": (999.9, 1000.2)}, 21)
+    (warning,) = found.warnings
+    assert warning.fault.kind == "domain"
+    _, found = outside(text, {"x": (-0.01, 0.01)}, 21)
+    assert not found.warnings
+
+
+def test_normalised_equal_elements_deviate_by_what_their_products_are_rounded_by() -> None:
+    text = """g (float[7,4,1] x) => (float[7,4,1] y)
+    <float[4] s = {-2, 1, 2, 2.29}, float[4] b = {-1.3, -1.2, 2.6, 2.763}> { y = InstanceNormalization(x, s, b) }"""
+    wrong, found = outside(text, {"x": (-88, 200)})
+    assert not wrong
+    assert 2.763 + 1e-3 < found.ranges["y"].high < 3
