@@ -38,7 +38,7 @@ class ConvertOpset:
 
     context: Context
     name: ClassVar[str] = "convert-opset"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.EQUIVALENT
 
     def sites(self, program: Program) -> list[str]:
@@ -55,6 +55,13 @@ class ConvertOpset:
         if not any(weights):
             return Skipped("no version to which it can be converted")
         target = choices.weighted(TARGETS, weights)
+        if self._unchanged(program, target):
+            model = program.model
+            imports = model.graph.opset_imports
+            imports["ai.onnx" if "ai.onnx" in imports else ""] = target
+            model.ir_version = max(model.ir_version, IR_VERSIONS[target])
+            Program.__init__(program, model, program.residue, program.parents, program.inference.size_names)
+            return f"opset {opset} becomes {target}, in which these operators are the same"
         proto = program.to_proto()
         try:
             converted = version_converter.convert_version(proto, target)
@@ -69,6 +76,13 @@ class ConvertOpset:
         Program.__init__(program, new.model, new.residue, program.parents)
         program.touched.update(program.graph)
         return f"opset {opset} becomes {target}"
+
+    def _unchanged(self, program: Program, target: int) -> bool:
+        """Whether every operator of the model is of the same version there: then its number alone changes."""
+        specs, opset = self.context.specs, program.opset
+        return all(
+            specs.get(op, opset) is specs.get(op, target) for op in dict.fromkeys(n.op_type for n in program.nodes())
+        )
 
     def _allowed(self, program: Program, target: int) -> bool:
         opset = program.opset
