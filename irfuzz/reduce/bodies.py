@@ -21,12 +21,7 @@ def inline_calls(session: Session) -> bool:
         return False
     if session.edit(_inline_all):
         return True
-    found = False
-    for site in session.sites():
-        node = session.program.node(site)
-        if node is not None and function_of(session.program, node) is not None:
-            found |= session.edit(lambda program, site=site: _inline(program, site))
-    return found
+    return session.each(lambda program, site=site: _inline(program, site) for site in session.sites())
 
 
 def _inline_all(program: Program) -> None:
@@ -40,20 +35,15 @@ def _inline_all(program: Program) -> None:
 
 def _inline(program: Program, site: str) -> None:
     node = program.node(site)
-    if node is None or why_not_inlined(program, node) is not None:
+    if node is None or function_of(program, node) is None or why_not_inlined(program, node) is not None:
         raise NotPossible
     inline_call(program, node)
 
 
 def unwrap_bodies(session: Session) -> bool:
     """An If becomes one of its branches, a Loop or Scan so many turns as it is known to have, or one."""
-    found = False
-    for site in session.sites():
-        for place in range(2):
-            for known in (True, False):
-                if session.program.node(site) is not None:
-                    found |= session.edit(lambda program, a=(site, place, known): _unwrap(program, *a))
-    return found
+    ways = [(site, place, known) for site in session.sites() for place in range(2) for known in (True, False)]
+    return session.each(lambda program, way=way: _unwrap(program, *way) for way in ways)
 
 
 def _unwrap(program: Program, site: str, place: int, known: bool) -> None:
@@ -73,12 +63,13 @@ def _unwrap(program: Program, site: str, place: int, known: bool) -> None:
 def simplify_bodies(session: Session) -> bool:
     """In bodies that stay, zeros are given instead of what is computed, and what nothing reads is dropped."""
     found = session.edit(_drop_dead)
-    for site in session.sites():
-        node = session.program.node(site)
-        for place, body in enumerate([] if node is None else bodies_of(node)):
-            for index in range(len(body.outputs)):
-                found |= session.edit(lambda program, a=(site, place, index): _zeros(program, *a))
-    return found
+    places = [
+        (session.program.site_of(node), place, index)
+        for node in session.program.nodes()
+        for place, body in enumerate(bodies_of(node))
+        for index in range(len(body.outputs))
+    ]
+    return session.each(lambda program, at=at: _zeros(program, *at) for at in places) | found
 
 
 def _zeros(program: Program, site: str, place: int, index: int) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session
+from irfuzz.reduce.session import Change, NotPossible, Session
 
 TRIES = 3
 """Earlier values tried for one node: the first of the program, one half way, and the nearest."""
@@ -14,15 +16,15 @@ TRIES = 3
 
 def bypass_nodes(session: Session) -> bool:
     """Bypass whole stretches where that works, else single nodes; the last nodes first."""
-    found = False
+    return session.each(_changes(session))
+
+
+def _changes(session: Session) -> Iterator[Change]:
     for site in reversed(session.sites()):
         node = session.program.node(site)
-        if node is None:
-            continue
-        alike = _alike_before(session.program, node)
+        alike = [] if node is None else _alike_before(session.program, node)
         chosen = dict.fromkeys([*alike[:1], *alike[len(alike) // 2 :][:1], *alike[-1:]])
-        found |= any(_bypass(session, site, name) for name in list(chosen)[:TRIES])
-    return found
+        yield from (lambda program, name=name, site=site: _bypass(program, site, name) for name in list(chosen)[:TRIES])
 
 
 def _alike_before(program: Program, node: ir.Node) -> list[str]:
@@ -43,13 +45,10 @@ def _alike(a: TensorFact | None, b: TensorFact) -> bool:
     return a is not None and (a.dtype, a.shape) == (b.dtype, b.shape)
 
 
-def _bypass(session: Session, site: str, by: str) -> bool:
-    def change(program: Program) -> None:
-        node, value = program.node(site), program.value(by)
-        if node is None or value is None:
-            raise NotPossible
-        # A graph output cannot be a graph input: then the node stays, and only its readers change.
-        if not program.replace_uses(node.outputs[0], value, outputs=True):
-            raise NotPossible
-
-    return session.edit(change)
+def _bypass(program: Program, site: str, by: str) -> None:
+    node, value = program.node(site), program.value(by)
+    if node is None or value is None or value is node.outputs[0]:
+        raise NotPossible
+    # A graph output cannot be a graph input: then the node stays, and only its readers change.
+    if not program.replace_uses(node.outputs[0], value, outputs=True):
+        raise NotPossible

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session, infer_anew
+from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew
 
 
 def drop_casts(session: Session) -> bool:
     """Let the readers of casts read what is cast: all of them at once, else two that follow each other, else one."""
     casts = [site for site in session.sites() if _is_cast(session.program, site)]
-    if len(casts) > 1 and _drop(session, casts):
+    if len(casts) > 1 and session.edit(_dropping(casts)):
         return True
-    found = False
-    for pair in [*pairwise(casts), *((site,) for site in casts)]:
-        if all(_is_cast(session.program, site) for site in pair):
-            found |= _drop(session, pair)
-    return found
+    return session.each(_dropping(sites) for sites in [*pairwise(casts), *((site,) for site in casts)])
 
 
 def _is_cast(program: Program, site: str) -> bool:
@@ -25,8 +22,10 @@ def _is_cast(program: Program, site: str) -> bool:
     return node is not None and node.op_type in ("Cast", "CastLike") and node.domain in ("", "ai.onnx")
 
 
-def _drop(session: Session, sites: tuple[str, ...] | list[str]) -> bool:
+def _dropping(sites: Sequence[str]) -> Change:
     def change(program: Program) -> None:
+        if not all(_is_cast(program, site) for site in sites):
+            raise NotPossible
         # Types are wrong until the last one is gone, so nothing is inferred before.
         nodes = [node for site in sites if (node := program.node(site)) is not None]
         for node in nodes:
@@ -39,4 +38,4 @@ def _drop(session: Session, sites: tuple[str, ...] | list[str]) -> bool:
                 program.replace_uses(result, source, users=(), outputs=True)
         infer_anew(program)
 
-    return session.edit(change)
+    return change

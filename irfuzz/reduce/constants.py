@@ -6,18 +6,18 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session
+from irfuzz.reduce.session import Change, NotPossible, Session
 
 
 def fold_known(session: Session) -> bool:
     """Replace Constant nodes and chains (Shape, Gather, Concat) by what they give: all at once, else one by one."""
     names = [site for site in session.sites() if _elements(session.program, site) is not None]
-    if len(names) > 1 and _fold(session, names):
+    if len(names) > 1 and session.edit(_folding(names)):
         return True
-    return any([_fold(session, [name]) for name in names])  # noqa: C419 - each has its turn
+    return session.each(_folding([name]) for name in names)
 
 
-def _fold(session: Session, names: list[str]) -> bool:
+def _folding(names: list[str]) -> Change:
     def change(program: Program) -> None:
         for name in names:
             value, tensor = program.value(name), _elements(program, name)
@@ -26,7 +26,7 @@ def _fold(session: Session, names: list[str]) -> bool:
             if value.uses():
                 program.replace_uses(value, program.constant(tensor, "known"))
 
-    return session.edit(change)
+    return change
 
 
 def _elements(program: Program, name: str) -> ir.TensorProtocol | None:

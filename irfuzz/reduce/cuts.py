@@ -12,7 +12,7 @@ from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session
+from irfuzz.reduce.session import Change, NotPossible, Session
 
 PARTS = 8
 """Of a program's length: in such steps the longest prefix is looked for that can be dropped."""
@@ -24,28 +24,24 @@ def begin_later(session: Session) -> bool:
     while True:
         nodes = session.program.nodes()
         lengths = {min(len(nodes) * part // PARTS, len(nodes) - 1) for part in range(PARTS, 0, -1)} - {0}
-        if not any(_drop_prefix(session, nodes, length) for length in sorted(lengths, reverse=True)):
+        borders = [_border(nodes, length) for length in sorted(lengths, reverse=True)]
+        if not session.first(_cutting(session, names) for names in borders if names):
             return found
         found = True
 
 
 def cut_single_values(session: Session) -> bool:
     """Replace single inner values by inputs, those with the longest history first."""
-    found = False
-    for name in reversed(session.sites()):
-        value = session.program.value(name)
-        if value is not None and value.producer() is not None and not value.is_graph_output():
-            found |= _cut(session, [name])
-    return found
+    return session.each(_cutting(session, [name]) for name in reversed(session.sites()))
 
 
-def _drop_prefix(session: Session, nodes: list[ir.Node], length: int) -> bool:
+def _border(nodes: list[ir.Node], length: int) -> list[str]:
+    """What the nodes behind a prefix read of it; nothing where it has a graph output."""
     outputs = [o for node in nodes[:length] for o in node.outputs]
     if any(o.is_graph_output() for o in outputs):
-        return False
+        return []
     kept = set(_with_inner(nodes[length:]))
-    border = [o for o in outputs if any(user in kept for user in o.consumers())]
-    return bool(border) and _cut(session, [o.name or "" for o in border])
+    return [o.name or "" for o in outputs if any(user in kept for user in o.consumers())]
 
 
 def _with_inner(nodes: list[ir.Node]) -> Iterator[ir.Node]:
@@ -55,23 +51,22 @@ def _with_inner(nodes: list[ir.Node]) -> Iterator[ir.Node]:
         yield from nodes_within(node)
 
 
-def _cut(session: Session, names: list[str]) -> bool:
-    known = session.inner_values()
-
+def _cutting(session: Session, names: list[str]) -> Change:
     def change(program: Program) -> dict[str, Value]:
+        known = session.inner_values()
         inputs: dict[str, Value] = {}
         for name in names:
             value = program.value(name)
             fact = program.tensor(value)
             data = _elements(known.get(name), fact)
-            if value is None or fact is None or data is None:
+            if value is None or fact is None or data is None or value.producer() is None or value.is_graph_output():
                 raise NotPossible
             new = program.add_input(TensorFact(fact.dtype, tuple(map(int, data.shape))), "cut")
             program.replace_uses(value, new)
             inputs[new.name or ""] = data
         return inputs
 
-    return session.edit(change)
+    return change
 
 
 def _elements(told: Value, fact: TensorFact | None) -> np.ndarray | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session, is_number
+from irfuzz.reduce.session import Change, NotPossible, Session, is_number
 
 SIMPLER: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "zeros": np.zeros_like,
@@ -60,27 +60,24 @@ def _simplify(
     """All arrays at once where there are several, then each by itself."""
     found = False
     if len(current()) > 1:
-        found = any(_attempt(session, current(), make, change) for make in SIMPLER.values())
+        found = session.first(_plainer(current(), change))
     for name in current():
-        for make in SIMPLER.values():
-            array = current().get(name)
-            if array is None or _plain_as(make, array):
-                break
-            if _attempt(session, {name: array}, make, change):
-                found = True
-                break
+        array = current().get(name)
+        if array is not None:
+            found |= session.first(_plainer({name: array}, change))
     return found
 
 
-def _attempt(
-    session: Session,
+def _plainer(
     arrays: Mapping[str, np.ndarray],
-    make: Callable[[np.ndarray], np.ndarray],
     change: Callable[[Program, Mapping[str, np.ndarray]], Mapping[str, Value] | None],
-) -> bool:
-    made = {name: _made(make, array) for name, array in arrays.items() if not _plain_as(make, array)}
-    plain = {name: array for name, array in made.items() if array is not None}
-    return bool(plain) and session.edit(lambda program: change(program, plain))
+) -> Iterator[Change]:
+    """Changes that give arrays plainer elements, the plainest first."""
+    for make in SIMPLER.values():
+        made = {name: _made(make, array) for name, array in arrays.items() if not _plain_as(make, array)}
+        plain = {name: array for name, array in made.items() if array is not None}
+        if plain:
+            yield lambda program, plain=plain: change(program, plain)
 
 
 def _plain_as(make: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> bool:

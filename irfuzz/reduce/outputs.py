@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import NotPossible, Session
+from irfuzz.reduce.session import Change, NotPossible, Session
 
 
 def keep_one_output(session: Session) -> bool:
     """Keep a single graph output."""
     names = [v.name or "" for v in session.program.graph.outputs]
-    return len(names) > 1 and any(_end_at(session, name) for name in names)
+    return len(names) > 1 and session.first(_ending_at(name) for name in names)
 
 
 def end_earlier(session: Session) -> bool:
@@ -25,14 +25,14 @@ def end_earlier(session: Session) -> bool:
     # Deviations usually stay visible once they are there; where they do not, other passes still help.
     while low < high:
         middle = (low + high) // 2
-        if _end_at(session, names[middle]):
+        if session.edit(_ending_at(names[middle])):
             high, found = middle, True
         else:
             low = middle + 1
     return found
 
 
-def _end_at(session: Session, name: str) -> bool:
+def _ending_at(name: str) -> Change:
     def change(program: Program) -> None:
         value = program.value(name)
         if value is None or value.is_graph_input():
@@ -42,4 +42,4 @@ def _end_at(session: Session, name: str) -> bool:
             if other is not value:
                 program.graph.outputs.remove(other)
 
-    return session.edit(change)
+    return change

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeAlias
 
 from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
+from irfuzz.reduce.attributes import simplify_attributes
 from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
 from irfuzz.reduce.bypass import bypass_nodes
 from irfuzz.reduce.casts import drop_casts
 from irfuzz.reduce.constants import fold_known
 from irfuzz.reduce.cuts import begin_later, cut_single_values
+from irfuzz.reduce.dtypes import compute_in_float
 from irfuzz.reduce.elements import simplify_inputs, simplify_weights
+from irfuzz.reduce.merge import feed_weights, merge_inputs
 from irfuzz.reduce.names import drop_texts, shorten_names
+from irfuzz.reduce.opset import lower_opset
 from irfuzz.reduce.optional import drop_attributes, drop_optional_inputs
 from irfuzz.reduce.outputs import end_earlier, keep_one_output
-from irfuzz.reduce.session import OutOfBudget, Reduced, Session, Still, ValuesOf
+from irfuzz.reduce.session import OutOfBudget, Reduced, Session, Still, Try, ValuesOf
 from irfuzz.reduce.sizes import bind_names, shrink_sizes
 
 Pass: TypeAlias = Callable[[Session], bool]
 """Tries to make the best case smaller; True where it did."""
+
+Start: TypeAlias = tuple[Program, Mapping[str, Value]]
+"""A program and inputs by name."""
 
 STRUCTURE: tuple[Pass, ...] = (
     keep_one_output,
@@ -35,13 +42,22 @@ STRUCTURE: tuple[Pass, ...] = (
     simplify_bodies,
     drop_optional_inputs,
     drop_attributes,
+    simplify_attributes,
 )
 """Fewer nodes; those that remove most for the fewest tries come first."""
 
-DATA: tuple[Pass, ...] = (bind_names, shrink_sizes, simplify_inputs, simplify_weights)
+DATA: tuple[Pass, ...] = (
+    bind_names,
+    shrink_sizes,
+    compute_in_float,
+    simplify_inputs,
+    simplify_weights,
+    merge_inputs,
+    feed_weights,
+)
 """Smaller and plainer tensors, once no node can be removed."""
 
-LOOKS: tuple[Pass, ...] = (drop_texts, shorten_names)
+LOOKS: tuple[Pass, ...] = (lower_opset, drop_texts, shorten_names)
 """Nothing that a reader does not need; once, at the end."""
 
 
@@ -53,6 +69,10 @@ def reduce_case(
     values_of: ValuesOf | None = None,
     seconds: float = 20.0,
     tries: int = 500,
+    starts: Iterable[Start] = (),
+    jobs: int = 1,
+    skip: Collection[bytes] = (),
+    on_try: Callable[[Try], None] | None = None,
 ) -> Reduced:
     """The smallest case found within the budget; the given one where no smaller one fails.
 
@@ -63,10 +83,16 @@ def reduce_case(
         values_of: gives inner values, so that a program can be cut in the middle.
         seconds: wall time.
         tries: most calls of ``still``.
+        starts: smaller cases that are likely to fail, the likeliest and smallest first; the first that does is where
+            the passes begin.
+        jobs: candidates that are tried at once; ``still`` is called from as many threads.
+        skip: digests of cases that are known not to fail (``Try.key``).
+        on_try: told of every candidate.
     """
-    session = Session(program.clone(), inputs, still, values_of, seconds, tries)
+    session = Session(program.clone(), inputs, still, values_of, seconds, tries, jobs=jobs, skip=skip, on_try=on_try)
     complete = True
     try:
+        any(session.attempt(one.clone(), given) for one, given in starts)
         while True:
             _settle(session, STRUCTURE)
             # Data that became plainer may be what kept a node.
@@ -76,6 +102,8 @@ def reduce_case(
             one(session)
     except OutOfBudget:
         complete = False  # what was found stands
+    finally:
+        session.close()
     return Reduced(session.program, session.inputs, session.tries, complete)
 
 

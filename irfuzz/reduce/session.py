@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
@@ -46,6 +48,32 @@ class Reduced:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One candidate that was asked about.
+
+    Attributes:
+        number: how many there were before it.
+        key: digest of program and inputs.
+        kept: it still fails, and so is the best case now.
+        program: what was tried.
+        inputs: its inputs by name.
+    """
+
+    number: int
+    key: bytes
+    kept: bool
+    program: Program
+    inputs: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    program: Program
+    inputs: Mapping[str, Value]
+    key: bytes
+
+
 class OutOfBudget(Exception):
     """Time or tries are used up; the session holds the best case."""
 
@@ -60,10 +88,14 @@ class Session:
     Args:
         program: the failing program.
         inputs: what it fails on.
-        still: the predicate; it runs real targets.
+        still: the predicate; it runs real targets. With several ``jobs`` it is called from as many threads.
         values_of: gives inner values, for cutting a program in the middle.
         seconds: wall time for all candidates together.
         tries: most calls of ``still``.
+        jobs: candidates that are tried at once. The result is the same for any number, as long as time does not end
+            it: of those that still fail the first one is kept.
+        skip: digests of candidates that are known not to fail.
+        on_try: told of every candidate, from the thread that reduces.
     """
 
     def __init__(
@@ -74,6 +106,10 @@ class Session:
         values_of: ValuesOf | None,
         seconds: float,
         tries: int,
+        *,
+        jobs: int = 1,
+        skip: Collection[bytes] = (),
+        on_try: Callable[[Try], None] | None = None,
     ) -> None:
         self.program = program
         self.inputs = dict(inputs)
@@ -82,8 +118,16 @@ class Session:
         self._still = still
         self._deadline = time.monotonic() + seconds
         self._most = tries
-        self._tried: set[bytes] = set()
+        self._jobs = jobs
+        self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
+        self._on_try = on_try
+        self._tried: set[bytes] = set(skip)
         self._inner: tuple[Program, Mapping[str, Value]] | None = None
+
+    def close(self) -> None:
+        """End its threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
 
     def edit(self, change: Change) -> bool:
         """Try the best case with a change, without what the change leaves unused.
@@ -94,14 +138,37 @@ class Session:
         Raises:
             OutOfBudget: before the candidate is tried.
         """
-        candidate = self.program.clone()
-        try:
-            inputs = change(candidate) or {}
-            candidate.prune()
-            drop_unused_inputs(candidate)
-        except (InvalidProgram, NotPossible):
-            return False
-        return self.attempt(candidate, {**self.inputs, **inputs})
+        return self.first((change,))
+
+    def first(self, changes: Iterable[Change]) -> bool:
+        """Try changes until one is kept; see ``edit``."""
+        return self._work(changes, once=True)
+
+    def each(self, changes: Iterable[Change]) -> bool:
+        """Try every change, each on what those before it have left; whether any was kept. See ``edit``."""
+        return self._work(changes, once=False)
+
+    def _work(self, changes: Iterable[Change], *, once: bool) -> bool:
+        waiting, again = iter(changes), deque[Change]()
+        found = False
+        while True:
+            batch: list[tuple[Change, _Candidate]] = []
+            while len(batch) < self._jobs:
+                change = again.popleft() if again else next(waiting, None)
+                if change is None:
+                    break
+                made = self._made(change)
+                if made is not None and all(made.key != other.key for _, other in batch):
+                    batch.append((change, made))
+            if not batch:
+                return found
+            kept = self._ask([made for _, made in batch])
+            if kept is None:
+                continue
+            if once:
+                return True
+            found = True
+            again.extendleft(reversed([change for change, _ in batch[kept + 1 :]]))
 
     def attempt(self, program: Program, inputs: Mapping[str, Value]) -> bool:
         """Keep a candidate where it is a valid program and still fails.
@@ -109,27 +176,59 @@ class Session:
         Raises:
             OutOfBudget: before the candidate is tried.
         """
+        candidate = self._candidate(program, inputs)
+        return candidate is not None and self._ask([candidate]) is not None
+
+    def _made(self, change: Change) -> _Candidate | None:
+        """The best case with a change."""
+        candidate = self.program.clone()
+        try:
+            inputs = change(candidate) or {}
+            candidate.prune()
+            drop_unused_inputs(candidate)
+        except (InvalidProgram, NotPossible):
+            return None
+        return self._candidate(candidate, {**self.inputs, **inputs})
+
+    def _candidate(self, program: Program, inputs: Mapping[str, Value]) -> _Candidate | None:
+        """A candidate, where it is a valid program that was not tried yet."""
         if not len(program.graph) and len(self.program.graph):
-            return False  # without a node there is no operator to look at
+            return None  # without a node there is no operator to look at
         names = [v.name or "" for v in program.graph.inputs]
         needed = [name for name in names if name not in program.graph.initializers]
         if not program.graph.outputs or any(name not in inputs for name in needed) or verify(program):
-            return False
+            return None
         given = {name: inputs[name] for name in names if name in inputs}
-        key = _digest(program, given)
-        if key in self._tried:
-            return False
+        key = digest_of(program, given)
+        return None if key in self._tried else _Candidate(program, given, key)
+
+    def _ask(self, candidates: Sequence[_Candidate]) -> int | None:
+        """Keep the first candidate that still fails, and say which; ``None`` where none does."""
         if self.tries >= self._most or time.monotonic() >= self._deadline:
             raise OutOfBudget
-        self._tried.add(key)
-        self.tries += 1
+        candidates = candidates[: self._most - self.tries]
+        if self._pool is None or len(candidates) == 1:
+            answers = [self._fails(c) for c in candidates]
+        else:
+            futures = [self._pool.submit(self._fails, c) for c in candidates]
+            answers = [f.result() for f in futures]
+        kept = answers.index(True) if any(answers) else None
+        for place, candidate in enumerate(candidates):
+            if place == kept:
+                self.program, self.inputs = candidate.program, dict(candidate.inputs)
+            self.tries += 1
+            if answers[place] and place != kept:
+                continue  # it fails, too: its change has its turn on what is kept now
+            self._tried.add(candidate.key)
+            if self._on_try is not None:
+                self._on_try(Try(self.tries - 1, candidate.key, place == kept, candidate.program, candidate.inputs))
+        return kept
+
+    def _fails(self, candidate: _Candidate) -> bool:
         try:
-            if not self._still(program, given):
-                return False
+            return self._still(candidate.program, candidate.inputs)
         except InvalidProgram:
             return False
-        self.program, self.inputs = program, given
-        return True
 
     def inner_values(self) -> Mapping[str, Value]:
         """Inner values of the best case so far; empty where nobody can tell them."""
@@ -191,7 +290,8 @@ def is_number(value: Value) -> TypeGuard[np.ndarray]:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.dtype.isbuiltin != 2  # ml_dtypes
 
 
-def _digest(program: Program, inputs: Mapping[str, Value]) -> bytes:
+def digest_of(program: Program, inputs: Mapping[str, Value]) -> bytes:
+    """SHA-256 of a case."""
     found = hashlib.sha256(program.to_bytes())
 
     def add(value: Value) -> None:

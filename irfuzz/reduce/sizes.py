@@ -12,7 +12,7 @@ from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.types import declare
-from irfuzz.reduce.session import NotPossible, Session, infer_anew
+from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,9 @@ def shrink_sizes(session: Session) -> bool:
         of_inputs = [axis for axis in axes if axis.name in session.inputs]
         groups = [axes, of_inputs, *([axis] for axis in axes)]
         for target in sorted({1, 2, (size + 1) // 2} - {size}):
-            if target < size and any(_shrink(session, group, target) for group in groups if group):
+            if target < size and session.first(
+                change for group in groups if group for change in _shrinking(session, group, target)
+            ):
                 found = True
                 break
     return found
@@ -75,12 +77,12 @@ def _axes(session: Session) -> Iterator[tuple[int, Axis]]:
             yield from ((n, Axis(name, axis)) for axis, n in enumerate(tensor.shape.numpy()) if n > 1)
 
 
-def _shrink(session: Session, axes: list[Axis], size: int) -> bool:
+def _shrinking(session: Session, axes: list[Axis], size: int) -> Iterator[Change]:
     by_name: dict[str, list[int]] = {}
     for axis in axes:
         by_name.setdefault(axis.name, []).append(axis.axis)
     # A fault that one element shows may show in the first part or in the last.
-    return any(session.edit(lambda program, e=e: _resize(session, program, by_name, size, e)) for e in (False, True))
+    yield from (lambda program, e=e: _resize(session, program, by_name, size, e) for e in (False, True))
 
 
 def _resize(

@@ -10,13 +10,17 @@ import onnx
 import pytest
 
 from irfuzz.ir.program import Program
+from irfuzz.reduce.attributes import simplify_attributes
 from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
 from irfuzz.reduce.bypass import bypass_nodes
 from irfuzz.reduce.casts import drop_casts
 from irfuzz.reduce.constants import fold_known
 from irfuzz.reduce.cuts import begin_later, cut_single_values
+from irfuzz.reduce.dtypes import compute_in_float
 from irfuzz.reduce.elements import simplify_inputs, simplify_weights
+from irfuzz.reduce.merge import feed_weights, merge_inputs
 from irfuzz.reduce.names import drop_texts, shorten_names
+from irfuzz.reduce.opset import lower_opset
 from irfuzz.reduce.optional import drop_attributes, drop_optional_inputs
 from irfuzz.reduce.outputs import end_earlier, keep_one_output
 from irfuzz.reduce.reduce import DATA, LOOKS, STRUCTURE
@@ -312,6 +316,68 @@ def test_names_that_the_fault_needs_stay() -> None:
     still = checked(lambda p, i: "x/y" in i)
     program = parse('g (float[2] "x/y") => (float[2] out) { out = Neg("x/y") }')
     nothing(shorten_names, program, {"x/y": np.ones(2, np.float32)}, still)
+
+
+def attribute(program: Program, name: str) -> Any:
+    (value,) = [n.attributes[name].value for n in program.nodes() if name in n.attributes]
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_simplify_attributes() -> None:
+    program = parse(
+        "g (float[1,2,6,6] x, float[4,1,3,3] w) => (float[1,4,n,m] y)"
+        " { y = Conv <group = 2, pads = [1, 2, 1, 0], strides = [3, 2]> (x, w) }"
+    )
+    inputs = {"x": np.ones((1, 2, 6, 6), np.float32), "w": np.ones((4, 1, 3, 3), np.float32)}
+    still = checked(lambda p, i: attribute(p, "group") == 2 and attribute(p, "pads")[1] > 0)
+    session = after(simplify_attributes, program, inputs, still)
+    assert attribute(session.program, "pads") == [0, 1, 0, 0]
+    assert attribute(session.program, "strides") == [1, 1]
+    nothing(simplify_attributes, parse("g (float[2,3] x) => (float[2,3] y) { y = Elu <alpha = 2.0> (x) }"), X,
+            checked(lambda p, i: attribute(p, "alpha") == 2))  # fmt: skip
+
+
+def test_compute_in_float() -> None:
+    program = parse(
+        "g (float16[2,3] x) => (double[2,3] y) <double[3] w = {1, 2, 3}> { a = Cast <to = 11> (x)  y = Add(a, w) }"
+    )
+    session = after(compute_in_float, program, {"x": X["x"].astype(np.float16)}, has("Add"))
+    assert [v.dtype for v in session.inputs.values()] == [np.float32]  # type: ignore[union-attr]
+    assert run(session.program, session.inputs)["y"].dtype == np.float32
+    nothing(compute_in_float, session.program, session.inputs, has("Add"))
+
+
+def test_merge_inputs() -> None:
+    program = parse(
+        "g (float[2,3] a, float[2,3] b, float[2,3] c, float[3] d) => (float[2,3] y)"
+        " { u = Add(a, b)  v = Mul(u, c)  y = Sub(v, d) }"
+    )
+    inputs = {"a": X["x"], "b": 2 * X["x"], "c": 3 * X["x"], "d": np.ones(3, np.float32)}
+    session = after(merge_inputs, program, inputs, has("Mul"))
+    assert list(session.inputs) == ["a", "d"]
+    assert session.tries == 1
+    still = checked(lambda p, i: any(n.op_type == "Add" and n.inputs[0] is not n.inputs[1] for n in p.nodes()))
+    assert list(after(merge_inputs, program, inputs, still).inputs) in (["a", "b", "d"], ["a", "c", "d"])
+
+
+def test_feed_weights() -> None:
+    program = parse("g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }")
+    session = after(feed_weights, program, {"x": np.ones(3, np.float32)}, has("Add"))
+    assert not session.program.graph.initializers
+    still = checked(lambda p, i: bool(p.graph.initializers))
+    nothing(feed_weights, program, {"x": np.ones(3, np.float32)}, still)
+
+
+def test_lower_opset() -> None:
+    program = parse("g (float[2,3] x) => (float[2,3] y) { a = Exp(x)  y = Relu(a) }")
+    assert after(lower_opset, program, X, has("Relu")).program.opset == 7
+    still = checked(lambda p, i: p.opset >= 13)  # Exp-13, Relu-13
+    session = after(lower_opset, program, X, still)
+    assert (session.program.opset, session.tries) == (13, 2)
+    # The default of Softmax's axis is another one before 13, the axes of ReduceSum an attribute.
+    for text in ("y = Softmax(x)", "a = Constant <value = int64[1] {1}> ()  y = ReduceSum(x, a)"):
+        other = parse(f"g (float[2,3] x) => (float[2,n] y) {{ {text} }}")
+        assert after(lower_opset, other, X, checked(lambda p, i: True)).program.opset == 13
 
 
 def test_every_pass_is_tested_here() -> None:
