@@ -12,6 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.neurons import neuron_axes
 from irfuzz.mutate.sites import exact_values, layer_nodes, main_uses, value_at
 from irfuzz.mutate.types import Relation, Skipped
 
@@ -24,7 +25,7 @@ class ChangeWeights:
 
     context: Context
     name: ClassVar[str] = "change-weights"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -49,14 +50,19 @@ class ChangeWeights:
             return Skipped("not a floating constant that a layer reads")
         kind = self.context.prefer(choices, tuple(WAYS), lambda k: ("weights", k, uses[0][0].op_type))
         old = tensor.numpy()
+        axes = neuron_axes(*uses[0], old.ndim)
         with np.errstate(over="ignore", invalid="ignore"):
-            new = WAYS[kind](old.astype(np.float64), choices).astype(old.dtype)
+            new = WAYS[kind](old.astype(np.float64), choices, axes).astype(old.dtype)
         program.replace_uses(value, Inserter(program, uses[0][0]).constant(new, "w"))
         program.prune()
         return f"{kind} on {site}, read by {uses[0][0].op_type}"
 
 
-def gaussian(array: np.ndarray, choices: Choices) -> np.ndarray:
+Axes = tuple[int, int]
+"""Of the neurons of the layer that reads a weight, and of those that feed it."""
+
+
+def gaussian(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
     """GF: noise of some fraction of the standard deviation on some of the elements."""
     rng = np.random.default_rng(choices.seed())
     strength = choices.pick((0.01, 0.1, 1.0, 10.0))
@@ -64,51 +70,56 @@ def gaussian(array: np.ndarray, choices: Choices) -> np.ndarray:
     return array + noise * (rng.random(array.shape) < choices.pick((0.1, 0.5, 1.0)))
 
 
-def shuffle(array: np.ndarray, choices: Choices) -> np.ndarray:
-    """WS: the elements that feed one neuron, or all, in another order."""
+def shuffle(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
+    """WS: the elements by which one neuron reads the layer before it, or all, in another order."""
     rng = np.random.default_rng(choices.seed())
-    result = array.copy()
     if array.ndim >= 2 and choices.boolean(0.7):
-        row = choices.index(array.shape[0])
-        result[row] = rng.permutation(array[row].ravel()).reshape(array[row].shape)
+        result = array.copy()
+        row = _one(result, axes[0], choices)
+        row[...] = rng.permutation(row.ravel()).reshape(row.shape)
         return result
     return rng.permutation(array.ravel()).reshape(array.shape)
 
 
-def block(array: np.ndarray, choices: Choices) -> np.ndarray:
-    """NEB: what one neuron contributes becomes 0."""
+def block(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
+    """NEB: the weights by which the layer reads one neuron before it become 0."""
     result = array.copy()
-    result[choices.index(array.shape[0])] = 0
+    _one(result, axes[1], choices)[...] = 0
     return result
 
 
-def inverse(array: np.ndarray, choices: Choices) -> np.ndarray:
-    """NAI: the sign of one neuron's weights turns, so that its activation does."""
+def inverse(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
+    """NAI: the sign of one neuron's weights turns, and with it what reaches its activation."""
     result = array.copy()
-    row = choices.index(array.shape[0])
-    result[row] = -result[row]
+    row = _one(result, axes[0], choices)
+    row[...] = -row
     return result
 
 
-def switch(array: np.ndarray, choices: Choices) -> np.ndarray:
+def switch(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
     """NS: two neurons change places."""
-    result = array.copy()
-    a, b = choices.index(array.shape[0]), choices.index(array.shape[0])
-    result[[a, b]] = result[[b, a]]
-    return result
+    order = np.arange(array.shape[axes[0]])
+    a, b = choices.index(len(order)), choices.index(len(order))
+    order[[a, b]] = order[[b, a]]
+    return np.take(array, order, axis=axes[0])
 
 
-def scale(array: np.ndarray, choices: Choices) -> np.ndarray:
+def scale(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
     """All elements times an extreme factor; what does not fit the type becomes infinite."""
     return array * choices.pick(_EXTREMES)
 
 
-def zero(array: np.ndarray, choices: Choices) -> np.ndarray:
+def zero(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
     """All elements exactly 0, or exactly -0."""
     return np.full_like(array, choices.pick((0.0, -0.0)))
 
 
-WAYS: dict[str, Callable[[np.ndarray, Choices], np.ndarray]] = {
+def _one(array: np.ndarray, axis: int, choices: Choices) -> np.ndarray:
+    """A view of what belongs to one neuron."""
+    return np.moveaxis(array, axis, 0)[choices.index(array.shape[axis]), ...]
+
+
+WAYS: dict[str, Callable[[np.ndarray, Choices, Axes], np.ndarray]] = {
     "Gaussian noise": gaussian,
     "weight shuffle": shuffle,
     "neuron block": block,

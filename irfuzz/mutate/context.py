@@ -24,6 +24,26 @@ class Novelty(Protocol):
         ...
 
 
+class Wanted(Protocol):
+    """Anything that knows what no program has covered yet (``irfuzz.search.coverage.frontier``)."""
+
+    def call(self, op: str) -> float:
+        """How much a call of an operator is worth on its own; never 0."""
+        ...
+
+    def pair(self, producer: str, consumer: str) -> float:
+        """How much it is worth that one operator reads what another gives; 0 where that is covered."""
+        ...
+
+    def dtype(self, op: str, dtype: str) -> float:
+        """How much it is worth that an operator's first input has an element type; 0 where that is covered."""
+        ...
+
+    def failed(self, producer: str, consumer: str) -> None:
+        """No call was found: it is worth less from now on."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Drawn:
     """``Novelty`` for draws of ``sample_call``, which names attribute values and type variables as they are."""
@@ -47,12 +67,14 @@ class Context:
         seen: weighs down what was seen before; ``None`` makes all choices equally likely.
         donors: programs from which ``splice`` takes parts; ``None`` where there are none.
         max_opset: conversion goes no further than this version of the default domain.
+        wanted: what is not covered yet, for mutators that aim at it; ``None`` where nobody keeps count.
     """
 
     specs: Specs
     seen: Novelty | None = None
     donors: Donors | None = None
     max_opset: int = 21
+    wanted: Wanted | None = None
 
     @property
     def drawn(self) -> _Drawn | None:

@@ -16,9 +16,10 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.input_domain import MOST_ELEMENTS
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
-from irfuzz.mutate.context import Context, Novelty
+from irfuzz.mutate.context import Context, Novelty, Wanted
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
+from irfuzz.mutate.published import PAPERS, expanded
 from irfuzz.mutate.splice import Splice
 from irfuzz.mutate.table import BUILTIN, ON_DEMAND, WEIGHTS, build_mutators
 from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 16
 """How many mutator and site pairs are tried for one edit before it is given up."""
+
+PLANNED_ATTEMPTS = 4
+"""The same where the mutator is given, and only the site is drawn."""
 
 STEADY = frozenset(BUILTIN) - {Splice.name}
 """Mutators whose sites hang on nothing but the program, the specs and the limits of the engine."""
@@ -102,6 +106,7 @@ class Engine:
         donors: programs from which ``splice`` takes parts.
         max_opset: conversion of models goes no further than this version of the default domain.
         weights: how often each mutator is tried, relative to others (default: the table's).
+        wanted: what is not covered yet, for mutators that aim at it; like ``seen`` it steers draws only.
 
     Raises:
         UsageError: an unknown mutator, a negative weight, or nothing left to choose from.
@@ -117,13 +122,14 @@ class Engine:
         donors: Donors | None = None,
         max_opset: int = NEWEST,
         weights: Mapping[str, float] | None = None,
+        wanted: Wanted | None = None,
     ) -> None:
         if max_nodes < 1:
             raise UsageError(f"max_nodes: expected at least 1, got {max_nodes}")
         self.specs = specs
         self.max_nodes = max_nodes
         self.counts = Counts()
-        table = build_mutators(Context(specs, seen, donors, max_opset))
+        table = build_mutators(Context(specs, seen, donors, max_opset, wanted))
         self._table = table
         self._key = object()  # others may have other specs and limits
         self.mutators: dict[str, Mutator] = {name: table[name] for name in select(mutators, table)}
@@ -138,13 +144,16 @@ class Engine:
             got = dict(zip(self._names, self._weights, strict=True))
             raise UsageError(f"weights: expected none below 0 and one above it, got {got}")
 
-    def mutate(self, program: Program, choices: Choices, edits: int = 1) -> Mutant | None:
+    def mutate(
+        self, program: Program, choices: Choices, edits: int = 1, plan: Sequence[str | None] = ()
+    ) -> Mutant | None:
         """A mutant of ``program``, which stays as it is.
 
         Args:
             program: a valid program.
             choices: every draw comes from here.
             edits: how many edits are wanted; fewer are made where too many attempts fail.
+            plan: names of the mutators of the first edits; what is ``None`` in it, or behind it, is drawn by weight.
 
         Returns:
             ``None`` where not one edit could be made: ``counts`` of the engine says why. An edit that makes the program
@@ -163,9 +172,10 @@ class Engine:
             work.asked = {}
             done.append(frozen)
         given = len(done)
-        for _ in range(edits):
-            for _attempt in range(ATTEMPTS):
-                edit = self._attempt(work, choices, counts)
+        for number in range(edits):
+            wanted = plan[number] if number < len(plan) else None
+            for _attempt in range(ATTEMPTS if wanted is None else PLANNED_ATTEMPTS):
+                edit = self._attempt(work, choices, counts, wanted)
                 if isinstance(edit, Edit):
                     work.asked = {}  # a mutator of another package may have edited the model itself
                     done.append(edit)
@@ -207,9 +217,9 @@ class Engine:
         answer = mutator.apply(work, SITE, Choices.from_record(()))
         return None if isinstance(answer, Skipped) else replace(edit, detail=described(mutator, answer)[0])
 
-    def _attempt(self, work: Program, choices: Choices, counts: Counts) -> Edit | _Failed:
+    def _attempt(self, work: Program, choices: Choices, counts: Counts, wanted: str | None = None) -> Edit | _Failed:
         """One mutator at one site."""
-        name = choices.weighted(self._names, self._weights)
+        name = choices.weighted(self._names, self._weights) if wanted is None else wanted
         mutator = self.mutators[name]
         sites = self._sites(work, mutator)
         if not sites:
@@ -337,16 +347,19 @@ def replay(seed: Program, edits: Iterable[Edit], specs: Specs, donors: Donors | 
 
 
 def select(wanted: Sequence[str] | None, table: Mapping[str, Mutator]) -> tuple[str, ...]:
-    """Names of the mutators to use, in the table's order.
+    """Names of the mutators to use, in the table's order; a paper's name stands for its operators (``published``).
 
     Raises:
         UsageError: a name is unknown, or none is given.
     """
     if wanted is None:
         return tuple(table)
+    wanted = expanded(wanted)
     for name in wanted:
         if name not in table:
-            raise UsageError(f"unknown mutator {name!r}; known: {', '.join(sorted(table))}")
+            raise UsageError(
+                f"unknown mutator {name!r}; known: {', '.join(sorted(table))}; groups: {', '.join(PAPERS)}"
+            )
     if not wanted:
         raise UsageError("no mutator is selected")
     chosen = frozenset(wanted)

@@ -122,6 +122,39 @@ def draw_behind(
     return _layer(context, opset, spec, call, position, replace(given, low=low, high=high), limit)
 
 
+@lru_cache(maxsize=512)
+def readers(specs: Specs, opset: int, dtype: ir.DataType) -> tuple[OpSpec, ...]:
+    """Operators that can read a value of a type as it is."""
+    return tuple(
+        spec for spec in layers(specs, opset, dtype) if any(dtype in types_at(spec, p) for p in open_positions(spec))
+    )
+
+
+def draw_direct(
+    context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
+) -> Layer | None:
+    """A call that reads a value as it is, with nothing in between; ``None`` where it does not fit."""
+    names = dims_of([fact])
+    if names is None or (names and spec.op in _BOUND_BY_SIZES):
+        return None
+    places = [
+        p
+        for p in open_positions(spec)
+        if fact.dtype in types_at(spec, p) and not is_exact_input(spec.op, p, fact.dtype)
+    ]
+    if not places:
+        return None
+    position = choices.pick(places)
+    given = TensorFact(fact.dtype, fact.shape, fact.low, fact.high)
+    static = with_sizes(given, {n: _STAND_IN + place for place, n in enumerate(names)})
+    assert static is not None
+    call = sample_call(spec, {position: static}, choices, seen=context.drawn, max_elements=_WEIGHT_ELEMENTS)
+    if call is None:
+        return None
+    layer = _layer(context, opset, spec, call, position, given, limit)
+    return None if layer is None else replace(layer, given=TensorFact(fact.dtype, fact.shape))
+
+
 def draw_free(
     context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
 ) -> Layer | None:

@@ -15,15 +15,20 @@ from irfuzz.mutate.connect_layers import ConnectLayers
 from irfuzz.mutate.constant_to_input import ConstantToInput
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.convert_opset import ConvertOpset
+from irfuzz.mutate.cover_next import CoverNext
 from irfuzz.mutate.dimension_to_symbol import DimensionToSymbol
 from irfuzz.mutate.duplicate_layer import DuplicateLayer
 from irfuzz.mutate.empty_tensor import EmptyTensor
 from irfuzz.mutate.exact_ties import ExactTies
+from irfuzz.mutate.exchange_layers import ExchangeLayers
 from irfuzz.mutate.expose_value import ExposeValue
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
 from irfuzz.mutate.inline_function import InlineFunction
 from irfuzz.mutate.input_to_constant import InputToConstant
+from irfuzz.mutate.insert_cell import InsertCell
+from irfuzz.mutate.insert_chain import InsertChain
 from irfuzz.mutate.insert_layer import InsertLayer
+from irfuzz.mutate.insert_layers import InsertLayers
 from irfuzz.mutate.insert_optional import InsertOptional
 from irfuzz.mutate.insert_pattern import InsertPattern
 from irfuzz.mutate.insert_random import InsertRandom
@@ -35,6 +40,7 @@ from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.outline_function import OutlineFunction
 from irfuzz.mutate.quantise_region import QuantiseRegion
+from irfuzz.mutate.rare_dtype import RareDtype
 from irfuzz.mutate.remove_layer import RemoveLayer
 from irfuzz.mutate.replace_activation import ReplaceActivation
 from irfuzz.mutate.share_initializers import ShareInitializers
@@ -60,6 +66,10 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "change-shape": ChangeShape,
     "change-attribute": ChangeAttribute,
     "insert-layer": InsertLayer,
+    "insert-layers": InsertLayers,
+    "insert-chain": InsertChain,
+    "insert-cell": InsertCell,
+    "cover-next": CoverNext,
     "insert-pattern": InsertPattern,
     "insert-sequence": InsertSequence,
     "insert-optional": InsertOptional,
@@ -74,6 +84,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "duplicate-layer": DuplicateLayer,
     "remove-layer": RemoveLayer,
     "swap-layers": SwapLayers,
+    "exchange-layers": ExchangeLayers,
     "replace-activation": ReplaceActivation,
     "expose-value": ExposeValue,
     "split-initializer": SplitInitializer,
@@ -94,6 +105,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "symbol-to-number": SymbolToNumber,
     "exact-ties": ExactTies,
     "empty-tensor": EmptyTensor,
+    "rare-dtype": RareDtype,
     "invalid-value": InvalidValue,
     "invalid-element": InvalidElement,
     "freeze-defaults": FreezeDefaults,
@@ -101,6 +113,12 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
 
 WEIGHTS: dict[str, float] = {
     "insert-layer": 4.0,
+    "insert-layers": 0.5,
+    "insert-chain": 0.5,
+    "insert-cell": 0.4,
+    "cover-next": 1.0,
+    "exchange-layers": 0.5,
+    "rare-dtype": 0.0,
     "insert-pattern": 4.0,
     "change-attribute": 2.0,
     "change-dtype": 1.5,
@@ -133,8 +151,8 @@ WEIGHTS: dict[str, float] = {
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
 
-ON_DEMAND = frozenset({"invalid-value", "invalid-element"})
-"""Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones."""
+ON_DEMAND = frozenset({"invalid-value", "invalid-element", "rare-dtype"})
+"""Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones that run."""
 
 FUZZING: dict[str, float] = {
     "insert-pattern": 10.0,

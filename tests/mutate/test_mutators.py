@@ -75,7 +75,7 @@ def apply_once(mutator: Mutator, program: Program, seed: int) -> tuple[Program, 
     raise AssertionError(f"{mutator.name} found nothing to do")
 
 
-MAY_ADD = ("wrap-if", "wrap-loop", "insert-random", "empty-tensor")
+MAY_ADD = ("wrap-if", "wrap-loop", "insert-random", "empty-tensor", "cover-next", "insert-chain", "insert-cell")
 """Mutators some of whose edits append an output."""
 
 
@@ -260,8 +260,8 @@ def test_weights_keep_their_shape_and_do_what_they_say(way: str) -> None:
     old = np.arange(1.0, 25.0).reshape(4, 6)
     for seed in range(10):
         choices = Choices.from_seed(seed)
-        new = WAYS[way](old.copy(), choices)
-        again = WAYS[way](old.copy(), Choices.from_record(choices.record))
+        new = WAYS[way](old.copy(), choices, (0, 0))
+        again = WAYS[way](old.copy(), Choices.from_record(choices.record), (0, 0))
         assert new.shape == old.shape
         assert np.array_equal(new, again, equal_nan=True)
         rows_changed = [i for i in range(4) if not np.array_equal(new[i], old[i])]

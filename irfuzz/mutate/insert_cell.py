@@ -1,0 +1,90 @@
+"""``insert-cell``: cells, small graphs of one source and one sink, grow behind a value (Muffin, section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.grow import Grower, finish
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.insert_chain import by_inverse_use
+from irfuzz.mutate.relayer import dims_of, largest
+from irfuzz.mutate.sites import flow_values, node_after, tensor_fact, value_at
+from irfuzz.mutate.types import Relation, Skipped
+
+CELLS = (1, 2)
+INNER = (2, 4)
+"""Fewest and most cells, and layers of a cell."""
+
+_TWO = 0.4
+"""How often a layer of a cell reads two others, merged."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertCell:
+    """Normal cells keep the sizes of what they read, reduction cells halve the last ones."""
+
+    context: Context
+    name: ClassVar[str] = "insert-cell"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Values between layers, all of whose sizes are known or have names."""
+        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw one cell behind the other."""
+        value = value_at(program, site)
+        if dims_of([tensor_fact(program, value)]) is None:
+            return Skipped("a size that has no name")
+        grower = Grower(self.context, Inserter(program, node_after(program, value)), choices, largest(program))
+        last, layers, kinds = value, 0, []
+        for _ in range(choices.integer(*CELLS)):
+            made = self._cell(grower, last)
+            if len(made) == 1:
+                break
+            layers += len(made) - 1
+            reduction = choices.boolean()
+            last = self._sink(grower, made, reduction=reduction)
+            kinds.append("reduction" if reduction else "normal")
+        if not kinds:
+            return Skipped("no call was found")
+        way = finish(program, grower, value, last)
+        return f"{' and '.join(kinds)} cell of {layers} layers behind {site}, {way}"
+
+    def _cell(self, grower: Grower, source: ir.Value) -> list[ir.Value]:
+        """The source and the results of the cell's layers; each reads one or two that were there before it."""
+        choose = by_inverse_use(self.context, grower.choices)
+        made = [source]
+        for _ in range(grower.choices.integer(*INNER)):
+            taken = grower.choices.pick(made)
+            if len(made) > 1 and grower.choices.boolean(_TWO):
+                taken = grower.join(taken, grower.choices.pick(made)) or taken
+            result = grower.layer(taken, choose)
+            if result is not None:
+                made.append(result)
+        return made
+
+    def _sink(self, grower: Grower, made: list[ir.Value], *, reduction: bool) -> ir.Value:
+        """What nobody in the cell reads, merged into one value."""
+        loose = [v for v in made[1:] if not v.uses()]
+        sink = loose[0]
+        for other in loose[1:]:
+            sink = grower.join(sink, other) or sink
+        fact = grower.inserter.fact(sink if reduction else made[0])
+        shape = fact.shape or ()
+        wanted = replace(fact.without_value(), low=None, high=None)
+        if reduction:
+            halved = tuple((d + 1) // 2 if type(d) is int and i >= len(shape) - 2 else d for i, d in enumerate(shape))
+            wanted = replace(wanted, shape=halved)
+        specs, inserter = self.context.specs, grower.inserter
+        if why_not(specs, inserter.opset, inserter.fact(sink), wanted) is not None:
+            return sink
+        return adapt(specs, inserter, sink, wanted, grower.choices)

@@ -1,0 +1,71 @@
+"""``insert-chain``: a chain of layers with skips grows behind a value (Muffin's chain structure, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from irfuzz.choices import Choices
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.grow import Grower, finish
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.relayer import dims_of, largest
+from irfuzz.mutate.sites import flow_values, node_after, tensor_fact, value_at
+from irfuzz.mutate.types import Relation, Skipped
+
+if TYPE_CHECKING:
+    from irfuzz.spec import OpSpec
+
+LENGTH = (3, 8)
+"""Fewest and most layers of a chain."""
+
+SKIP = 0.3
+"""How often a layer's result is merged with an earlier one."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertChain:
+    """Each layer reads the one before it, and some merge with an earlier one; rarely used operators come first."""
+
+    context: Context
+    name: ClassVar[str] = "insert-chain"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Values between layers, all of whose sizes are known or have names."""
+        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw layers one behind the other, and what each is merged with."""
+        value = value_at(program, site)
+        if dims_of([tensor_fact(program, value)]) is None:
+            return Skipped("a size that has no name")
+        grower = Grower(self.context, Inserter(program, node_after(program, value)), choices, largest(program))
+        choose = by_inverse_use(self.context, choices)
+        made = [value]
+        skips = 0
+        for _ in range(choices.integer(*LENGTH)):
+            result = grower.layer(made[-1], choose)
+            if result is None:
+                break
+            if len(made) > 1 and choices.boolean(SKIP):
+                joined = grower.join(result, choices.pick(made[:-1]))
+                skips += joined is not None
+                result = joined or result
+            made.append(result)
+        if len(made) == 1:
+            return Skipped("no call was found")
+        way = finish(program, grower, value, made[-1])
+        return f"a chain of {len(made) - 1} layers with {skips} skips behind {site}, {way}"
+
+
+def by_inverse_use(context: Context, choices: Choices) -> Callable[[Sequence[OpSpec]], OpSpec]:
+    """Fitness-proportionate choice of an operator, whose fitness is ``1 / (1 + uses)`` (Muffin, section 3.2)."""
+
+    def choose(specs: Sequence[OpSpec]) -> OpSpec:
+        return context.prefer(choices, specs, lambda spec: ("operator", spec.op))
+
+    return choose

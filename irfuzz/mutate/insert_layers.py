@@ -1,0 +1,52 @@
+"""``insert-layers``: several operators in a row are put behind a value (LEMON's MLA, table 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from irfuzz.choices import Choices
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.grow import Grower
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.relayer import dims_of, largest, splice_in
+from irfuzz.mutate.sites import flow_values, node_after, tensor_fact, value_at
+from irfuzz.mutate.types import Relation, Skipped
+
+MOST = 4
+"""Layers in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertLayers:
+    """MLA: two to four layers in sequence, whose result has the type and shape of the value that they read."""
+
+    context: Context
+    name: ClassVar[str] = "insert-layers"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Values between layers, all of whose sizes are known or have names."""
+        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw one layer behind the other."""
+        value = value_at(program, site)
+        fact = tensor_fact(program, value)
+        if dims_of([fact]) is None:
+            return Skipped("a size that has no name")
+        specs = self.context.specs
+        inserter = Inserter(program, node_after(program, value))
+        grower = Grower(self.context, inserter, choices, largest(program))
+        last, made = value, 0
+        for _ in range(choices.integer(2, MOST)):
+            result = grower.layer(last, choices.pick, fact)
+            if result is None:
+                break
+            last, made = result, made + 1
+        if made == 0:
+            return Skipped("no call was found")
+        splice_in(program, specs, inserter, value, last, choices)
+        return f"{made} layers in a row behind {site}"
