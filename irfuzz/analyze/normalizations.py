@@ -213,7 +213,9 @@ def recurrent(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     outputs = [ctx.plain(node, hidden, i) for i in range(min(len(node.outputs), 2))]
     if len(node.outputs) > 2:
         cell = inputs[6].range if len(inputs) > 6 and (inputs[6] is not None) else Range(0.0, 0.0)  # type: ignore[union-attr]
-        outputs.append(ctx.plain(node, rounded(Range(cell.low - size, cell.high + size, wild), form, size), 2))
+        # Each turn keeps a share of the cell and adds a number within [-1, 1].
+        reached = Range(min(cell.low, 0.0) - size, max(cell.high, 0.0) + size, wild)
+        outputs.append(ctx.plain(node, rounded(reached, form, size), 2))
     return outputs
 
 

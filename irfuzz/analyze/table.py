@@ -61,7 +61,8 @@ def _spectrum(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     if node.op_type == "STFT" and len(inputs) > 2 and inputs[2] is not None:
         reach *= max(inputs[2].range.magnitude, 1.0)
     form = ctx.format(node)
-    wild = reach > form.biggest or not data.range.finite
+    # Sizes that are no powers of two are convolved, which multiplies spectra of up to four times the size.
+    wild = reach * 16 * size * size > form.biggest or not data.range.finite
     high = INF if reach > form.biggest else reach * 1.01
     return [ctx.plain(node, Range(-high, high, wild, loose=data.range.loose))]
 
