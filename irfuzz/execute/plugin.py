@@ -107,14 +107,15 @@ class PluginAdapter:
         program: Program | bytes,  # noqa: ARG002 - the protocol's
         model: bytes,
         inputs: Mapping[str, Value],
-        targets: Sequence[Target],  # noqa: ARG002 - the protocol's
+        targets: Sequence[Target],
     ) -> Request:
         """The model's bytes, then the inputs."""
+        ways = [str(t.options.get("way", "")) for t in targets]
         message = {
             "do": "run",
             "class": self.source,
             "folder": self.folder,
             "inputs": [{"name": n} for n in inputs],
-            "variants": [{}],
+            "variants": [{"way": way} if way else {} for way in ways],
         }
         return message, [model, *inputs.values()]

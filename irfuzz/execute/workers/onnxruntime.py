@@ -6,10 +6,13 @@ Runs in the worker's interpreter: imports only the standard library, numpy and o
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib.util
 import math
 import os
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,7 +64,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     """Answer ``{"do": "describe"}`` or run one model.
 
     A run request has ``inputs`` (one ``{"name", "raw"?, "shape"?}`` for each array after the first, which is the
-    model) and ``variants`` (session options). Each variant is run whatever became of those before it; the answer's
+    model) and ``variants`` (session options; ``way``, one of
+    ``ways/onnxruntime.py``). Each variant is run whatever became of those before it; the answer's
     ``runs`` has one status for each, and the arrays are their outputs, one after the other.
     """
     if request["do"] == "describe":
@@ -138,13 +142,17 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) ->
     providers = [provider] if provider == "CPUExecutionProvider" else [provider, "CPUExecutionProvider"]
     stage = _at(index, "compile")
     try:
+        if "way" in options:
+            given = {about["name"]: None if "raw" in about else value for about, value in feeds}
+            found = _ways().run(options["way"], model, given, _options(options), providers)
+            return {"stage": "run", "exit": "ok", "outputs": [{"name": name} for name in found]}, [*found.values()]
         session = onnxruntime.InferenceSession(model, _options(options), providers=providers)
         if session.get_providers()[0] != provider:
             return {"stage": stage, "exit": "unsupported", "error": f"{provider} did not start"}, []
         session.disable_fallback()
         stage = _at(index, "run")
         names, values = _compute(session, feeds)
-    except _NotCarried as error:
+    except (_NotCarried, NotImplementedError) as error:
         return {"stage": stage, "exit": "unsupported", "error": str(error)}, []
     except Exception as error:  # noqa: BLE001 - the component's own error is the result
         return {
@@ -160,6 +168,18 @@ def _at(variant: int, stage: str) -> str:
     """Leave word of how far it came: the last such line tells where the process died."""
     os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
     return stage
+
+
+@functools.cache
+def _ways() -> Any:
+    """Other ways to run the same, in a file that findings take along."""
+    path = Path(__file__).parent / "ways" / "onnxruntime.py"
+    spec = importlib.util.spec_from_file_location("irfuzz_ways", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class _NotCarried(Exception):

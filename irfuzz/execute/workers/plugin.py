@@ -20,17 +20,29 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
 
     ``request["class"]`` is ``package.module:Class`` or ``path/to/file.py:Class``; ``request["folder"]`` is searched
-    first for the module. The class has ``run(model_bytes, inputs) -> outputs``, both dictionaries by name.
+    first for the module. The class has ``run(model_bytes, inputs) -> outputs``, both dictionaries by name, and perhaps
+    ``run_way(way, model_bytes, inputs) -> outputs``, which computes the same in another way.
     """
+    if request["do"] == "describe":
+        _at(0, "import")
+        return {"version": str(getattr(_instance(request["class"], request["folder"]), "version", ""))}, []
+    runs: list[dict[str, Any]] = []
+    values: list[Any] = []
+    for index, options in enumerate(request["variants"]):
+        status, outputs = _run(index, options.get("way", ""), request, arrays)
+        runs.append(status)
+        values.extend(outputs)
+    return {"runs": runs}, values
+
+
+def _run(index: int, way: str, request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     started = time.perf_counter()
-    stage = _at("import")
+    stage = _at(index, "import")
     try:
         target = _instance(request["class"], request["folder"])
-        if request["do"] == "describe":
-            return {"version": str(getattr(target, "version", ""))}, []
-        stage = _at("run")
+        stage = _at(index, "run")
         feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}  # noqa: B905 - Python 3.9
-        outputs = target.run(bytes(arrays[0]), feeds)
+        outputs = _other(target)(way, bytes(arrays[0]), feeds) if way else target.run(bytes(arrays[0]), feeds)
         if not isinstance(outputs, dict) or not all(isinstance(name, str) for name in outputs):
             got = type(outputs).__name__
             status: dict[str, Any] = {
@@ -47,9 +59,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
                 status, values = {"stage": stage, "exit": "protocol", "error": str(error)}, []
     except MemoryError as error:
         status, values = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
-    except Exception as error:  # the user's error is the result
-        if request["do"] == "describe":
-            raise
+    except Exception as error:  # noqa: BLE001 - the user's error is the result
         lines = str(error).strip().splitlines() or [""]
         status = {
             "stage": stage,
@@ -59,7 +69,13 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
         }
         values = []
     status["seconds"] = time.perf_counter() - started
-    return {"runs": [status]}, values
+    return status, values
+
+
+def _other(target: Any) -> Any:
+    if not hasattr(target, "run_way"):
+        raise NotImplementedError("the class has no run_way")
+    return target.run_way
 
 
 @cache
@@ -98,7 +114,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"run() gave a value of type {type(value).__name__}, expected numpy arrays, lists or None")
 
 
-def _at(stage: str) -> str:
+def _at(variant: int, stage: str) -> str:
     """Leave word of how far it came: the last such line tells where the process died."""
-    os.write(2, f"irfuzz-at 0 {stage}\n".encode())
+    os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
     return stage

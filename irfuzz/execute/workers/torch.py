@@ -6,6 +6,7 @@ Runs in the worker's interpreter: imports only the standard library, numpy and t
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import shutil
 import sysconfig
@@ -61,8 +62,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     """Answer ``{"do": "describe"}`` or run a module.
 
     ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (``{"name"}`` of the rest) and
-    ``variants`` (``mode``, a key of ``MODES``). The values of the outputs follow one another in the order in which the
-    module gives them.
+    ``variants`` (``mode``, a key of ``MODES``, or ``way``, one of ``ways/torch.py``). The
+    values of the outputs follow one another in the order in which the module gives them.
     """
     if request["do"] == "describe":
         return {"version": torch.__version__, "modes": {"compile": _cannot_compile()}}, []
@@ -72,7 +73,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     runs: list[dict[str, Any]] = []
     values: list[Any] = []
     for variant, options in enumerate(request["variants"]):
-        status, outputs = _run(variant, options.get("mode", "eager"), request["source"], weights, inputs)
+        mode, way = options.get("mode", "eager"), options.get("way", "")
+        status, outputs = _run(variant, mode, way, request["source"], weights, inputs)
         runs.append(status)
         values.extend(outputs)
     return {"runs": runs}, values
@@ -91,7 +93,7 @@ class _Course:
 
 
 def _run(
-    variant: int, mode: str, source: str, weights: dict[str, Any], inputs: dict[str, Any]
+    variant: int, mode: str, way: str, source: str, weights: dict[str, Any], inputs: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Any]]:
     started = time.perf_counter()
     course = _Course(variant)
@@ -100,7 +102,11 @@ def _run(
         torch.set_num_threads(1)
         course.at("compile" if mode == "eager" else "import")
         module = load(source)
-        outputs = MODES[mode](module, _bits(weights), _bits(inputs), course)
+        if way:
+            course.at("run")
+            outputs = _ways().run(way, module, *module["tensors"](_bits(weights), _bits(inputs)))
+        else:
+            outputs = MODES[mode](module, _bits(weights), _bits(inputs), course)
         about = [_about(name, value) for name, value in outputs.items()]
         values = [_plain(value, module["to_array"]) for value in outputs.values()]
         status: dict[str, Any] = {"stage": course.stage, "exit": "ok", "outputs": about}
@@ -117,6 +123,18 @@ def _run(
         values = []
     status["seconds"] = time.perf_counter() - started
     return status, values
+
+
+@functools.cache
+def _ways() -> Any:
+    """Other ways to run the same, in a file that findings take along."""
+    path = Path(__file__).parent / "ways" / "torch.py"
+    spec = importlib.util.spec_from_file_location("irfuzz_ways", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _declined(error: BaseException | None) -> bool:

@@ -1,0 +1,244 @@
+"""A generated TensorFlow module enters; its outputs leave, computed after a save and a load, by data set, or sparsely.
+
+Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and TensorFlow.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+
+def _tensors(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The inputs, where all are tensors."""
+    if not all(isinstance(value, tf.Tensor) for value in inputs.values()):
+        raise NotImplementedError("an input is no tensor")
+    return inputs
+
+
+def _kept(weights: dict[str, Any]) -> list[str]:
+    """Names of the weights that become variables: of integers the lowering may want to know the elements."""
+    names = [name for name, value in weights.items() if value.dtype.is_floating]
+    if not names:
+        raise NotImplementedError("there are no weights to save")
+    return names
+
+
+class _Lowered(tf.Module):
+    def __init__(self, forward: Any, weights: dict[str, Any], names: list[str]) -> None:
+        super().__init__()
+        self.kept = [tf.Variable(weights[name], trainable=False) for name in names]
+        rest = {name: value for name, value in weights.items() if name not in names}
+
+        def compute(values: dict[str, Any]) -> dict[str, Any]:
+            made = {name: tf.convert_to_tensor(variable) for name, variable in zip(names, self.kept)}  # noqa: B905
+            return forward({**rest, **made}, values)
+
+        self.compute = tf.function(compute, autograph=False)
+
+
+def _saved_model(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``tf.saved_model.load`` of what ``tf.saved_model.save`` wrote."""
+    given = _tensors(inputs)
+    lowered = _Lowered(module["forward"], weights, [n for n, v in weights.items() if v.dtype.is_floating])
+    lowered.compute.get_concrete_function(given)
+    with tempfile.TemporaryDirectory() as folder:
+        tf.saved_model.save(lowered, folder)
+        loaded: Any = tf.saved_model.load(folder)  # it owns the variables
+        return loaded.compute(given)
+
+
+def _checkpoint(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``tf.train.Checkpoint``, read into variables that held other numbers."""
+    names = _kept(weights)
+    with tempfile.TemporaryDirectory() as folder:
+        path = tf.train.Checkpoint(kept=[tf.Variable(weights[n]) for n in names]).write(str(Path(folder, "weights")))
+        empty = [tf.Variable(tf.zeros_like(weights[n])) for n in names]
+        tf.train.Checkpoint(kept=empty).read(path).assert_consumed()
+    made = {n: tf.convert_to_tensor(v) for n, v in zip(names, empty)}  # noqa: B905 - Python 3.9
+    return module["forward"]({**weights, **made}, inputs)
+
+
+def _keras_file(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``keras.models.load_model`` of a ``.keras`` file, as a model of one layer that computes the module."""
+    import keras
+
+    given, names = _tensors(inputs), _kept(weights)
+
+    class Lowered(keras.Model):
+        def __init__(self, **config: Any) -> None:
+            super().__init__(**{**config, "autocast": False})
+            self.kept = [
+                self.add_weight(
+                    name=f"weight_{index}", shape=weights[n].shape, dtype=weights[n].dtype.name, initializer="zeros",
+                    trainable=False,
+                )
+                for index, n in enumerate(names)
+            ]  # fmt: skip
+
+        def call(self, values: dict[str, Any]) -> dict[str, Any]:
+            made = {n: tf.convert_to_tensor(v.value) for n, v in zip(names, self.kept)}  # noqa: B905 - Python 3.9
+            return module["forward"]({**weights, **made}, values)
+
+    model = Lowered()
+    for name, variable in zip(names, model.kept):  # noqa: B905 - Python 3.9
+        variable.assign(weights[name])
+    model(given)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "model.keras"))
+        model.save(path)
+        loaded: Any = keras.models.load_model(path, custom_objects={"Lowered": Lowered})
+    return loaded(given)
+
+
+def _rows(inputs: dict[str, Any]) -> Any:
+    """A data set whose only element is the inputs, put together of their rows where they have as many."""
+    given: Any = _tensors(inputs)
+    if not given:
+        raise NotImplementedError("there are no inputs")
+    rows = {value.shape[0] if value.shape.rank else 0 for value in given.values()}
+    if len(rows) != 1 or 0 in rows:
+        return tf.data.Dataset.from_tensors(given)
+    return tf.data.Dataset.from_tensor_slices(given).batch(rows.pop(), drop_remainder=True)
+
+
+def _dataset(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``tf.data`` hands out the inputs."""
+    (batch,) = _rows(inputs)
+    return module["forward"](weights, batch)
+
+
+def _dataset_map(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``tf.data`` computes the module, too."""
+    (outputs,) = _rows(inputs).map(lambda values: module["forward"](weights, values))
+    return outputs
+
+
+KEEP_ZERO = frozenset(
+    {"abs", "asin", "asinh", "atan", "atanh", "ceil", "floor", "negative", "sign", "sin", "sinh", "sqrt", "square",
+     "tan", "tanh"}
+)  # fmt: skip
+"""Functions of one tensor that keep zero; ``tf.round`` is left out, for it makes a negative zero of what it cuts."""
+
+
+class _SparseTf:
+    """``tf`` for a module's eyes, with kernels for sparse tensors where there are any."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+    def __getattr__(self, name: str) -> Any:
+        own = getattr(tf, name)
+        sparse = getattr(_SparseTf, f"op_{name}", None)
+        if name in KEEP_ZERO:
+            sparse = _SparseTf.mapped(own)
+        if sparse is None:
+            return own
+
+        def compute(*args: Any, **kwargs: Any) -> Any:
+            try:
+                found = sparse(*args, **kwargs)
+            except (NotImplementedError, TypeError, ValueError, tf.errors.OpError):  # no kernel for this one
+                found = None
+            if found is None:
+                return own(*args, **kwargs)
+            self.used += 1
+            return found
+
+        return compute
+
+    @staticmethod
+    def sparse_of(value: Any) -> Any:
+        if not isinstance(value, tf.Tensor) or not value.shape.rank:
+            raise NotImplementedError
+        if value.dtype.is_floating and not bool(tf.reduce_all(tf.math.is_finite(value))):
+            raise NotImplementedError
+        return tf.sparse.from_dense(value)
+
+    @staticmethod
+    def mapped(own: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x: tf.sparse.to_dense(tf.sparse.map_values(own, _SparseTf.sparse_of(x)))
+
+    @staticmethod
+    def op_matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+        if a.shape.rank != 2 or b.shape.rank != 2 or not a.dtype.is_floating:
+            return None
+        _SparseTf.sparse_of(b)  # 0 times infinity is no 0
+        left = _SparseTf.sparse_of(a)
+        return tf.sparse.sparse_dense_matmul(left, b, adjoint_a=transpose_a, adjoint_b=transpose_b)
+
+    @staticmethod
+    def op_transpose(a: Any, perm: Any = None) -> Any:
+        return tf.sparse.to_dense(tf.sparse.transpose(_SparseTf.sparse_of(a), perm))
+
+    @staticmethod
+    def op_reshape(tensor: Any, shape: Any) -> Any:
+        sparse = tf.sparse.reshape(_SparseTf.sparse_of(tensor), shape)
+        return tf.reshape(tf.sparse.to_dense(sparse), shape)
+
+    @staticmethod
+    def op_reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return tf.sparse.reduce_sum(_SparseTf.sparse_of(input_tensor), axis, keepdims)
+
+    @staticmethod
+    def op_concat(values: Any, axis: int) -> Any:
+        return tf.sparse.to_dense(tf.sparse.concat(axis, [_SparseTf.sparse_of(v) for v in values]))
+
+    @staticmethod
+    def op_maximum(x: Any, y: Any) -> Any:
+        return tf.sparse.to_dense(tf.sparse.maximum(_SparseTf.sparse_of(x), _SparseTf.sparse_of(y)))
+
+    @staticmethod
+    def op_minimum(x: Any, y: Any) -> Any:
+        return tf.sparse.to_dense(tf.sparse.minimum(_SparseTf.sparse_of(x), _SparseTf.sparse_of(y)))
+
+    @staticmethod
+    def op_add(x: Any, y: Any) -> Any:
+        return tf.sparse.to_dense(tf.sparse.add(_SparseTf.sparse_of(x), _SparseTf.sparse_of(y)))
+
+    @staticmethod
+    def op_slice(input_: Any, begin: Any, size: Any) -> Any:
+        return tf.sparse.to_dense(tf.sparse.slice(_SparseTf.sparse_of(input_), begin, size))
+
+    @staticmethod
+    def op_expand_dims(input: Any, axis: Any) -> Any:  # noqa: A002 - TensorFlow's name
+        return tf.sparse.to_dense(tf.sparse.expand_dims(_SparseTf.sparse_of(input), axis))
+
+
+def _sparse_tensor(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``tf.sparse`` for products, sums, movements and functions that keep zero."""
+    names = module["forward"].__globals__  # those of the module, whichever way it was loaded
+    names["tf"] = eyes = _SparseTf()
+    try:
+        outputs = module["forward"](weights, inputs)
+    finally:
+        names["tf"] = tf
+    if not eyes.used:
+        raise NotImplementedError("nothing in it has a kernel for sparse tensors")
+    return outputs
+
+
+WAYS: dict[str, Callable[..., dict[str, Any]]] = {
+    "saved-model": _saved_model,
+    "checkpoint": _checkpoint,
+    "keras-file": _keras_file,
+    "dataset": _dataset,
+    "dataset-map": _dataset_map,
+    "sparse-tensor": _sparse_tensor,
+}
+
+
+def run(way: str, module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Outputs by name.
+
+    Args:
+        way: a key of ``WAYS``.
+        module: the names that the generated module defines.
+        weights: tensors by name.
+        inputs: tensors by name.
+    """
+    return WAYS[way](module, weights, inputs)
