@@ -13,6 +13,7 @@ from irfuzz.errors import InternalError, UsageError
 from irfuzz.execute.adapter import Adapter
 from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.lane import Lane
+from irfuzz.execute.shadow import Shadow, ShadowRun
 from irfuzz.execute.table import Availability, adapter_of
 from irfuzz.execute.together import Asked, Task
 from irfuzz.execute.types import RunResult, Target, Value
@@ -54,6 +55,7 @@ class Runner:
         self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str, bool], Lane] = {}
         self._baseline = Baseline(self._limits)
+        self._shadow = Shadow(self._limits)
 
     def __enter__(self) -> Self:
         """Start the workers and fill in versions.
@@ -94,6 +96,7 @@ class Runner:
         for lane in lanes:
             lane.close()
         self._baseline.close()
+        self._shadow.close()
 
     def run(
         self,
@@ -191,6 +194,10 @@ class Runner:
         wanted = self._own(targets)
         model = program if isinstance(program, bytes) else program.to_bytes()
         return [self._lane(target).run_fresh(program, model, inputs, target) for target in wanted]
+
+    def shadow(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
+        """What a program computes in float64, and how far its own roundings may move that, in a worker of its own."""
+        return self._shadow.run(program, inputs)
 
     def prefix(self, target: Target) -> tuple[str, ...]:
         """Tags of what the target's process had already run when its last collected request came, oldest first.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.inline import without_functions
 from irfuzz.oracle.kinds import accepted
 from irfuzz.oracle.nudge import Nudges, Rerun, measure
-from irfuzz.oracle.numbers import FACTOR, is_float, resolution
+from irfuzz.oracle.numbers import FACTOR, SCREEN, is_float, resolution
 from irfuzz.oracle.path import Path, path_to
 from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
 from irfuzz.oracle.sized import sized
@@ -23,9 +23,11 @@ from irfuzz.oracle.witnesses import rank
 from irfuzz.spec import Specs, load_specs
 
 if TYPE_CHECKING:
+    from irfuzz.execute.shadow import ShadowRun
     from irfuzz.ir.program import Program
 
-"""Runs the same program on the same targets with other inputs."""
+Shadower = Callable[["Program", Mapping[str, Value]], "ShadowRun"]
+"""Runs a program's shadow on some inputs (``Runner.shadow``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ class Case:
         expected_invalid: the program deliberately breaks a rule of ONNX.
     """
 
-    __slots__ = ("_leaves", "_nudges", "_paths", "_rerun", "_sized", "doubtful", "expected_invalid", "inputs",
-                 "program", "ran", "results", "specs")  # fmt: skip
+    __slots__ = ("_leaves", "_nudges", "_paths", "_rerun", "_shade", "_shadow", "_sized", "doubtful",
+                 "expected_invalid", "inputs", "program", "ran", "results", "specs")  # fmt: skip
 
     def __init__(
         self,
@@ -69,6 +71,7 @@ class Case:
         *,
         specs: Specs | None = None,
         rerun: Rerun | None = None,
+        shadow: Shadower | None = None,
         expected_invalid: bool = False,
     ) -> None:
         self.program = program
@@ -79,6 +82,8 @@ class Case:
         self.specs = specs
         self.expected_invalid = expected_invalid
         self._rerun = rerun
+        self._shadow = shadow
+        self._shade: ShadowRun | None = None
         self._paths: dict[str, Path] = {}
         self._sized: Program | None = None
         self._nudges: Nudges | None = None
@@ -104,6 +109,18 @@ class Case:
         if self._nudges is None:
             self._nudges = measure(self.program, self.inputs, self._rerun)
         return self._nudges
+
+    @property
+    def has_shadow(self) -> bool:
+        """Whether a shadow can be asked; it may still refuse."""
+        return self._shadow is not None
+
+    def shadow(self) -> ShadowRun:
+        """What the program computes in float64, and how far its own roundings may move that; run once."""
+        if self._shade is None:
+            assert self._shadow is not None
+            self._shade = self._shadow(self.program, self.inputs)
+        return self._shade
 
     def leaves(self) -> list[Leaf]:
         """The tensors of the doubtful outputs, without the targets whose dtype, shape or structure is not accepted."""
@@ -142,7 +159,7 @@ class Case:
         shape = fact.static_shape
         first: np.ndarray | None = None
         # The smallest bound that the numeric oracle can come to, so nothing is lost here.
-        limit = FACTOR * resolution(dtype) if is_float(dtype) else 0.0
+        limit = (FACTOR if self._shadow is None else SCREEN) * resolution(dtype) if is_float(dtype) else 0.0
         for result in self.ran:
             value = result.outputs.get(name)
             if not isinstance(value, np.ndarray) or value.dtype != dtype:

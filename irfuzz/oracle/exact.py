@@ -53,6 +53,11 @@ def _undecided(case: Case, leaf: Leaf) -> tuple[np.ndarray, bool]:
             after = moved.get(name, {}).get(leaf.label)
             if after is not None:
                 mask |= np.asarray(after != before) if after.shape == before.shape else True
+    run = case.shadow() if case.has_shadow else None
+    for moves in () if run is None else (run.small, run.wide):
+        found = moves.get(leaf.label)
+        if found is not None and found.shape == mask.shape:
+            mask |= found > 0
     return mask, nudges.measured
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.execute.types import Role, RunResult, Target, Value
-from irfuzz.oracle.case import Case
+from irfuzz.oracle.case import Case, Shadower
 from irfuzz.oracle.derived import OF_VALUES, judge_apart
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.nudge import Rerun
@@ -17,6 +17,7 @@ from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import rank
 
 if TYPE_CHECKING:
+    from irfuzz.execute.shadow import ShadowRun
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
 
@@ -30,6 +31,7 @@ def judge(
     *,
     specs: Specs | None = None,
     rerun: Rerun | None = None,
+    shadow: Shadower | None = None,
     expected_invalid: bool = False,
     table: Mapping[str, Oracle] | None = None,
 ) -> list[Verdict]:
@@ -43,6 +45,8 @@ def judge(
         rerun: runs the same program on the same targets with other inputs, or with other weights. Called only where
             outputs differ by more than rounding explains: once on the same inputs and five times on inputs (or,
             where these are integers, weights) moved by rounding errors.
+        shadow: runs the program in float64 (``Runner.shadow``). Called at most once, and only where outputs differ by
+            more than a cheap floor; without it the targets' own spread decides.
         expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are
             suspect at most.
         table: oracles by name; built-ins and those of entry points where omitted.
@@ -51,15 +55,29 @@ def judge(
         At most one verdict for a symptom and a component's fault, on the plainest target that shows it (``also`` in the
         evidence names the others), findings first: deterministic, and independent of the order of ``results``.
     """
+    once = None if shadow is None else _Once(shadow)
 
     def judge_all(results: Sequence[RunResult], rerun: Rerun | None) -> list[Verdict]:
-        case = Case(program, inputs, results, specs=specs, rerun=rerun, expected_invalid=expected_invalid)
+        case = Case(program, inputs, results, specs=specs, rerun=rerun, shadow=once, expected_invalid=expected_invalid)
         return _merged(case, [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)])
 
     if all(r.target.role is Role.RUNTIME for r in results):
         return judge_all(results, rerun)
     targets = {r.target.name: r.target for r in results}
     return sorted(judge_apart(results, rerun, judge_all), key=lambda v: _place(v, targets[v.target]))
+
+
+class _Once:
+    """A shadow that runs once, however many groups of targets are judged."""
+
+    def __init__(self, shadow: Shadower) -> None:
+        self._shadow = shadow
+        self._run: ShadowRun | None = None
+
+    def __call__(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
+        if self._run is None:
+            self._run = self._shadow(program, inputs)
+        return self._run
 
 
 def _merged(case: Case, found: Sequence[Verdict]) -> list[Verdict]:

@@ -1,4 +1,4 @@
-"""Numeric oracle: floating-point elements that differ by far more than rounding and independent witnesses do."""
+"""Floating-point elements that differ by far more than rounding and independent witnesses do: without a shadow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from irfuzz._native import difference
 from irfuzz.oracle import traits
 from irfuzz.oracle.nudge import WIDE
-from irfuzz.oracle.numbers import FACTOR, huge, is_float, resolution, smallest
+from irfuzz.oracle.numbers import FACTOR, huge, resolution, smallest
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import Blame, divide, plainest
 
@@ -45,24 +45,25 @@ class Scale:
     unsteady: frozenset[str]
 
 
-def judge_numeric(case: Case) -> Iterator[Verdict]:
+def judge_spread(
+    case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], note: str = ""
+) -> Iterator[Verdict]:
     """A finding exceeds ``FACTOR`` times the spread of at least two independent witnesses; the rest is suspect.
 
     The spread of an element is the largest of: what the witnesses differ by; a floor of rounding errors; how far any
     target moves when inputs, or values inside, move by one unit in the last place, or inputs by ``WIDE`` units, divided
     by ``WIDE``.
+
+    Args:
+        case: the program and its runs.
+        leaf: the tensor that is judged.
+        path: what it is computed from.
+        values: it, of every target, as float64.
+        note: why the shadow does not decide, for the evidence.
     """
-    for leaf in case.leaves():
-        if not is_float(next(iter(leaf.values.values())).dtype):
-            continue
-        path = case.path(leaf.value)
-        if path.random or not next(iter(leaf.values.values())).size:
-            continue
-        values = {name: a.astype(np.float64) for name, a in leaf.values.items()}
-        # First without any measurement, so that noise costs no reruns.
-        if _clusters(case, values, floor(case, leaf, path, measured=True)) is None:
-            continue
-        yield from _judge(case, leaf, path, values)
+    # First without any measurement, so that noise costs no reruns.
+    if apart(case, values, floor(case, leaf, path, measured=True)) is not None:
+        yield from _judge(case, leaf, path, values, note)
 
 
 def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
@@ -75,15 +76,19 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
     """
     dtype = next(iter(leaf.values.values())).dtype
     eps = max(resolution(d) for d in (path.dtypes | {dtype}))
-    top = _magnitude(case, leaf)
+    top = magnitude_of(case, leaf)
     least = eps * top * math.sqrt(path.roundings)
     if not measured:
         least = max(least, eps * path.fed)
-    quantised = max(min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top, 2 * path.step)
-    return max(least, eps * path.absorbed, quantised / FACTOR, smallest(dtype))
+    return max(least, eps * path.absorbed, quantised_by(path, top) / FACTOR, smallest(dtype))
 
 
-def _magnitude(case: Case, leaf: Leaf) -> float:
+def quantised_by(path: Path, top: float) -> float:
+    """What quantising operators may add to an output of a magnitude."""
+    return max(min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top, 2 * path.step)
+
+
+def magnitude_of(case: Case, leaf: Leaf) -> float:
     """Largest finite magnitude of the output, as the median component sees it."""
     by_component: dict[str, list[float]] = {}
     for name, array in leaf.values.items():
@@ -102,7 +107,7 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
     unsteady = frozenset(
         name
         for name, before in values.items()
-        if float(_moved(before, nudges.again.get(name, {}).get(leaf.label)).max(initial=0.0)) > FACTOR * least
+        if float(moved_by(before, nudges.again.get(name, {}).get(leaf.label)).max(initial=0.0)) > FACTOR * least
     )
     small = np.zeros(next(iter(values.values())).shape)
     wide = np.zeros_like(small)
@@ -112,10 +117,10 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
         inner = nudges.inner if name in UNFUSED else ()
         for moved in (*nudges.small, *inner, nudges.again):
             if name not in unsteady:
-                small = np.maximum(small, _moved(before, moved.get(name, {}).get(leaf.label)))
+                small = np.maximum(small, moved_by(before, moved.get(name, {}).get(leaf.label)))
         for moved in nudges.wide:
             if name not in unsteady:
-                wide = np.maximum(wide, _moved(before, moved.get(name, {}).get(leaf.label)))
+                wide = np.maximum(wide, moved_by(before, moved.get(name, {}).get(leaf.label)))
     measured = nudges.measured and bool((small > 0).any() or (wide > 0).any())
     if not measured:
         least = floor(case, leaf, path, measured=False)
@@ -125,7 +130,7 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
     return Scale(np.maximum.reduce([np.full_like(small, max(least, typical)), small, wide / WIDE]), measured, unsteady)
 
 
-def _moved(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
+def moved_by(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
     """How far each element moved; infinitely where it became or ceased to be NaN or infinite."""
     if after is None:
         return np.zeros_like(before)
@@ -144,7 +149,7 @@ def _scaled(values: dict[str, np.ndarray], unit: np.ndarray | float) -> dict[str
         return {name: np.where(np.isinf(unit), 0.0, v / unit) for name, v in values.items()}
 
 
-def _clusters(
+def apart(
     case: Case, values: dict[str, np.ndarray], unit: np.ndarray | float
 ) -> tuple[list[list[str]], dict[tuple[str, str], float]] | None:
     """Targets linked by distances of at most ``FACTOR`` units, and all distances; ``None`` where all are one group."""
@@ -163,9 +168,9 @@ def _clusters(
     return None if len(groups) < 2 else (groups, far)
 
 
-def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) -> Iterator[Verdict]:
+def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], note: str) -> Iterator[Verdict]:
     scale = scale_of(case, leaf, path, values)
-    found = _clusters(case, values, scale.unit)
+    found = apart(case, values, scale.unit)
     if found is None:
         return
     groups, far = found
@@ -183,7 +188,7 @@ def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) ->
                 continue
             place = difference(scaled[target.name], scaled[judge]).argmax
             yield _verdict(
-                case, leaf, path, scale, values, blame, target, others, division.center, judge, place, spread
+                case, leaf, path, scale, values, blame, target, others, division.center, judge, place, spread, note
             )
 
 
@@ -200,12 +205,13 @@ def _verdict(
     judge: str,
     place: int,
     spread: float,
+    note: str,
 ) -> Verdict:
     index = tuple(int(i) for i in np.unravel_index(place, scale.unit.shape))
     with np.errstate(over="ignore"):
         distance = abs(float(values[target.name][index]) - float(values[judge][index]))
     unit = float(scale.unit[index]) * spread
-    why = _doubt(case, leaf, path, scale, blame, center)
+    why = doubt(case, leaf, path, scale, blame, center)
     if not why and distance <= FACTOR * unit:
         why = f"does not exceed {FACTOR:g} times the witnesses' spread"
     evidence: dict[str, str | int | float] = {
@@ -214,8 +220,8 @@ def _verdict(
         "expected": str(leaf.values[judge][index]),
         "values": ", ".join(f"{n}={leaf.values[n][index]}" for n in leaf.values),
         "spread": unit,
-        "ratio": round(distance / unit, 3) if math.isfinite(distance / unit) else str(distance / unit),
         "sensitivity": "measured" if scale.measured else "not measured",
+        "rule": "spread of the targets" + (f" ({note})" if note else ""),
     }
     if others:
         evidence["also"] = ", ".join(t.name for t in others)
@@ -229,7 +235,7 @@ def _verdict(
     )  # fmt: skip
 
 
-def _doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, center: tuple[Target, ...]) -> str:
+def doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, center: tuple[Target, ...]) -> str:
     """Why a difference is no finding; empty where nothing speaks against it."""
     specials = path.specials or any(not np.isfinite(a.astype(np.float64)).all() for a in leaf.values.values())
     opens = [o.what for o in path.open if specials or not o.specials_only]
@@ -248,6 +254,6 @@ def _doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, cente
         return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
     if blur := path.flushed(blame.group[0]) or path.blur():
         return blur
-    if _magnitude(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
+    if magnitude_of(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
         return "magnitudes are close to an overflow"
     return ""

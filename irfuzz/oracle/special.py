@@ -55,6 +55,11 @@ def _undecided(case: Case, leaf: Leaf, classes: dict[str, np.ndarray]) -> np.nda
             after = moved.get(name, {}).get(leaf.label)
             if after is not None:
                 mask |= classify(after) != before if after.shape == before.shape else True
+    run = case.shadow() if case.has_shadow else None
+    for moves in () if run is None else (run.small, run.wide):
+        found = moves.get(leaf.label)
+        if found is not None and found.shape == mask.shape:
+            mask |= np.isinf(found)
     return mask
 
 

@@ -15,8 +15,8 @@ from irfuzz.oracle.exact import judge_exact
 from irfuzz.oracle.kind import judge_type
 from irfuzz.oracle.leniency import judge_leniency
 from irfuzz.oracle.limits import judge_hang, judge_memory
-from irfuzz.oracle.numeric import judge_numeric
 from irfuzz.oracle.rejection import judge_rejection
+from irfuzz.oracle.shadowed import judge_numeric
 from irfuzz.oracle.special import judge_special
 from irfuzz.oracle.types import Verdict
 

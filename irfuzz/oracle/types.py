@@ -37,6 +37,7 @@ class Verdict:
         distance: largest absolute difference, where the symptom is numeric.
         bound: what would still have been accepted.
         evidence: short readable facts (messages, shapes, worst elements), JSON-able.
+        ratio: distance over bound, where both are known and the bound is not 0.
     """
 
     oracle: str
@@ -48,3 +49,9 @@ class Verdict:
     distance: float | None = None
     bound: float | None = None
     evidence: Mapping[str, str | int | float] = field(default_factory=dict)
+    ratio: float | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Fill in the ratio."""
+        if self.distance is not None and self.bound:
+            object.__setattr__(self, "ratio", self.distance / self.bound)

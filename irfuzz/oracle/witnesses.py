@@ -14,8 +14,11 @@ REFERENCE = "reference"
 """ONNX's own evaluator: breaks ties, and being interpreted, is no evidence of a hang."""
 
 
-LOWERED = frozenset({"torch", "tensorflow"})
-"""Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves both."""
+SHADOW = "shadow"
+"""The component that stands for a program's shadow: PyTorch with all floats in float64."""
+
+LOWERED = frozenset({"torch", "tensorflow", SHADOW})
+"""Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves them."""
 
 
 def flushes(target: Target) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.errors import Unsupported
 
 if TYPE_CHECKING:
-    from irfuzz.export.source.context import Emitter
+    from irfuzz.export.source.context import Context, Emitter
 
 FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16, ir.DataType.BFLOAT16})
 
@@ -31,6 +31,8 @@ class Framework:
         forms: what emitters write in place of a call of a support function, as templates.
         emitters: emitter of each (domain, operator).
         run: lines of the body of ``run(arrays, inputs)``.
+        before: lines that stand before those of a node.
+        after: lines that stand behind them, when its outputs have their values.
     """
 
     component: str
@@ -43,6 +45,8 @@ class Framework:
     forms: Mapping[str, str]
     emitters: Mapping[tuple[str, str], Emitter] = field(repr=False)
     run: tuple[str, ...]
+    before: Callable[[Context, ir.Node], Sequence[str]] | None = None
+    after: Callable[[Context, ir.Node], Sequence[str]] | None = None
 
     def spelled(self, dtype: ir.DataType | int, where: str) -> str:
         """How it spells ``dtype``. Raises ``Unsupported`` naming ``where`` for types that it cannot compute in."""

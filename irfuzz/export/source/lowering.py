@@ -151,8 +151,14 @@ class _Writer:
 
     def _node_lines(self, graph: ir.Graph, depth: int) -> list[str]:
         lines: list[str] = []
+        before, after = self.framework.before, self.framework.after
         for node in graph:
-            lines.extend("    " * depth + line for line in self._emit(node))
+            own = self._emit(node)
+            if before is not None:
+                own = [*before(self.context, node), *own]
+            if after is not None:
+                own = [*own, *after(self.context, node)]
+            lines.extend("    " * depth + line for line in own)
         return lines
 
     def _graph_lines(self, graph: ir.Graph, results: Sequence[str], depth: int) -> list[str]:

@@ -1,0 +1,304 @@
+"""A program's module in float64 and its inputs enter; what it computes leaves, and how far rounding errors move that.
+
+Runs in the worker's interpreter: imports only the standard library, numpy and torch.
+
+Rounding errors are made up as in Monte Carlo arithmetic (Parker 1997; Denis, de Oliveira Castro and Petit 2016): every
+step of every operator gets one of a random sign, of the size that the program's own type gives it. A sum of n terms
+gets ``sqrt(n)`` times the sum of the terms' magnitudes, by Higham and Mary's probabilistic bound (2019, theorem 3.1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+SMALL = 6
+"""Directions in which every value is moved by one rounding error."""
+WIDE = 2
+"""Pairs of opposite directions in which it is moved by ``FACTOR`` of them: jumps near by show."""
+FACTOR = 100.0
+_MOST = 0.01
+"""Largest relative move: a hundred roundings of half precision would be another program altogether."""
+_MAX_CODE = 4096
+
+_CODE: dict[str, Any] = {}
+
+
+def warm() -> None:
+    """Make torch single-threaded. Called once, before the first request."""
+    torch.set_num_threads(1)
+
+
+def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Compute a module without rounding errors, and with made-up ones.
+
+    ``request`` holds ``source``, ``arrays`` (names of the first values) and ``inputs`` (names of the rest).
+
+    Returns:
+        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``refused`` and a reason where
+        PyTorch cannot compute it. Then for each output what it is, how far the small moves and how far the wide ones
+        move its elements at most (0 or infinity for what are no floats), all three nested as the output is.
+    """
+    torch.set_num_threads(1)
+    count = len(request["arrays"])
+    weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
+    inputs = dict(zip(request["inputs"], arrays[count:]))  # noqa: B905
+    module = _load(request["source"])
+    try:
+        tensors = module["tensors"](_weights(weights, module["WEIGHT_DTYPES"]), inputs)
+        state = _Errors(module)
+        exact = state.run(tensors, None, 0.0)
+    except Exception as error:  # noqa: BLE001 - whatever PyTorch does not take has no shadow
+        return {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"}, []
+    small = [_Run(state, tensors, seed, 1.0) for seed in range(SMALL)]
+    wide = [_Run(state, tensors, seed, sign * FACTOR) for seed in range(WIDE) for sign in (1.0, -1.0)]
+    values: list[Any] = []
+    for name, value in exact.items():
+        values += [_plain(value), _farthest(name, value, small), _farthest(name, value, wide)]
+    return {"outputs": list(exact), "width": min(FACTOR, _MOST / state.coarsest) if state.coarsest else FACTOR}, values
+
+
+def _weights(weights: dict[str, Any], dtypes: dict[str, torch.dtype]) -> dict[str, Any]:
+    """Arrays as the module wants them: floats in float64, bfloat16 from its bits."""
+    found = {}
+    for name, value in weights.items():
+        array = np.asarray(getattr(value, "raw", value))
+        if dtypes[name] == torch.float64 and array.dtype != np.float64:
+            if array.dtype == np.uint16:
+                array = (array.astype(np.uint32) << 16).view(np.float32)
+            array = array.astype(np.float64)
+        found[name] = array
+    return found
+
+
+class _Run:
+    """One run with errors: its outputs, ``None`` where it fails (a moved index is out of range, say)."""
+
+    def __init__(self, state: _Errors, tensors: Any, seed: int, scale: float) -> None:
+        try:
+            self.outputs: dict[str, Any] | None = state.run(tensors, seed, scale)
+        except Exception:  # noqa: BLE001 - what moved values do not even run with is not decided by anybody
+            self.outputs = None
+
+
+def _farthest(name: str, value: Any, runs: list[_Run]) -> Any:
+    """How far the elements of an output move at most; infinitely where an integer changes or a class does."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        each = [_Item(run, name, len(value)) for run in runs]
+        return [_farthest(str(i), item, [run.at(i) for run in each]) for i, item in enumerate(value)]
+    before = _plain(value)
+    farthest = np.zeros(before.shape)
+    for run in runs:
+        moved = None if run.outputs is None else run.outputs.get(name)
+        if not isinstance(moved, torch.Tensor) or moved.shape != value.shape:
+            farthest[...] = np.inf
+            continue
+        after = _plain(moved)
+        if before.dtype.kind != "f":
+            farthest[after != before] = np.inf
+            continue
+        same = (after == before) | (np.isnan(after) & np.isnan(before))
+        with np.errstate(invalid="ignore", over="ignore"):
+            distance = np.abs(after - before)
+        farthest = np.maximum(farthest, np.where(same, 0.0, np.where(np.isfinite(distance), distance, np.inf)))
+    return farthest
+
+
+class _Item:
+    """The items of a sequence among a run's outputs."""
+
+    def __init__(self, run: _Run, name: str, count: int) -> None:
+        found = None if run.outputs is None else run.outputs.get(name)
+        self._items = found if isinstance(found, list) and len(found) == count else None
+
+    def at(self, index: int) -> Any:
+        run = object.__new__(_Run)
+        run.outputs = None if self._items is None else {str(index): self._items[index]}
+        return run
+
+
+def _plain(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.detach().contiguous().numpy()
+
+
+def _load(source: str) -> dict[str, Any]:
+    """The names that a module defines; its definitions are two blank lines apart and compiled one by one."""
+    names: dict[str, Any] = {"__name__": "generated"}
+    for text in source.split("\n\n\n"):
+        code = _CODE.get(text)
+        if code is None:
+            if len(_CODE) >= _MAX_CODE:
+                _CODE.clear()
+            code = _CODE[text] = compile(text, "<generated>", "exec")
+        exec(code, names)  # noqa: S102 - running generated source is what this worker is for
+    return names
+
+
+# ---- made-up rounding errors ----------------------------------------------------------------
+
+
+class _Errors(TorchDispatchMode):
+    """Adds to the result of every rounded step an error of the size that the type of its operator allows.
+
+    Attributes:
+        coarsest: the largest unit roundoff that was met.
+    """
+
+    def __init__(self, module: dict[str, Any]) -> None:
+        super().__init__()
+        self._module = module
+        module["rounding"] = self._rounding
+        module["narrowed"] = self._narrowed(module.get("narrowed"))
+        self.coarsest = 0.0
+        self._unit = self._ulps = self._scale = 0.0
+        self._terms = 0
+        self._generator = torch.Generator()
+
+    def run(self, tensors: Any, seed: int | None, scale: float) -> dict[str, Any]:
+        """Outputs by name; without errors where ``scale`` is 0."""
+        self._unit, self._scale = 0.0, scale
+        with torch.no_grad():
+            if not scale:
+                return self._module["forward"](*tensors)
+            self._generator.manual_seed(seed or 0)
+            with self:
+                return self._module["forward"](*tensors)
+
+    def _rounding(self, dtype: torch.dtype, ulps: int, terms: int) -> None:
+        unit = torch.finfo(dtype).eps / 2
+        self.coarsest = max(self.coarsest, unit)
+        self._unit, self._ulps, self._terms = unit, float(ulps), terms
+
+    def _narrowed(self, plain: Callable[..., Any] | None) -> Callable[..., Any]:
+        def narrowed(x: Any, dtype: torch.dtype) -> Any:
+            assert plain is not None
+            result = plain(x, dtype)
+            unit = torch.finfo(dtype).eps / 2
+            self.coarsest = max(self.coarsest, unit)
+            # Some components leave out a rounding that another one undoes.
+            return result + self._drawn(result) * _size(unit, self._scale) * result.abs() if self._scale else result
+
+        return narrowed
+
+    def _drawn(self, like: Any) -> Any:
+        """Numbers of both signs between a half and one."""
+        drawn = 2 * torch.rand(like.shape, generator=self._generator, dtype=torch.float64) - 1
+        return torch.copysign(0.5 + 0.5 * drawn.abs(), drawn)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        rule = RULES.get(func.overloadpacket.__name__) if self._unit and self._ulps else None
+        if rule is None or "rounding_mode" in kwargs:
+            return func(*args, **kwargs)
+        size = _size(self._unit * self._ulps, self._scale)
+        if rule is _nonlinear:
+            args = (self._moved(args[0], size), *args[1:])
+        result = func(*args, **kwargs)
+        first = result[0] if isinstance(result, tuple) else result
+        if not isinstance(first, torch.Tensor) or not (first.is_floating_point() or first.is_complex()):
+            return result
+        bound, terms = rule(func, args, kwargs, first)
+        count = max(1, self._terms or terms) if terms else 1
+        error = self._drawn(first) * (_size(self._unit * self._ulps * math.sqrt(count), self._scale)) * bound
+        noisy = torch.where(torch.isfinite(bound), first + error, first)
+        return (noisy, *result[1:]) if isinstance(result, tuple) else noisy
+
+    def _moved(self, x: Any, size: float) -> Any:
+        if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+            return x
+        return torch.where(torch.isfinite(x), x + x * self._drawn(x) * size, x)
+
+
+def _size(unit: float, scale: float) -> float:
+    """``scale`` times an error, of which no multiple may exceed a part of the number itself."""
+    return math.copysign(max(unit, min(abs(scale) * unit, _MOST)), scale)
+
+
+def _own(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Relative to the result."""
+    return result.abs(), 0
+
+
+def _nonlinear(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """The same, and the argument is moved first: libraries compute functions of what they have rounded themselves."""
+    return result.abs(), 0
+
+
+def _magnitudes(args: Any) -> list[Any]:
+    return [a.abs() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
+
+
+def _terms_apart(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Relative to both terms of a sum or difference, as what is folded into a weight is rounded before it cancels."""
+    one, two = (abs(a) for a in args[:2])
+    return torch.as_tensor(one + abs(kwargs.get("alpha", 1)) * two), 0
+
+
+def _summed(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Relative to the sum of magnitudes."""
+    x = args[0]
+    return func(*_magnitudes(args), **kwargs), max(1, x.numel() // max(1, result.numel()))
+
+
+def _running(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    return func(*_magnitudes(args), **kwargs), args[0].shape[args[1]] if args[0].dim() else 1
+
+
+def _product(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Relative to the product of magnitudes."""
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    return func(*_magnitudes(args), **kwargs), tensors[-1].shape[-2] if tensors[-1].dim() > 1 else tensors[-1].shape[-1]
+
+
+def _convolution(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    weight, transposed = args[1], bool(args[6])
+    return func(*_magnitudes(args), **kwargs), weight.numel() // max(1, weight.shape[1 if transposed else 0])
+
+
+def _factors(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Relative to the result, once for each factor or term of a sum of positive numbers."""
+    return result.abs(), max(1, args[0].numel() // max(1, result.numel()))
+
+
+def _shares(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Softmax: relative, with a sum over the axis; its logarithm: that sum's error as it is."""
+    axis = args[0].shape[args[1]] if args[0].dim() else 1
+    return (result.abs() + 1 if "log" in func.overloadpacket.__name__ else result.abs()), axis
+
+
+def _spectrum(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+    """Relative to the sum of magnitudes along the axes."""
+    axes = tuple(args[1]) if isinstance(args[1], (list, tuple)) else (args[1],)
+    return args[0].abs().sum(axes, keepdim=True).expand(result.shape), math.prod(args[0].shape[a] for a in axes)
+
+
+_RELATIVE = "mul div reciprocal sqrt rsqrt square addcmul addcdiv lerp hardswish hardsigmoid leaky_relu fmod remainder"
+_FUNCTIONS = """
+    exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid
+    pow softplus gelu elu celu selu mish silu logaddexp logit atan2 logsumexp
+"""
+RULES: dict[str, Callable[..., tuple[Any, int]]] = {
+    **dict.fromkeys(_RELATIVE.split(), _own),
+    **dict.fromkeys(_FUNCTIONS.split(), _nonlinear),
+    **dict.fromkeys(("add", "sub", "rsub"), _terms_apart),
+    **dict.fromkeys(("sum", "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "scatter_add"), _summed),
+    **dict.fromkeys(("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "addmv"), _product),
+    **dict.fromkeys(("prod", "linalg_vector_norm", "var", "std", "_linalg_det", "scatter_reduce"), _factors),
+    **dict.fromkeys(("_softmax", "_log_softmax"), _shares),
+    **dict.fromkeys(("_fft_r2c", "_fft_c2c", "_fft_c2r"), _spectrum),
+    "cumsum": _running,
+    "cumprod": _running,
+    "convolution": _convolution,
+}
+"""What steps PyTorch rounds, by the name of its operator, and what their errors are relative to; others are exact."""

@@ -1,0 +1,35 @@
+"""What a shadow computes and how its roundings move it enter; by how much a correct component may miss it leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irfuzz.oracle.numbers import resolution, smallest
+
+SAFETY = 16.0
+"""How many of the largest measured moves a correct component may be off by (``docs/oracles.md`` derives it)."""
+
+NEIGHBOURS = 0.25
+"""An element's move counts as at least this part of the median move of its tensor: few directions may miss one."""
+
+JUMP = 4.0
+"""An element that wide moves displace by so many times what they would if it were linear stands near a jump."""
+
+
+def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: float, dtype: np.dtype) -> np.ndarray:
+    """The bound of every element (float64); infinite where nothing is decided.
+
+    Args:
+        reference: what the shadow computes.
+        small: how far rounding errors move each element at most.
+        wide: how far ``width`` times larger ones do.
+        width: how many times.
+        dtype: the output's own type.
+    """
+    finite = small[np.isfinite(small)]
+    typical = NEIGHBOURS * float(np.median(finite)) if finite.size else 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        own = resolution(dtype) / 2 * np.where(np.isfinite(reference), np.abs(reference), 0.0)
+        unit = np.maximum.reduce([small, own, np.full_like(small, typical), wide / (JUMP * width)])
+        bound = np.maximum(SAFETY * unit, np.where(wide > JUMP * width * np.maximum(small, own), wide, 0.0))
+    return np.maximum(bound, smallest(dtype))

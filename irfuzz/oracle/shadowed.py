@@ -1,0 +1,197 @@
+"""Numeric oracle: floating-point elements that are farther from the program's shadow than its roundings explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irfuzz.execute.types import Target
+from irfuzz.oracle import numeric
+from irfuzz.oracle.bound import JUMP, SAFETY, bound_of
+from irfuzz.oracle.nudge import WIDE
+from irfuzz.oracle.numbers import FACTOR, SCREEN, is_float
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import SHADOW, Blame, divide, plainest
+
+if TYPE_CHECKING:
+    from irfuzz.execute.shadow import ShadowRun
+    from irfuzz.oracle.case import Case, Leaf
+    from irfuzz.oracle.path import Path
+
+_SHADOW = Target(name=SHADOW, component=SHADOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What the values of one output are held against.
+
+    Attributes:
+        reference: what the shadow computes.
+        bound: for every element; infinite where nothing is decided.
+        unsteady: targets whose results differ from run to run on the same inputs.
+    """
+
+    reference: np.ndarray
+    bound: np.ndarray
+    unsteady: frozenset[str] = frozenset()
+
+    def ratios(self, value: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
+        """Distance over bound of every element, from the shadow or from ``other``; 0 where nothing is decided."""
+        against = self.reference if other is None else other
+        with np.errstate(invalid="ignore", over="ignore"):
+            ratio = np.abs(value - against) / self.bound
+        return np.where(np.isfinite(ratio) & np.isfinite(self.reference), ratio, 0.0)
+
+
+def judge_numeric(case: Case) -> Iterator[Verdict]:
+    """A finding is farther from the shadow than the bound where an independent witness is within it.
+
+    Where a program has no shadow, or no target is near it, the targets' own spread decides (``oracle.numeric``).
+    """
+    for leaf in case.leaves():
+        first = next(iter(leaf.values.values()))
+        if not is_float(first.dtype) or not first.size:
+            continue
+        path = case.path(leaf.value)
+        if path.random:
+            continue
+        values = {name: a.astype(np.float64) for name, a in leaf.values.items()}
+        if not case.has_shadow:
+            yield from numeric.judge_spread(case, leaf, path, values)
+            continue
+        # A cheap look first, so that noise costs no run of the shadow.
+        least = numeric.floor(case, leaf, path, measured=True) * SCREEN / FACTOR
+        if numeric.apart(case, values, least) is None:
+            continue
+        run = case.shadow()
+        found = measure_of(run, leaf, first, path, case)
+        if isinstance(found, str):
+            yield from numeric.judge_spread(case, leaf, path, values, found)
+            continue
+        yield from _judge(case, leaf, path, values, found)
+
+
+def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Path, case: Case) -> Measure | str:
+    """Reference and bound of one output, or why the shadow has none."""
+    if run.refused:
+        return f"no shadow: {run.refused}"
+    reference = run.reference.get(leaf.label)
+    if reference is None or reference.shape != first.shape or reference.dtype.kind != "f":
+        return "the shadow gives another kind of output"
+    reference = reference.astype(np.float64)
+    bound = bound_of(reference, run.small[leaf.label], run.wide[leaf.label], run.width, first.dtype)
+    if path.quantised:
+        # A fused operator leaves out roundings to integers that stand in the program.
+        top = numeric.magnitude_of(case, leaf)
+        bound = np.maximum(bound, numeric.quantised_by(path, top))
+    return Measure(reference, bound)
+
+
+def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], measure: Measure) -> Iterator[Verdict]:
+    if not any((measure.ratios(v) > 1).any() for v in values.values()):
+        return
+    measure = _with_moves(case, leaf, values, measure)
+    far = {name: float(measure.ratios(v).max(initial=0.0)) for name, v in values.items()}
+    near = [name for name, ratio in far.items() if ratio <= 1]
+    if len(near) == len(values):
+        return
+    groups = [[_SHADOW, *(case.target(n) for n in near)], *_groups(case, values, measure, near)]
+    division = divide(groups)
+    center = [] if division is None else [t for t in division.center if t is not _SHADOW]
+    if division is None or not center or _SHADOW not in division.center:
+        note = "no target is near the shadow" if not near else "more witnesses are far from the shadow than near it"
+        yield from numeric.judge_spread(case, leaf, path, values, note)
+        return
+    for blame in division.blamed:
+        for target, others in plainest(blame.group):
+            value = values[target.name]
+            away = measure.ratios(value)
+            # Beyond the bound from a witness, too, so that whoever looks at these two alone sees it.
+            judge = min(center, key=lambda t: -float(np.minimum(away, measure.ratios(value, values[t.name])).max()))
+            ratios = np.minimum(away, measure.ratios(value, values[judge.name]))
+            place = int(ratios.argmax())
+            if ratios.flat[place] > 1:
+                yield _verdict(case, leaf, path, measure, values, blame, target, others, tuple(center), place)
+
+
+def _groups(case: Case, values: Mapping[str, np.ndarray], measure: Measure, near: list[str]) -> list[list[Target]]:
+    """Those far from the shadow, together where they are within the bound of each other."""
+    groups: list[list[str]] = []
+    for name in values:
+        if name in near:
+            continue
+        for group in groups:
+            if not (measure.ratios(values[name], values[group[0]]) > 1).any():
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return [[case.target(n) for n in group] for group in groups]
+
+
+def _with_moves(case: Case, leaf: Leaf, values: Mapping[str, np.ndarray], measure: Measure) -> Measure:
+    """The measure with what the targets themselves make of moved inputs: a legitimate formula may be more sensitive."""
+    nudges = case.nudges()
+    unsteady = frozenset(
+        name
+        for name, before in values.items()
+        if (measure.ratios(before, _as_float(nudges.again.get(name, {}).get(leaf.label), before)) > 1).any()
+    )
+    small = np.zeros(measure.bound.shape)
+    wide = np.zeros(measure.bound.shape)
+    for name, before in values.items():
+        if name in unsteady:
+            continue  # what is not repeatable is no measure of anything
+        inner = nudges.inner if name in numeric.UNFUSED else ()
+        for moved in (*nudges.small, *inner):
+            small = np.maximum(small, numeric.moved_by(before, moved.get(name, {}).get(leaf.label)))
+        for moved in nudges.wide:
+            wide = np.maximum(wide, numeric.moved_by(before, moved.get(name, {}).get(leaf.label)))
+    with np.errstate(invalid="ignore"):
+        jumps = np.where(wide > JUMP * WIDE * np.maximum(small, measure.bound / SAFETY), wide, 0.0)
+    return Measure(measure.reference, np.maximum.reduce([measure.bound, SAFETY * small, jumps]), unsteady)
+
+
+def _as_float(value: np.ndarray | None, like: np.ndarray) -> np.ndarray:
+    return like if value is None or value.shape != like.shape else value.astype(np.float64)
+
+
+def _verdict(
+    case: Case,
+    leaf: Leaf,
+    path: Path,
+    measure: Measure,
+    values: Mapping[str, np.ndarray],
+    blame: Blame,
+    target: Target,
+    others: tuple[Target, ...],
+    center: tuple[Target, ...],
+    place: int,
+) -> Verdict:
+    index = tuple(int(i) for i in np.unravel_index(place, measure.bound.shape))
+    distance = abs(float(values[target.name][index]) - float(measure.reference[index]))
+    scale = numeric.Scale(measure.bound, measured=True, unsteady=measure.unsteady)
+    why = numeric.doubt(case, leaf, path, scale, blame, center)
+    decided = np.isfinite(measure.bound) & np.isfinite(measure.reference)
+    evidence: dict[str, str | int | float] = {
+        "element": f"{leaf.label}[{', '.join(map(str, index))}]",
+        "got": str(leaf.values[target.name][index]),
+        "expected": repr(float(measure.reference[index])),
+        "values": ", ".join(f"{n}={leaf.values[n][index]}" for n in leaf.values),
+        "elements": int((measure.ratios(values[target.name]) > 1).sum()),
+        "undecided elements": int((~decided).sum()),
+        "rule": "float64 shadow",
+    }
+    if others:
+        evidence["also"] = ", ".join(t.name for t in others)
+    if measure.unsteady:
+        evidence["unsteady"] = ", ".join(sorted(measure.unsteady))
+    if why:
+        evidence["suspect"] = why
+    return Verdict(
+        numeric.NAME, Symptom.DIFFERENCE, target.name, tuple(t.name for t in center), bool(why), leaf.output, distance,
+        float(measure.bound[index]), evidence,
+    )  # fmt: skip
