@@ -27,7 +27,15 @@ def _weights(program: Program, node: ir.Node) -> tuple[int, ...]:
     return (() if value is None else tensor_fact(program, value).static_shape) or ()
 
 
+def _float(program: Program, node: ir.Node) -> bool:
+    """Half precision would round what the convolution sums in single precision."""
+    value = node.inputs[0]
+    return value is not None and tensor_fact(program, value).dtype in (ir.DataType.FLOAT, ir.DataType.DOUBLE)
+
+
 def _dense(program: Program, node: ir.Node) -> bool:
+    if not _float(program, node):
+        return False
     filters, channels, *sizes = _weights(program, node)
     one_group = program.attrs(node).get("group", 1) == 1
     return one_group and channels > 1 and filters * channels <= _MOST_CHANNELS and math.prod(sizes) > 1
@@ -65,7 +73,8 @@ def _deep(program: Program, node: ir.Node) -> ir.Node | None:
 def _separable(program: Program, node: ir.Node) -> bool:
     attrs = program.attrs(node)
     return (
-        set(kernel_of(program, node)) == {1}
+        _float(program, node)
+        and set(kernel_of(program, node)) == {1}
         and set(attrs.get("strides", [1])) == {1}
         and attrs.get("group", 1) == 1
         and not any(pads_of(program, node))
