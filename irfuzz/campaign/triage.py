@@ -16,9 +16,9 @@ from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.versions import Started, name_of, shown_in
+from irfuzz.campaign.watch import Watch, same_fault
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import PATIENCE, Runner
-from irfuzz.execute.taps import tap
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -26,7 +26,6 @@ from irfuzz.oracle import judge, normalise_message, signature, title
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
-from irfuzz.reduce.session import OutOfBudget
 from irfuzz.report.answers import answer_text
 from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.report.repro import place_of
@@ -189,26 +188,17 @@ class Triage:
     ) -> tuple[Reduced, Verdict, Sequence[RunResult]]:
         """A program made small, what is said of it, and what fresh processes did; the given one where that fails."""
         involved = self._involved(verdict)
-        said = _words(verdict, program)
-
-        def still(program: Program, inputs: Mapping[str, Value]) -> bool:
-            if self._stopping():
-                raise OutOfBudget
-            try:
-                found = self._seen_in(program, inputs, verdict, case.invalid, involved)
-            except (InvalidProgram, Unsupported):
-                return False
-            # A rejection for another reason is another fault, and hides the one that was seen.
-            return found is not None and _words(found, program) == said
-
-        def values_of(program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
-            return self._inner_values(program, inputs, verdict)
-
+        watch = Watch(
+            [self._runner], verdict, program, targets=involved, invalid=case.invalid, stopping=self._stopping
+        )  # fmt: skip
         slow = any(t.slow for t in involved)
         seconds = self._config.reduce * (PATIENCE if slow else 1)
-        small = reduce_case(program, inputs, still, values_of=values_of, seconds=seconds)
+        starts = watch.blamed(program, inputs)[1] if not self._stopping() else []
+        small = reduce_case(
+            program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts
+        )  # fmt: skip
         results = self._runner.run_fresh(small.program, small.inputs, self._heard(verdict))
-        again = self._same(self._judge(small.program, small.inputs, results, case.invalid), verdict)
+        again = same_fault(self._judge(small.program, small.inputs, results, case.invalid), verdict)
         if again is not None:
             return small, again, results
         alike = program is case.program
@@ -295,26 +285,7 @@ class Triage:
     ) -> Verdict | None:
         """The same verdict in one more run."""
         run = self._runner.run_fresh if fresh else self._runner.run
-        return self._same(self._judge(program, inputs, run(program, inputs, targets), invalid), verdict)
-
-    def _inner_values(self, program: Program, inputs: Mapping[str, Value], verdict: Verdict) -> Mapping[str, Value]:
-        """Every inner tensor, as a witness computes it; the blamed target is not asked."""
-        probe = tap(program)
-        asked = [t for t in self._runner.targets if t.name in verdict.witnesses] or [
-            t for t in self._runner.targets if t.name != verdict.target
-        ]
-        for target in asked:
-            (result,) = self._runner.run(probe, inputs, [target])
-            if result.exit is Exit.OK:
-                return result.outputs
-        return {}
-
-    @staticmethod
-    def _same(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
-        for verdict in verdicts:
-            if verdict.symptom is wanted.symptom and verdict.target == wanted.target and not verdict.suspect:
-                return verdict
-        return None
+        return same_fault(self._judge(program, inputs, run(program, inputs, targets), invalid), verdict)
 
     def _is_known(self, verdict: Verdict, program: Program) -> bool:
         if verdict.symptom not in TELLING:

@@ -1,0 +1,161 @@
+"""A verdict and its program enter; whether other programs show the same fault, and no other, leaves."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.taps import run_tapped, tap
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.localize.cut import Cutter
+from irfuzz.localize.replay import Replayed, replay
+from irfuzz.oracle import judge, normalise_message
+from irfuzz.oracle.message import names_of
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.reduce.session import OutOfBudget
+
+MOST_NODES = 400
+"""Of larger programs not every node is run alone."""
+
+REGIONS = 4
+"""So many of the nodes that are wrong alone are tried as programs of their own."""
+
+_TOLD = frozenset({Symptom.REJECTION, Symptom.CRASH})
+
+
+def told_by(verdict: Verdict, program: Program) -> str:
+    """What the component said of a rejection or crash, without names and numbers; empty for other symptoms."""
+    if verdict.symptom not in _TOLD:
+        return ""
+    exit_kind = str(verdict.evidence.get("exit", ""))
+    return f"{exit_kind} {normalise_message(str(verdict.evidence.get('message', '')), names_of(program))}".strip()
+
+
+def same_fault(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
+    """The verdict with the symptom and target that are looked for, unless it is a suspect."""
+    for verdict in verdicts:
+        if verdict.symptom is wanted.symptom and verdict.target == wanted.target and not verdict.suspect:
+            return verdict
+    return None
+
+
+class Watch:
+    """Looks for one fault.
+
+    Args:
+        runners: each has all targets; as many threads may ask as there are runners.
+        verdict: of the fault; not a suspect.
+        program: on which it was seen.
+        targets: what is run to see it; all of the first runner's where omitted.
+        invalid: programs break a rule of ONNX on purpose.
+        stopping: true once no more should be asked.
+    """
+
+    def __init__(
+        self,
+        runners: Sequence[Runner],
+        verdict: Verdict,
+        program: Program,
+        *,
+        targets: Sequence[Target] | None = None,
+        invalid: bool = False,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.verdict = verdict
+        self._runners: queue.SimpleQueue[Runner] = queue.SimpleQueue()
+        for runner in runners:
+            self._runners.put(runner)
+        self._targets = tuple(runners[0].targets if targets is None else targets)
+        self._all = tuple(runners[0].targets)
+        self._told = told_by(verdict, program)
+        self._invalid = invalid
+        self._stopping = stopping
+
+    def still(self, program: Program, inputs: Mapping[str, Value]) -> bool:
+        """Whether a program shows the fault.
+
+        Raises:
+            OutOfBudget: no more should be asked.
+        """
+        if self._stopping():
+            raise OutOfBudget
+        try:
+            found = self.seen(program, inputs)
+        except (InvalidProgram, Unsupported):
+            return False
+        # A rejection for another reason is another fault, and hides the one that was seen.
+        return found is not None and told_by(found, program) == self._told
+
+    def seen(self, program: Program, inputs: Mapping[str, Value], *, fresh: bool = False) -> Verdict | None:
+        """The verdict with the same symptom and target in one more run."""
+        return same_fault(self.judged(program, inputs, fresh=fresh)[0], self.verdict)
+
+    def judged(
+        self, program: Program, inputs: Mapping[str, Value], *, fresh: bool = False
+    ) -> tuple[list[Verdict], list[RunResult]]:
+        """Everything that is said of one more run, and that run."""
+        runner = self._runners.get()
+        try:
+            results = (runner.run_fresh if fresh else runner.run)(program, inputs, self._targets)
+
+            def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
+                return runner.run(moved or program, other, self._targets)
+
+            return judge(program, inputs, results, rerun=rerun, expected_invalid=self._invalid), results
+        finally:
+            self._runners.put(runner)
+
+    def values_of(self, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Every inner tensor, as a witness computes it; the blamed target is not asked."""
+        probe = tap(program)
+        runner = self._runners.get()
+        try:
+            for target in self._trusted():
+                (result,) = runner.run(probe, inputs, [target])
+                if result.exit is Exit.OK:
+                    return result.outputs
+        finally:
+            self._runners.put(runner)
+        return {}
+
+    def blamed(
+        self, program: Program, inputs: Mapping[str, Value]
+    ) -> tuple[list[Replayed], list[tuple[Program, dict[str, Value]]]]:
+        """The nodes, or the stretch of nodes, that do wrong alone on a witness's values, the worst first.
+
+        Returns:
+            What the replay says of them, and each of the first ``REGIONS`` as a program of its own with its inputs;
+            nothing where the program is too large, or no witness tells its inner values.
+        """
+        other = next((t for t in self._targets if t.name == self.verdict.target), None)
+        if other is None or other.slow or len(program.graph) > MOST_NODES:
+            return [], []
+        runner = self._runners.get()
+        try:
+            for base in self._trusted():
+                (result,) = run_tapped(runner, program, inputs, [base])
+                if result.exit is not Exit.OK or not result.taps:
+                    continue
+                known = {**inputs, **result.outputs, **result.taps}
+                found = [r for r in replay(runner, program, known, base, other) if r.faulty]
+                return found, list(_regions(Cutter(program, known), found[:REGIONS]))
+        except (InvalidProgram, Unsupported):
+            return [], []
+        finally:
+            self._runners.put(runner)
+        return [], []
+
+    def _trusted(self) -> list[Target]:
+        quick = [t for t in self._all if not t.slow and t.name != self.verdict.target]
+        return [t for t in quick if t.name in self.verdict.witnesses] or quick
+
+
+def _regions(cutter: Cutter, found: Sequence[Replayed]) -> Iterator[tuple[Program, dict[str, Value]]]:
+    for one in found:
+        try:
+            yield cutter.cut(one.first, one.end)
+        except InvalidProgram:
+            continue
