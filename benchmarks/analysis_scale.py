@@ -1,0 +1,183 @@
+"""Static analysis of networks at full size and of graphs of growing size: seconds and memory leave, as a table.
+
+    python -m benchmarks.analysis_scale [--models FOLDER] [--nodes 1000 10000 ...] [--json FILE]
+
+``FOLDER`` keeps the networks of ``benchmarks.large_models``; those that it lacks are built there. Each analysis is a process of
+its own: seconds are CPU seconds of the analysis and of reading the model; "peak" is the most that the process ever held
+(reading a model takes several times its file), "added" what the analysis needed beyond that.
+The graphs that grow are residual blocks (MatMul, bias, layer norm, Relu, Add) one after the other, about eight nodes each.
+Exit code 1 where a network needs more than 2 s or 1 GiB, 200,000 nodes more than 60 s, or where the
+time for a node at the largest size is more than twice that at the smallest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+NODES = (1_000, 10_000, 50_000)
+SECONDS, BYTES, LONG = 2.0, 1 << 30, 60.0
+GROWTH = 2.0
+
+MEASURE = """
+import json, resource, sys, time
+from pathlib import Path
+from irfuzz.analyze.analysis import analyze
+from irfuzz.analyze.ranges import Ranges
+from irfuzz.frontends.onnx_file import load_file
+from irfuzz.ir.program import Program
+from irfuzz.memory import settle
+path, given = Path(sys.argv[1]), json.loads(sys.argv[2])
+held = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = held()
+start = time.process_time()
+program = Program.from_proto(load_file(path))
+read = time.process_time() - start
+loaded = held()
+settle()
+start, wall = time.process_time(), time.perf_counter()
+found = analyze(program, Ranges({n: tuple(r) for n, r in given.items()}))
+print(json.dumps({
+    "nodes": sum(1 for _ in program.model.graph.all_nodes()),
+    "read_seconds": round(read, 3),
+    "seconds": round(time.process_time() - start, 3),
+    "wall": round(time.perf_counter() - wall, 3),
+    "peak_bytes": held(),
+    "added_bytes": held() - loaded,
+    "warnings": len(found.warnings),
+    "unproved": len(found.unjudged),
+    "safe": sum(found.safe.values()),
+    "unknown": sum(found.unknown.values()),
+}))
+"""
+
+
+def blocks(nodes: int, width: int = 8) -> onnx.ModelProto:
+    """Residual blocks one after the other, about ``nodes`` nodes in all; weights are shared by all blocks."""
+    rng = np.random.default_rng(0)
+    weights = {
+        "w": rng.normal(size=(width, width)) / width,
+        "b": rng.normal(size=width) / 10,
+        "s": np.full(width, 0.5),
+        "z": np.zeros(width),
+        "half": np.asarray(0.5),
+    }
+    made: list[onnx.NodeProto] = []
+    last = "x"
+    for block in range(max(nodes // 8, 1)):
+        names = [f"b{block}_{i}" for i in range(8)]
+        made += [
+            helper.make_node("MatMul", [last, "w"], [names[0]]),
+            helper.make_node("Add", [names[0], "b"], [names[1]]),
+            helper.make_node("LayerNormalization", [names[1], "s", "z"], [names[2]]),
+            helper.make_node("Relu", [names[2]], [names[3]]),
+            helper.make_node("Add", [names[3], last], [names[4]]),
+            helper.make_node("Mul", [names[4], "half"], [names[5]]),
+            helper.make_node("Softmax", [names[5]], [names[6]]),
+            helper.make_node("Mul", [names[5], names[6]], [names[7]]),
+        ]
+        last = names[7]
+    graph = helper.make_graph(
+        made,
+        "blocks",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4, width])],
+        [helper.make_tensor_value_info(last, onnx.TensorProto.FLOAT, [4, width])],
+        [numpy_helper.from_array(np.asarray(a, np.float32), n) for n, a in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def measure(path: Path, given: dict[str, tuple[float, float]]) -> dict[str, Any]:
+    """Analyse a model in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(path), json.dumps(given)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{path}: {done.stderr[-2000:]}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    return {"model": path.stem, "file_bytes": path.stat().st_size, **found}
+
+
+def networks(folder: Path) -> list[dict[str, Any]]:
+    """Of the networks at full size, built where the folder lacks them."""
+    from benchmarks.large_models import MODELS
+
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name in MODELS:
+        path = folder / f"{name}.onnx"
+        if not path.exists():
+            subprocess.run([sys.executable, "-m", "benchmarks.large_models", str(folder), name], check=True)
+        given = {"attended": (0.0, 1.0), "kinds": (0.0, 1.0), "ids": (0.0, 30521.0)}
+        rows.append(measure(path, given if name == "transformer" else {"image": (-1.0, 1.0)}))
+    return rows
+
+
+def growing(sizes: list[int], folder: Path) -> list[dict[str, Any]]:
+    """Of graphs of about these numbers of nodes."""
+    rows = []
+    for size in sizes:
+        path = folder / f"blocks-{size}.onnx"
+        onnx.save(blocks(size), path)
+        rows.append(measure(path, {"x": (-1.0, 1.0)}))
+        path.unlink()
+    return rows
+
+
+def faults(nets: list[dict[str, Any]], grown: list[dict[str, Any]]) -> list[str]:
+    """What is slower or larger than it should be."""
+    wrong = [f"{r['model']}: {r['seconds']} s" for r in nets if r["seconds"] > SECONDS]
+    wrong += [f"{r['model']}: {r['added_bytes'] >> 20} MiB" for r in nets if r["added_bytes"] > BYTES]
+    wrong += [f"{r['model']}: {r['seconds']} s" for r in grown if r["seconds"] + r["read_seconds"] > LONG]
+    if len(grown) > 1:
+        each = [r["seconds"] / r["nodes"] for r in (grown[0], grown[-1])]
+        if each[1] > GROWTH * each[0]:
+            wrong.append(
+                f"a node takes {1e6 * each[0]:.0f} us in {grown[0]['model']}, {1e6 * each[1]:.0f} us in {grown[-1]['model']}"
+            )
+    return wrong
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """For people."""
+    lines = [
+        f"{'model':22}{'nodes':>8}{'analysis s':>12}{'us/node':>9}{'read s':>8}{'peak MiB':>10}{'added MiB':>11}  warnings, unproved, safe, unsupported"
+    ]
+    for r in rows:
+        lines.append(
+            f"{r['model']:22}{r['nodes']:8}{r['seconds']:12.2f}{1e6 * r['seconds'] / r['nodes']:9.0f}{r['read_seconds']:8.2f}"
+            f"{r['peak_bytes'] >> 20:10}{r['added_bytes'] >> 20:11}  {r['warnings']}, {r['unproved']}, {r['safe']}, {r['unknown']}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", metavar="FOLDER", type=Path, help="where the networks are or will be; none without")
+    parser.add_argument("--nodes", type=int, nargs="*", default=list(NODES), help="sizes of the graphs that grow")
+    parser.add_argument("--json", metavar="FILE", type=Path)
+    options = parser.parse_args()
+    import tempfile
+
+    nets = [] if options.models is None else networks(options.models)
+    with tempfile.TemporaryDirectory() as folder:
+        grown = growing(sorted(options.nodes), Path(folder))
+    print(table([*nets, *grown]))
+    wrong = faults(nets, grown)
+    for line in wrong:
+        print(f"too much: {line}")
+    if options.json is not None:
+        options.json.write_text(json.dumps({"networks": nets, "growing": grown}, indent=1) + "\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
