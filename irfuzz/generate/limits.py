@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
@@ -114,7 +115,7 @@ class Limits:
         if isinstance(fact, TensorFact) and fact.low is not None and fact.high is not None:
             return fact.low, fact.high
         array = self._program.const_array(value)
-        if array is None or array.size == 0 or array.dtype.kind not in "iuf":
+        if array is None or array.size == 0 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
             return None
         return float(array.min()), float(array.max())
 
