@@ -1,0 +1,61 @@
+"""Planted faults of all kinds show in their models, and a sample of them is named first by isolated replay."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.execute.taps import run_tapped
+from irfuzz.ir.program import Program
+from irfuzz.localize.hidden import localise
+from irfuzz.localize.replay import replay
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "planted_targets"))
+import wrong  # noqa: E402 - the planted targets are files that workers load by path
+
+pytestmark = [pytest.mark.backend, pytest.mark.planted]
+
+FILE = "tests/planted_targets/wrong.py"
+
+
+@pytest.fixture(autouse=True)
+def _in_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+
+
+def test_there_are_faults_of_all_kinds() -> None:
+    assert len(wrong.BY_NAME) == len(wrong.FAULTS) >= 60
+    assert sum(len(f.operators) > 1 for f in wrong.FAULTS) >= 10
+    assert sum(bool(f.parameters) for f in wrong.FAULTS) >= 30
+    assert len({f.operators[0] for f in wrong.FAULTS}) >= 50
+
+
+@pytest.mark.parametrize("fault", wrong.FAULTS[::11], ids=lambda f: f.name)
+def test_planted_fault_shows_in_its_model(fault: wrong.Fault) -> None:
+    model, inputs = wrong.model_of(fault), wrong.inputs_of(fault)
+    assert 10 <= len(model.graph.node) <= 150
+    planted = wrong.planted_in(onnx.ModelProto.FromString(model.SerializeToString()), inputs, fault)
+    assert planted
+    right = wrong.ReferenceEvaluator(model).run(None, inputs)
+    got = wrong.outputs_of(model, inputs, fault)
+    assert not wrong.same(list(got.values()), right)
+
+
+@pytest.mark.parametrize("name", ["first_channel_only", "no_valid_cell", "maximum_loses_nan", "scaled_before_shift"])
+def test_replay_names_it_first_and_the_map_has_it(name: str) -> None:
+    fault = wrong.BY_NAME[name]
+    program, inputs = Program.from_proto(wrong.model_of(fault)), wrong.inputs_of(fault)
+    planted = {o for row in wrong.planted_in(wrong.model_of(fault), inputs, fault) for o in row}
+    with Runner(resolve(["reference", f"{FILE}:{name}"])) as runner:
+        base, other = runner.targets
+        one, two = run_tapped(runner, program, inputs)
+        found = replay(runner, program, {**inputs, **one.outputs, **one.taps}, base, other)
+        made = localise(program, one, two)
+    assert found[0].faulty
+    assert found[0].name in planted
+    assert len(fault.operators) > 1 or planted & {layer.name for layer in made.layers if layer.highlighted}
