@@ -12,7 +12,22 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from irfuzz import __version__
-from irfuzz.cli import analyze, check, coverage, env, equiv, evolve, export, fuzz, mutate, ops, replay, seeds, targets
+from irfuzz.cli import (
+    analyze,
+    check,
+    coverage,
+    env,
+    equiv,
+    evolve,
+    export,
+    fuzz,
+    mutate,
+    ops,
+    replay,
+    seeds,
+    synthesize,
+    targets,
+)
 from irfuzz.cli.parser import Parser, one_line, parse
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 
@@ -46,7 +61,7 @@ class Command(Protocol):
         ...
 
 
-_MODULES = (fuzz, mutate, replay, check, equiv, analyze, evolve, coverage, export, ops, targets, env, seeds)
+_MODULES = (fuzz, mutate, replay, check, equiv, analyze, evolve, coverage, synthesize, export, ops, targets, env, seeds)
 COMMANDS = tuple(cast("Command", module) for module in _MODULES)
 
 
@@ -118,7 +133,7 @@ def _overview() -> str:
         "Find bugs in the software that runs neural networks.",
         "",
         "commands:",
-        *(f"  {command.NAME:<9}{command.ABOUT.splitlines()[0]}" for command in COMMANDS),
+        *(f"  {command.NAME:<11}{command.ABOUT.splitlines()[0]}" for command in COMMANDS),
         "",
         "options:",
         "  -h, --help  Show this text; `irfuzz COMMAND --help` shows a command's.",

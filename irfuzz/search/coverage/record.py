@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact, tensors_in
+from irfuzz.generate.features import spelled
 from irfuzz.ir.value import fact_of
 from irfuzz.ir.view import View
-from irfuzz.search.coverage.space import INPUT, Space, spelled
+from irfuzz.search.coverage.space import INPUT, Space
 from irfuzz.spec.registry import load_specs
 
 CRITERIA = ("input", "parameter", "sequence")
@@ -41,7 +42,7 @@ class Coverage:
     no fixed space: they are counts of what was seen.
     """
 
-    __slots__ = ("_degrees", "_edges", "_named", "_operators", "_several", "_space", "_specs", "programs")
+    __slots__ = ("_degrees", "_edges", "_named", "_new", "_operators", "_several", "_space", "_specs", "programs")
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -49,6 +50,7 @@ class Coverage:
         self._named: dict[str, set[tuple[Any, ...]]] = {name: set() for name in CRITERIA}
         # Shapes, and parameters of which any few values count: what was seen, no more than count.
         self._several: dict[str, dict[tuple[str, str], set[str]]] = {name: {} for name in CRITERIA}
+        self._new = 0
         self._operators: set[str] = set()
         self._edges: set[tuple[str, str]] = set()
         self._degrees: set[tuple[str, str, int]] = set()
@@ -56,13 +58,22 @@ class Coverage:
 
     def add(self, program: View) -> int:
         """Count a program, bodies included; how many features of the space are new."""
-        before = sum(map(self._covered, CRITERIA))
-        for graph in program.model.graphs():
-            for node in graph:
-                if node.domain in ("", "ai.onnx"):
-                    self._node(program, node)
+        return self._add(program, (node for graph in program.model.graphs() for node in graph))
+
+    def add_mutant(self, program: View) -> int:
+        """Count what was edited since the program was cloned; as many are new as ``add`` finds after its parent."""
+        return self._add(program, program.touched)
+
+    def _add(self, program: View, nodes: Iterable[ir.Node]) -> int:
+        before = self._new
+        for node in nodes:
+            if node.domain in ("", "ai.onnx"):
+                self._node(program, node)
         self.programs += 1
-        return sum(map(self._covered, CRITERIA)) - before
+        return self._new - before
+
+    def gained(self, criterion: str, *operators: str) -> None:
+        """Called for each feature that is new, with the operators that show it."""
 
     def shares(self) -> dict[str, Share]:
         """Each criterion, pooled over the operators, and all three together."""
@@ -121,7 +132,7 @@ class Coverage:
             if producer is not None and producer.domain in ("", "ai.onnx"):
                 self._edges.add((producer.op_type, op))
                 if (producer.op_type, op) in self._space.sequences:
-                    self._named["sequence"].add((producer.op_type, op))
+                    self._name("sequence", (producer.op_type, op))
         data = node.inputs[0] if node.inputs else None
         fact = None if data is None else tensors_in(fact_of(data))
         if fact is not None:
@@ -131,13 +142,12 @@ class Coverage:
 
     def _input(self, op: str, fact: TensorFact) -> None:
         space = self._space.operators[op]
-        seen = self._named["input"]
         if fact.dtype.name in space.dtypes:
-            seen.add((op, "dtype", fact.dtype.name))
+            self._name("input", (op, "dtype", fact.dtype.name))
         if fact.shape is None:
             return
         if len(fact.shape) in space.ranks:
-            seen.add((op, "rank", len(fact.shape)))
+            self._name("input", (op, "rank", len(fact.shape)))
         self._any_of("input", (op, "shape"), repr(fact.shape), space.shapes)
 
     def _parameter(self, program: View, node: ir.Node, name: str, values: tuple[str, ...] | int) -> None:
@@ -147,13 +157,23 @@ class Coverage:
         if isinstance(values, int):
             self._any_of("parameter", (node.op_type, name), value, values)
         elif value in values:
-            self._named["parameter"].add((node.op_type, name, value))
+            self._name("parameter", (node.op_type, name, value))
+
+    def _name(self, criterion: str, feature: tuple[Any, ...]) -> None:
+        """Count a feature that has a name."""
+        seen = self._named[criterion]
+        if feature not in seen:
+            seen.add(feature)
+            self._new += 1
+            self.gained(criterion, *(feature if criterion == "sequence" else feature[:1]))
 
     def _any_of(self, criterion: str, key: tuple[str, str], value: str, most: int) -> None:
         """Count a value of which any ``most`` different ones will do."""
         seen = self._several[criterion].setdefault(key, set())
-        if len(seen) < most:
+        if len(seen) < most and value not in seen:
             seen.add(value)
+            self._new += 1
+            self.gained(criterion, key[0])
 
     def _value(self, program: View, node: ir.Node, name: str) -> str | None:
         """A parameter as it is counted; an attribute that is left out has its default."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import InternalError
+from irfuzz.generate.features import spelled
 from irfuzz.spec.registry import Specs
 from irfuzz.spec.types import AttrSpec, Domain, Formal, OpSpec
 
@@ -172,14 +173,3 @@ def _attribute(attr: AttrSpec) -> tuple[str, ...] | int:
 def _listed(domain: Domain) -> tuple[str, ...] | None:
     values = domain.one_of if domain.one_of is not None else domain.pick
     return None if values is None else tuple(sorted({spelled(v) for v in values}))
-
-
-def spelled(value: Any) -> str:
-    """A parameter's value as it is counted."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(spelled, value)) + "]"
-    return str(value)

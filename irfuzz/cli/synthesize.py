@@ -1,0 +1,105 @@
+"""``irfuzz synthesize``: large models enter, small ones that cover the same calls leave."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.parser import Parser, place, whole
+from irfuzz.errors import InternalError, InvalidProgram, UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.generate.synthesis import Synthesis
+
+NAME = "synthesize"
+ABOUT = """Make small models that cover the layer inputs, parameters and sequences of large ones.
+
+For each MODEL there is one file of the same name in DIR: few of its calls with all element types, ranks, up to five
+shapes an operator, parameter values and pairs of operators that it has, and at most 1% of its weights where that can be
+done. Equal models and seeds give equal bytes. Exit code: 0, or 2 where the input or a flag is wrong."""
+EXAMPLES = """examples:
+  irfuzz synthesize resnet50.onnx -o small
+  irfuzz synthesize models -o small --seed 3 --json"""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("models", metavar="MODEL", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
+    add("-o", "--out", metavar="DIR", type=place, required=True, help="Folder for the small models.")
+    add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    add("--json", action="store_true", help="Print one JSON object a model.")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.frontends.checker import Checker
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.synthesis import synthesize
+
+    loaded = seeds_of(args.models)
+    names = _names(list(loaded))
+    out = writable_folder(args.out, "--out")
+    made = 0
+    with Checker() as checker:
+        for path, program in loaded.items():
+            try:
+                found = synthesize(program, seed=args.seed, progress=_progress(path))
+            except InvalidProgram as error:
+                print(f"irfuzz: skipped: {path}: {error}", file=sys.stderr)
+                continue
+            finally:
+                _clear()
+            data = found.program.to_bytes()
+            try:
+                checker.check(data)
+            except InvalidProgram as error:
+                raise InternalError(f"{path}: what was made of it is wrong: {error}") from None
+            target = out / names[path]
+            save_file(data, target)
+            made += 1
+            if args.json:
+                print(json.dumps({"source": str(path), "model": str(target), **found.to_json()}), flush=True)
+            else:
+                print(_line(path, target, found), flush=True)
+    if not made:
+        raise UsageError("no model was made: none has an operator of ONNX's own domain")
+    return 0
+
+
+def _names(paths: list[Path]) -> dict[Path, str]:
+    """Names of the results; the same model of two folders has to stay apart."""
+    names = {path: f"{path.name.partition(':')[0].removesuffix('.onnx')}.onnx" for path in paths}
+    for path, name in names.items():
+        others = [p for p, n in names.items() if n == name and p != path]
+        if others:
+            raise UsageError(f"{path} and {others[0]}: both would become {name}; give them in two calls")
+    return names
+
+
+def _line(path: Path, target: Path, found: Synthesis) -> str:
+    before, after = found.nodes
+    heavy, light = found.weights
+    kept = ", ".join(f"{count} {name}s" for name, count in found.wanted.items())
+    return (
+        f"{path} -> {target}: all {kept} kept; {before} nodes -> {after} (no program needs fewer than {found.least}); "
+        f"{heavy:,} weights -> {light:,} ({1 - light / max(heavy, 1):.1%} fewer); {found.seconds:.1f} s"
+    )
+
+
+def _progress(path: Path) -> Callable[[str], None]:
+    shown = sys.stderr.isatty()
+
+    def tell(text: str) -> None:
+        if shown:
+            print(f"\r\x1b[K{path.name}: {text}", end="", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,125 @@
+"""A large program enters, a small one that covers its layer inputs, parameters and sequences leaves (COMET, alg. 1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.choices import Choices
+from irfuzz.errors import InternalError, InvalidProgram
+from irfuzz.generate.assembly import assemble
+from irfuzz.generate.features import Feature, counts, features_of, wanted_of
+from irfuzz.generate.lighten import lighten
+from irfuzz.generate.parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.selection import select
+from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.program import Program
+from irfuzz.ir.verify import verify
+
+if TYPE_CHECKING:
+    from irfuzz.spec import Specs
+
+WEIGHTS = 0.01
+"""Share of the original's weights that the result may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """A small program, and what it has in common with the large one.
+
+    Attributes:
+        program: it covers every feature that was wanted.
+        wanted: how many features that are, by criterion (``input``, ``parameter``, ``sequence``).
+        nodes: of the original, and of the result.
+        bound: by operator, how many nodes any program needs that covers the same.
+        weights: elements of all constants of the original, and of the result.
+        seconds: that it took.
+    """
+
+    program: Program
+    wanted: dict[str, int]
+    nodes: tuple[int, int]
+    bound: dict[str, int]
+    weights: tuple[int, int]
+    seconds: float
+
+    @property
+    def least(self) -> int:
+        """The lower bound on the number of nodes."""
+        return sum(self.bound.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the program."""
+        return {
+            "features": self.wanted,
+            "nodes": {"before": self.nodes[0], "after": self.nodes[1], "bound": self.least},
+            "bound": self.bound,
+            "weights": {"before": self.weights[0], "after": self.weights[1]},
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def synthesize(
+    program: Program, *, seed: int = 0, specs: Specs | None = None, progress: Callable[[str], None] = lambda text: None
+) -> Synthesis:
+    """A small program that covers what a large one covers.
+
+    COMET inserts layers one by one and adapts them to each other. Here calls of the original are kept as they are, few
+    of them, so that nothing has to be adapted: a value that is not computed any more becomes an input, and one that has
+    the type and sizes of another may take its place (docs/generation.md).
+
+    Args:
+        program: it stays as it is.
+        seed: equal seeds and programs give equal bytes.
+        specs: operator specs (default: the shipped ones).
+        progress: told what is being done.
+
+    Raises:
+        InvalidProgram: the program has no node of ONNX's own operators.
+        InternalError: what was built does not cover what was wanted.
+    """
+    if specs is None:
+        from irfuzz.spec import load_specs
+
+        specs = load_specs()
+    began = time.monotonic()
+    progress("collecting what is covered")
+    found = features_of(program, specs)
+    if not found:
+        raise InvalidProgram("the main graph has no operator of ONNX's own domain, so nothing is covered")
+    wanted = wanted_of(found)
+    parts = parts_of(program, specs)
+    bound = lower_bound(wanted, parts)
+    before = all_weights(program)
+    choices = Choices.from_seed(seed)
+    allowance = int(before * WEIGHTS)
+    selection = select(parts, wanted, sum(bound.values()), allowance, choices, progress)
+    progress("building")
+    small = assemble(program, parts, wanted, selection, choices)
+    small = lighten(small, allowance)
+    missing = wanted.missing(features_of(small, specs))
+    if missing:
+        raise InternalError(f"model synthesis: the result lacks {_text(missing)}")
+    problems = verify(small, specs)
+    if problems:
+        raise InternalError(f"model synthesis: {problems[0]}")
+    return Synthesis(
+        small,
+        counts([*wanted.named, *(f for these, n in wanted.several.values() for f in sorted(these)[:n])]),
+        (node_count(program), node_count(small)),
+        bound,
+        (before, all_weights(small)),
+        time.monotonic() - began,
+    )
+
+
+def node_count(program: Program) -> int:
+    """Nodes of the main graph and of all bodies."""
+    return sum(1 + sum(1 for _ in nodes_within(node)) for node in program.graph)
+
+
+def _text(missing: list[Feature]) -> str:
+    shown = "; ".join(" ".join(feature) for feature in missing[:3])
+    return shown if len(missing) <= 3 else f"{shown} (and {len(missing) - 3} more)"

@@ -1,0 +1,190 @@
+"""Model synthesis: everything is kept, few nodes and weights are left, and the result is a model that runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from irfuzz.cli.main import main
+from irfuzz.errors import InvalidProgram
+from irfuzz.generate.features import features_of, wanted_of
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.synthesis import synthesize
+from irfuzz.ir.program import Program
+from irfuzz.resources import seeds_dir
+from irfuzz.search.coverage.record import CRITERIA, Coverage
+from irfuzz.search.coverage.space import load
+from irfuzz.spec import load_specs
+
+
+def program(text: str) -> Program:
+    model = parser.parse_model(text)
+    onnx.checker.check_model(model, full_check=True)
+    return Program.from_proto(model)
+
+
+def seed(name: str) -> Program:
+    return Program.from_bytes((seeds_dir() / name).read_bytes())
+
+
+def lacking(large: Program, small: Program) -> int:
+    """What the small one lacks of the coverage that ``irfuzz coverage`` counts."""
+    space = load()
+    alone, both = Coverage(space), Coverage(space)
+    alone.add(small)
+    both.add(small)
+    both.add(large)
+    return sum(both.shares()[name].covered - alone.shares()[name].covered for name in CRITERIA)
+
+
+def ran(small: Program) -> dict[str, np.ndarray]:
+    ort = pytest.importorskip("onnxruntime")
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(small.to_bytes(), options, providers=["CPUExecutionProvider"])
+    names = [value.name for value in session.get_outputs()]
+    return dict(zip(names, session.run(names, make_inputs(small, 0)), strict=True))
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("light_resnet50.onnx", 1.0), ("mobilenetv2.onnx", 1.25), ("transformer.onnx", 1.5), ("lstm.onnx", 1.25),
+     ("crf.onnx", 1.25), ("bags.onnx", 1.25), ("gru.onnx", 1.8), ("early_exit.onnx", 1.25)],
+)  # fmt: skip
+def test_everything_is_kept_in_few_nodes(name: str, most: float) -> None:
+    large = seed(name)
+    before = large.to_bytes()
+    found = synthesize(large, seed=0)
+    assert large.to_bytes() == before, "the original stays as it is"
+    specs = load_specs()
+    assert wanted_of(features_of(large, specs)).missing(features_of(found.program, specs)) == []
+    assert lacking(large, found.program) == 0
+    assert found.nodes[1] <= most * found.least
+    assert all_weights(found.program) == found.weights[1] <= found.weights[0]
+    onnx.checker.check_model(found.program.to_proto(), full_check=True)
+    assert ran(found.program)
+
+
+def test_equal_seeds_give_equal_bytes() -> None:
+    large = seed("transformer.onnx")
+    first = synthesize(large, seed=5).program.to_bytes()
+    assert synthesize(seed("transformer.onnx"), seed=5).program.to_bytes() == first
+    others = {synthesize(large, seed=s).program.to_bytes() for s in range(3)}
+    assert len(others) > 1, "the seed decides nothing"
+
+
+CHAIN = """<ir_version: 8, opset_import: ["" : 17]> chain (float[2, 8] x) => (float[2, 8] y) {
+    a = Relu(x) b = Tanh(a) c = Relu(b) d = Tanh(c) e = Relu(d) f = Tanh(e) y = Relu(f) }"""
+
+
+def test_what_repeats_is_left_out() -> None:
+    """Relu feeds Tanh and Tanh feeds Relu, which takes two of one of them, since nothing may read itself."""
+    found = synthesize(program(CHAIN))
+    ops = [node.op_type for node in found.program.graph]
+    assert sorted(ops) in (["Relu", "Relu", "Tanh"], ["Relu", "Tanh", "Tanh"])
+    assert found.least == 2
+    assert found.wanted == {"input": 6, "parameter": 0, "sequence": 2}
+
+
+def test_the_bound_counts_what_one_node_cannot_have_twice() -> None:
+    large = program(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[6] x) => (float[6] r, float[6] s, float[6] t, double[6] u) {
+        a = LeakyRelu<alpha = 0.1>(x) b = LeakyRelu<alpha = 0.2>(x) c = LeakyRelu<alpha = 0.3>(x)
+        d = Cast<to = 11>(x) r = Neg(a) s = Neg(b) t = Neg(c) u = Neg(d) }"""
+    )
+    specs = load_specs()
+    bound = lower_bound(wanted_of(features_of(large, specs)), parts_of(large, specs))
+    # Three values of alpha; two element types of Neg, which is fed by two operators.
+    assert bound == {"Cast": 1, "LeakyRelu": 3, "Neg": 2}
+    found = synthesize(large)
+    assert (found.least, found.nodes) == (6, (8, 6))
+
+
+def test_of_many_shapes_five_are_kept() -> None:
+    body = " ".join(f"o{i} = Relu(x{i})" for i in range(8))
+    inputs = ", ".join(f"float[{i + 1}] x{i}" for i in range(8))
+    outputs = ", ".join(f"float[{i + 1}] o{i}" for i in range(8))
+    found = synthesize(program(f'<ir_version: 8, opset_import: ["" : 17]> g ({inputs}) => ({outputs}) {{ {body} }}'))
+    assert found.nodes == (8, 5)
+    assert len({found.program.tensor(v).shape for v in found.program.graph.inputs}) == 5
+
+
+def dense(width: int, words: int) -> Program:
+    """A layer whose weights have to be its consumer's width, and a table that is an operator's first input."""
+    rng = np.random.default_rng(0)
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 17]> g (int64[3] ids) => (float[3, {width}] y) {{
+        e = Gather(table, ids) m = MatMul(e, w) y = Softmax(m) }}"""
+    )
+    for name, shape in (("table", (words, width)), ("w", (width, width))):
+        array = rng.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return Program.from_proto(model)
+
+
+@pytest.mark.backend
+def test_weights_that_decide_a_shape_are_repeated() -> None:
+    large = dense(200, 2000)
+    found = synthesize(large)
+    assert found.weights[0] == 440_000
+    assert found.weights[1] < 4400
+    assert lacking(large, found.program) == 0
+    assert [n.op_type for n in found.program.graph].count("Expand") == 2
+    (probabilities,) = ran(found.program).values()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.backend
+def test_channels_that_nobody_reads_go() -> None:
+    rng = np.random.default_rng(0)
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 64, 9, 9] x) => (float[1, 64, 9, 9] y) {
+        a = Relu(x) y = Conv<pads = [1, 1, 1, 1]>(a, w, b) }"""
+    )
+    for name, shape in (("w", (64, 64, 3, 3)), ("b", (64,))):
+        array = rng.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    found = synthesize(Program.from_proto(model))
+    assert [n.op_type for n in found.program.graph] == ["Relu", "Conv"], "nothing had to be put in"
+    assert found.weights == (64 * 64 * 9 + 64, 64 * 9 + 1)
+    (y,) = ran(found.program).values()
+    assert y.shape == (1, 1, 9, 9)
+
+
+def test_a_model_of_other_operators_alone_is_refused() -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]> g (float[2, 3] x) => (float[2, 3] y) {
+        y = ai.onnx.ml.Scaler(x) }"""
+    )
+    with pytest.raises(InvalidProgram, match="nothing is covered"):
+        synthesize(Program.from_proto(model))
+
+
+@pytest.mark.backend
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("lenet5.onnx", "light_resnet50.onnx"):
+        (tmp_path / name).write_bytes((seeds_dir() / name).read_bytes())
+    out = tmp_path / "small"
+    assert main(["synthesize", str(tmp_path), "-o", str(out), "--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(p.name for p in out.iterdir()) == ["lenet5.onnx", "light_resnet50.onnx"]
+    assert [Path(t["model"]).name for t in told] == ["lenet5.onnx", "light_resnet50.onnx"]
+    assert told[1]["nodes"] == {"before": 176, "after": 24, "bound": 24}
+    assert len(onnx.load(out / "light_resnet50.onnx").graph.node) == 24
+    again = tmp_path / "again"
+    assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(again)]) == 0
+    assert "12 nodes -> 13 (no program needs fewer than 12)" in capsys.readouterr().out
+    assert (again / "lenet5.onnx").read_bytes() == (out / "lenet5.onnx").read_bytes()
+    (tmp_path / "twice").mkdir()
+    (tmp_path / "twice" / "lenet5.onnx").write_bytes((seeds_dir() / "lenet5.onnx").read_bytes())
+    assert main(["synthesize", str(tmp_path), "-o", str(tmp_path / "both")]) == 2
+    assert "both would become lenet5.onnx" in capsys.readouterr().err
+    assert not (tmp_path / "both").exists()
