@@ -43,7 +43,7 @@ def earlier_cause(
     ]
     for name in names if len(names) <= MOST else ():
         try:
-            candidate = _ending_at(program, name)
+            candidate = ending_at(program, name)
             found = judge(candidate)
         except (InvalidProgram, Unsupported):
             continue
@@ -53,7 +53,12 @@ def earlier_cause(
     return None
 
 
-def _ending_at(program: Program, name: str) -> Program:
+def ending_at(program: Program, name: str) -> Program:
+    """The part of a program that computes one value, which is its only output.
+
+    Raises:
+        InvalidProgram: the value cannot be an output.
+    """
     candidate = program.clone()
     value = candidate.value(name)
     assert value is not None

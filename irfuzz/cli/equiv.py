@@ -14,18 +14,20 @@ from irfuzz.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
     from irfuzz.campaign.equivalence import Contradiction, Counts
-    from irfuzz.ir.program import Program
+    from irfuzz.execute.ways import Way
     from irfuzz.rewrite.types import Rewrite
 
 NAME = "equiv"
 ABOUT = """Rewrite models into forms that compute the same, and compare each form with the model on one target.
 
+Also runs each model in other ways: optimised, sparse, from a data set, saved and loaded (EAGLE's rules 1, 8, 11, 16).
 Needs no second component. What differs by more than rounding explains is printed with the rewrite and the operator.
 Exit code: 0 nothing differs, 1 something does, 2 wrong usage or bad input, or no target runs any model."""
 EXAMPLES = """examples:
   irfuzz equiv model.onnx
   irfuzz equiv seeds --targets 'ort:all,torch:eager' --chain 4 --forms 50
   irfuzz equiv model.onnx --rewrites split-batch,conv-per-group --json
+  irfuzz equiv model.onnx --ways reload,sparse --forms 0
   irfuzz equiv --list"""
 
 
@@ -37,8 +39,13 @@ def arguments(parser: Parser) -> None:
         help="Targets, separated by commas; * is a wildcard. Default: all quick runtimes that are installed.",
     )  # fmt: skip
     add("--rewrites", metavar="NAMES", type=names, help="Rewrites, separated by commas. Default: all.")
+    add(
+        "--ways", metavar="NAMES", type=names,
+        help="Other ways to run the same on a target (--list), separated by commas. Default: all quick ones, or none "
+        "where --rewrites is given.",
+    )  # fmt: skip
     add("--chain", metavar="N", type=whole(1), default=3, help="Most rewrites in a row. Default: 3.")
-    add("--forms", metavar="N", type=whole(1), default=20, help="Forms of each model. Default: 20.")
+    add("--forms", metavar="N", type=whole(0), default=20, help="Rewritten forms of each model. Default: 20.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,
@@ -53,26 +60,33 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irfuzz.execute.ways import build_ways
     from irfuzz.rewrite.table import build_rewrites
 
     try:
         rewrites = build_rewrites(args.rewrites)
     except UsageError as error:
         raise UsageError(f"--rewrites: {error}") from None
+    try:
+        asked = args.ways if args.ways is not None or args.rewrites is None else []
+        ways = build_ways(asked, slow=args.list)
+    except UsageError as error:
+        raise UsageError(f"--ways: {error}") from None
     if args.list:
         if args.models:
             raise UsageError("--list: takes no model")
-        _list(rewrites, args.json)
+        _list(rewrites, ways, args.json)
         return 0
     if not args.models:
         raise UsageError("MODEL: expected a model or a folder with models, or --list; see `irfuzz equiv --help`")
-    return _check(args, rewrites)
+    return _check(args, rewrites, ways)
 
 
-def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite]) -> int:
+def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[str, Way]) -> int:
     from irfuzz.campaign.equivalence import Equivalence
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.table import resolve
+    from irfuzz.execute.ways import adapters_for, others_of
     from irfuzz.isolate import Limits
     from irfuzz.spec import load_specs
 
@@ -80,19 +94,22 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite]) -> int:
     programs = seeds_of(args.models)
     out = None if args.out is None else writable_folder(args.out, "--out")
     found: list[Contradiction] = []
-    with Runner(targets, Limits(seconds=args.timeout), required=args.targets is not None) as runner:
-        engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain)
+    others = {target.name: others_of(target, ways) for target in targets}
+    whole = [*targets, *(other.target for row in others.values() for other in row)]
+    limits, required = Limits(seconds=args.timeout), args.targets is not None
+    with Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner:
+        engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
         for path, program in programs.items():
             try:
                 for item in engine.check(path.name, program, args.forms):
                     if out is not None:
-                        _keep(out, len(found) + 1, program, item)
+                        _keep(out, len(found) + 1, item)
                     found.append(item)
                     if not args.json:
                         print(printable("\n".join(_lines(item))), flush=True)
             except Unsupported as error:
                 print(f"irfuzz: skipped: {path}: {one_line(error)}", file=sys.stderr)
-        used = {t.name: t.version for t in runner.targets}
+        used = {t.name: t.version for t in engine.targets}
     counts = engine.counts
     for (model, target), why in counts.unusable.items():
         print(f"irfuzz: {target} does not run {model}: {one_line(why)}", file=sys.stderr)
@@ -105,17 +122,18 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite]) -> int:
     return 1 if found else 0
 
 
-def _list(rewrites: dict[str, Rewrite], as_json: bool) -> None:
+def _list(rewrites: dict[str, Rewrite], ways: dict[str, Way], as_json: bool) -> None:
+    rows = [(r.name, str(r.exactness), r.about, r.eagle, "rewrite") for r in rewrites.values()]
+    rows += [(w.name, "bitwise" if w.exact else "bounded", w.about, w.eagle, "way") for w in ways.values()]
     if as_json:
-        rows = [
-            {"name": r.name, "exactness": r.exactness, "about": r.about, "eagle": r.eagle} for r in rewrites.values()
-        ]
-        print(json.dumps(rows))
+        print(
+            json.dumps([dict(zip(("name", "exactness", "about", "eagle", "kind"), row, strict=True)) for row in rows])
+        )
         return
-    width = max(map(len, rewrites))
-    for rewrite in rewrites.values():
-        eagle = f" (EAGLE {rewrite.eagle})" if rewrite.eagle else ""
-        print(f"{rewrite.name:<{width}}  {rewrite.exactness:<8}  {rewrite.about}{eagle}")
+    width = max(len(name) for name, *_ in rows)
+    for name, exactness, about, rule, kind in rows:
+        eagle = f" (EAGLE {rule})" if rule else ""
+        print(f"{name:<{width}}  {exactness:<8}  {'run: ' if kind == 'way' else ''}{about}{eagle}")
 
 
 def _lines(item: Contradiction) -> list[str]:
@@ -155,19 +173,21 @@ def _nested(counter: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
 
 
 def _summary(counts: Counts, found: int) -> list[str]:
-    lines = [f"{found} contradictions; {len(counts.forms)} rewrites applied {sum(counts.forms.values())} times"]
+    lines = [
+        f"{found} contradictions; {len(counts.forms)} rewrites and ways applied {sum(counts.forms.values())} times"
+    ]
     for target, row in _nested(counts.answers).items():
         lines.append(f"  {target}: " + ", ".join(f"{number} {answer}" for answer, number in row.items()))
     return lines
 
 
-def _keep(out: Path, number: int, program: Program, item: Contradiction) -> None:
+def _keep(out: Path, number: int, item: Contradiction) -> None:
     import numpy as np
 
     from irfuzz.frontends.onnx_file import save_file
 
     stem = f"{number:04d}-{item.step.rewrite}"
-    save_file(program, out / f"{stem}.original.onnx")
-    save_file(item.form, out / f"{stem}.rewritten.onnx")
+    save_file(item.program, out / f"{stem}.original.onnx")
+    save_file(item.form_bytes(), out / f"{stem}.rewritten.onnx")
     arrays: dict[str, Any] = {name: value for name, value in item.inputs.items() if isinstance(value, np.ndarray)}
     np.savez(out / f"{stem}.inputs.npz", **arrays)

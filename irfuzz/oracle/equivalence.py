@@ -54,12 +54,22 @@ class Comparison:
         symptom: of ``DIFFERENT``: crash, hang, shape or difference.
         output: name of the graph output.
         reason: values, limits or the component's message.
+        element: of ``DIFFERENT`` numbers, the one that is off most.
+        expected: what is there originally: the number, or type and shape.
+        got: what the other form gives there.
+        distance: between the two.
+        bound: what would still have been accepted; ``None`` where nothing would.
     """
 
     answer: Answer
     symptom: str = ""
     output: str = ""
     reason: str = ""
+    element: str = ""
+    expected: str = ""
+    got: str = ""
+    distance: float | None = None
+    bound: float | None = None
 
 
 def compare_forms(
@@ -139,7 +149,7 @@ def _compare(
         got, wanted = f"{its.dtype}{list(its.shape)}", f"{mine.dtype}{list(mine.shape)}"
         if any(p.data_shaped or p.random for p in paths):
             return Comparison(Answer.UNDECIDED, "shape", name, f"{wanted} and {got}: the shape depends on elements")
-        return Comparison(Answer.DIFFERENT, "shape", name, f"expected {wanted}, got {got}")
+        return Comparison(Answer.DIFFERENT, "shape", name, f"expected {wanted}, got {got}", "", wanted, got)
     same = mine == its
     if is_float(mine.dtype) or mine.dtype.kind == "c":
         same = same | (np.isnan(mine) & np.isnan(its))
@@ -167,15 +177,19 @@ def _compare(
     place = tuple(int(i) for i in np.unravel_index(int(np.argmax(far)), far.shape))
     if not far[place] > 1:
         return Comparison(Answer.SAME)
-    return _differs(
-        leaf, mine, its, place, f"a difference of {distance[place]:.3g} where {bound[place]:.3g} is allowed"
-    )
+    why = f"a difference of {distance[place]:.3g} where {bound[place]:.3g} is allowed"
+    return _differs(leaf, mine, its, place, why, float(bound[place]))
 
 
-def _differs(leaf: Leaf, mine: np.ndarray, its: np.ndarray, place: tuple[int, ...], why: str) -> Comparison:
+def _differs(
+    leaf: Leaf, mine: np.ndarray, its: np.ndarray, place: tuple[int, ...], why: str, bound: float | None = None
+) -> Comparison:
     element = f"{leaf.label}[{', '.join(map(str, place))}]"
-    reason = f"{element}: {mine[place]} as it was, {its[place]} rewritten; {why}"
-    return Comparison(Answer.DIFFERENT, "difference", leaf.output, reason)
+    expected, got = str(mine[place]), str(its[place])
+    numbers = mine.dtype.kind in "iuf"
+    distance = abs(float(mine[place]) - float(its[place])) if numbers else None
+    reason = f"{element}: {expected} as it was, {got} rewritten; {why}"
+    return Comparison(Answer.DIFFERENT, "difference", leaf.output, reason, element, expected, got, distance, bound)
 
 
 def _doubt(paths: tuple[Path, Path], mine: np.ndarray, its: np.ndarray) -> str:

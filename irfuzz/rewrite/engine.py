@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from irfuzz.choices import Choices
@@ -28,7 +28,7 @@ def rewrite_once(
         return Skipped(reason)
     work = program.clone()
     operator = _operator(work, site)
-    before = snapshot(work)
+    before, mark = snapshot(work), choices.mark()
     try:
         answer = rewrite.apply(work, specs, site, choices)
         problems = [] if isinstance(answer, Skipped) else verify(work, specs, nodes=changed_nodes(work, before))
@@ -39,7 +39,8 @@ def rewrite_once(
     if problems:
         return Skipped(str(problems[0]))
     work.asked = {}
-    return Step(rewrite.name, site, operator, answer, rewrite.exactness), work
+    drawn = tuple(choices.record[mark:])
+    return Step(rewrite.name, site, operator, answer, rewrite.exactness, drawn), work
 
 
 def rewrite_chain(
@@ -60,6 +61,22 @@ def rewrite_chain(
                 chain.append(made)
                 now = made[1]
                 break
+    return chain
+
+
+def replay_chain(
+    program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], steps: Sequence[Step]
+) -> list[tuple[Step, Program]] | None:
+    """The same steps on a program, each with the form that it leads to; ``None`` where one does not fit."""
+    chain: list[tuple[Step, Program]] = []
+    now = program
+    for step in steps:
+        choices = Choices.from_record(step.choices)
+        made = rewrite_once(now, specs, rewrites[step.rewrite], step.site, choices)
+        if isinstance(made, Skipped):
+            return None
+        chain.append(made)
+        now = made[1]
     return chain
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from irfuzz.choices import Choices
+from irfuzz.choices import Choices, Draw
 from irfuzz.mutate.types import Skipped
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Step:
         operator: the operator that was rewritten, or that computes or first reads the value.
         detail: one readable sentence.
         exactness: what the rewrite promises.
+        choices: what was drawn for it, by which it can be done again.
     """
 
     rewrite: str
@@ -63,3 +64,4 @@ class Step:
     operator: str
     detail: str
     exactness: Exactness
+    choices: tuple[Draw, ...] = ()

@@ -3,8 +3,9 @@
 Runs in the worker's interpreter: imports only the standard library, numpy and torch.
 
 Rounding errors are made up as in Monte Carlo arithmetic (Parker 1997; Denis, de Oliveira Castro and Petit 2016): every
-step of every operator gets one of a random sign, of the size that the program's own type gives it. A sum of n terms
-gets ``sqrt(n)`` times the sum of the terms' magnitudes, by Higham and Mary's probabilistic bound (2019, theorem 3.1).
+step of every operator gets one of a random sign, of the size that the program's own type gives it (``docs/oracles.md``
+has the formulae). A sum gets the root mean square error of its additions, taken as independent with mean zero (Higham
+and Mary 2019, model 2.2).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-SMALL = 6
+SMALL = 4
 """Directions in which every value is moved by one rounding error."""
 WIDE = 2
 """Pairs of opposite directions in which it is moved by ``FACTOR`` of them: jumps near by show."""
@@ -27,6 +28,10 @@ _MOST = 0.01
 _MAX_CODE = 4096
 
 _CODE: dict[str, Any] = {}
+
+_UNIFORM = np.random.default_rng(1987).uniform(-0.5, 0.5, 1 << 17)
+POOL = torch.from_numpy(_UNIFORM + np.copysign(0.5, _UNIFORM))
+"""Numbers of both signs between a half and one: to cut a piece out costs less than to draw."""
 
 
 def warm() -> None:
@@ -151,50 +156,58 @@ def _load(source: str) -> dict[str, Any]:
 class _Errors(TorchDispatchMode):
     """Adds to the result of every rounded step an error of the size that the type of its operator allows.
 
+    The first run, without errors, notes for every step where there is none: what is infinite or NaN, and whole numbers.
+
     Attributes:
         coarsest: the largest unit roundoff that was met.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here, and what keeps compilers out costs more than a step
+
     def __init__(self, module: dict[str, Any]) -> None:
         super().__init__()
         self._module = module
+        self._plain = module.get("narrowed")
         module["rounding"] = self._rounding
-        module["narrowed"] = self._narrowed(module.get("narrowed"))
+        module["narrowed"] = self._narrowed
+        module["ranged"] = _ranged
         self.coarsest = 0.0
         self._unit = self._ulps = self._scale = 0.0
-        self._terms = 0
-        self._generator = torch.Generator()
+        self._terms = self._step = 0
+        self._sound: list[tuple[Any, Any]] = []
+        self._random = np.random.default_rng(0)
 
     def run(self, tensors: Any, seed: int | None, scale: float) -> dict[str, Any]:
         """Outputs by name; without errors where ``scale`` is 0."""
-        self._unit, self._scale = 0.0, scale
-        with torch.no_grad():
-            if not scale:
-                return self._module["forward"](*tensors)
-            self._generator.manual_seed(seed or 0)
-            with self:
-                return self._module["forward"](*tensors)
+        self._unit, self._scale, self._step = 0.0, scale, 0
+        self._random = np.random.default_rng(seed)
+        with torch.no_grad(), self:
+            return self._module["forward"](*tensors)
 
     def _rounding(self, dtype: torch.dtype, ulps: int, terms: int) -> None:
         unit = torch.finfo(dtype).eps / 2
         self.coarsest = max(self.coarsest, unit)
         self._unit, self._ulps, self._terms = unit, float(ulps), terms
 
-    def _narrowed(self, plain: Callable[..., Any] | None) -> Callable[..., Any]:
-        def narrowed(x: Any, dtype: torch.dtype) -> Any:
-            assert plain is not None
-            result = plain(x, dtype)
-            unit = torch.finfo(dtype).eps / 2
-            self.coarsest = max(self.coarsest, unit)
-            # Some components leave out a rounding that another one undoes.
-            return result + self._drawn(result) * _size(unit, self._scale) * result.abs() if self._scale else result
-
-        return narrowed
+    def _narrowed(self, x: Any, dtype: torch.dtype) -> Any:
+        assert self._plain is not None
+        unit = torch.finfo(dtype).eps / 2
+        self.coarsest = max(self.coarsest, unit)
+        self._unit = 0.0
+        result = self._plain(x, dtype)
+        # Some components leave out a rounding that another one undoes.
+        return result + self._drawn(result) * _size(unit, self._scale) * result.abs() if self._scale else result
 
     def _drawn(self, like: Any) -> Any:
         """Numbers of both signs between a half and one."""
-        drawn = 2 * torch.rand(like.shape, generator=self._generator, dtype=torch.float64) - 1
-        return torch.copysign(0.5 + 0.5 * drawn.abs(), drawn)
+        size = like.numel()
+        if size > POOL.numel() // 2:
+            drawn = self._random.uniform(-0.5, 0.5, like.shape)
+            return torch.from_numpy(np.asarray(drawn + np.copysign(0.5, drawn)))
+        start = int(self._random.integers(POOL.numel() - size))
+        return POOL[start : start + size].view(like.shape)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -202,17 +215,34 @@ class _Errors(TorchDispatchMode):
         if rule is None or "rounding_mode" in kwargs:
             return func(*args, **kwargs)
         size = _size(self._unit * self._ulps, self._scale)
-        if rule is _nonlinear:
+        if rule is _nonlinear and self._scale:
             args = (self._moved(args[0], size), *args[1:])
         result = func(*args, **kwargs)
         first = result[0] if isinstance(result, tuple) else result
         if not isinstance(first, torch.Tensor) or not (first.is_floating_point() or first.is_complex()):
             return result
-        bound, terms = rule(func, args, kwargs, first)
-        count = max(1, self._terms or terms) if terms else 1
-        error = self._drawn(first) * (_size(self._unit * self._ulps * math.sqrt(count), self._scale)) * bound
-        noisy = torch.where(torch.isfinite(bound), first + error, first)
+        if not self._scale:
+            self._sound.append((func, self._exact(rule, args, first)))
+            return result
+        exact = self._noted(func, first)
+        error = self._drawn(first) * size * rule(func, args, kwargs, first, self._terms)
+        noisy = first + error if exact is None else torch.where(exact, first, first + error)
         return (noisy, *result[1:]) if isinstance(result, tuple) else noisy
+
+    def _exact(self, rule: Any, args: Any, result: Any) -> Any:
+        """Which elements of a result no component rounds; ``None`` for none of them."""
+        exact = ~torch.isfinite(result)
+        if rule in _EXACT_ON_WHOLE:
+            exact = exact | _is_whole(args, result, 1 / self._unit, elementwise=rule not in _SUMS)
+        return exact if bool(exact.any()) else None
+
+    def _noted(self, func: Any, result: Any) -> Any:
+        """What the first run noted for this step; nothing where moved values have taken another way."""
+        step, self._step = self._step, self._step + 1
+        if step >= len(self._sound) or self._sound[step][0] is not func:
+            return None
+        exact = self._sound[step][1]
+        return exact if exact is not None and exact.shape == result.shape else None
 
     def _moved(self, x: Any, size: float) -> Any:
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
@@ -220,77 +250,123 @@ class _Errors(TorchDispatchMode):
         return torch.where(torch.isfinite(x), x + x * self._drawn(x) * size, x)
 
 
+def _ranged(x: Any, dtype: torch.dtype) -> Any:
+    """What the module's own ``ranged`` gives, at a lower price where nothing is beyond the range."""
+    limit = torch.finfo(dtype).max
+    if not x.numel() or float(x.abs().amax()) <= limit:
+        return x
+    return torch.where(x.abs() > limit, torch.copysign(torch.full_like(x, math.inf), x), x)
+
+
 def _size(unit: float, scale: float) -> float:
     """``scale`` times an error, of which no multiple may exceed a part of the number itself."""
     return math.copysign(max(unit, min(abs(scale) * unit, _MOST)), scale)
 
 
-def _own(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    """Relative to the result."""
-    return result.abs(), 0
+def _own(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    """One rounding of the result."""
+    return result.abs()
 
 
-def _nonlinear(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+def _multiplied(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    """The same; of whole numbers it is exact."""
+    return result.abs()
+
+
+def _nonlinear(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
     """The same, and the argument is moved first: libraries compute functions of what they have rounded themselves."""
-    return result.abs(), 0
+    return result.abs()
 
 
-def _magnitudes(args: Any) -> list[Any]:
-    return [a.abs() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
-
-
-def _terms_apart(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    """Relative to both terms of a sum or difference, as what is folded into a weight is rounded before it cancels."""
+def _terms_apart(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    """One rounding of either term of a sum or difference: what is folded into a weight is rounded before it cancels."""
     one, two = (abs(a) for a in args[:2])
-    return torch.as_tensor(one + abs(kwargs.get("alpha", 1)) * two), 0
+    return torch.as_tensor(one + abs(kwargs.get("alpha", 1)) * two)
 
 
-def _summed(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    """Relative to the sum of magnitudes."""
-    x = args[0]
-    return func(*_magnitudes(args), **kwargs), max(1, x.numel() // max(1, result.numel()))
+def _of_sum(total: Any, squares: Any, terms: int) -> Any:
+    """The root mean square of the error of a sum in random order, in units of a rounding.
+
+    Every addition rounds a partial sum. Over all orders of n terms of sum t and sum of squares q, the squares of the
+    partial sums add up to n t^2 / 3 + n q / 6 on average, and each term is rounded itself.
+    """
+    return torch.sqrt(squares.abs() * (1 + terms / 6) + total * total * (max(1, terms) / 3))
 
 
-def _running(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    return func(*_magnitudes(args), **kwargs), args[0].shape[args[1]] if args[0].dim() else 1
+def _squares(args: Any) -> list[Any]:
+    return [a * a if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
 
 
-def _product(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    """Relative to the product of magnitudes."""
-    tensors = [a for a in args if isinstance(a, torch.Tensor)]
-    return func(*_magnitudes(args), **kwargs), tensors[-1].shape[-2] if tensors[-1].dim() > 1 else tensors[-1].shape[-1]
+def _summed(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    n = terms or max(1, args[0].numel() // max(1, result.numel()))
+    squares = func(*_squares(args), **kwargs)
+    if func.overloadpacket.__name__ not in ("sum", "scatter_add"):  # a mean: of both sums 1 / n
+        return _of_sum(result, squares / max(1, args[0].numel() // max(1, result.numel())), n)
+    return _of_sum(result, squares, n)
 
 
-def _convolution(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+def _running(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    n = terms or (args[0].shape[args[1]] if args[0].dim() else 1)
+    if func.overloadpacket.__name__ == "cumprod":
+        return result.abs() * math.sqrt(n)
+    return _of_sum(result, func(*_squares(args), **kwargs), n)
+
+
+def _product(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    last = [a for a in args if isinstance(a, torch.Tensor)][-1]
+    n = terms or last.shape[-2 if last.dim() > 1 else -1]
+    return _of_sum(result, func(*_squares(args), **kwargs), n)
+
+
+def _convolution(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
     weight, transposed = args[1], bool(args[6])
-    return func(*_magnitudes(args), **kwargs), weight.numel() // max(1, weight.shape[1 if transposed else 0])
+    n = terms or weight.numel() // max(1, weight.shape[1 if transposed else 0])
+    return _of_sum(result, func(*_squares(args), **kwargs), n)
 
 
-def _factors(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    """Relative to the result, once for each factor or term of a sum of positive numbers."""
-    return result.abs(), max(1, args[0].numel() // max(1, result.numel()))
+def _factors(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    """One rounding of the result for each factor, or for each term of a sum of positive numbers."""
+    return result.abs() * math.sqrt(terms or max(1, args[0].numel() // max(1, result.numel())))
 
 
-def _shares(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
+def _shares(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
     """Softmax: relative, with a sum over the axis; its logarithm: that sum's error as it is."""
-    axis = args[0].shape[args[1]] if args[0].dim() else 1
-    return (result.abs() + 1 if "log" in func.overloadpacket.__name__ else result.abs()), axis
+    n = args[0].shape[args[1]] if args[0].dim() else 1
+    return (result.abs() + ("log" in func.overloadpacket.__name__)) * math.sqrt(1 + n / 3)
 
 
-def _spectrum(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[Any, int]:
-    """Relative to the sum of magnitudes along the axes."""
+def _spectrum(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    """That of sums along the axes."""
     axes = tuple(args[1]) if isinstance(args[1], (list, tuple)) else (args[1],)
-    return args[0].abs().sum(axes, keepdim=True).expand(result.shape), math.prod(args[0].shape[a] for a in axes)
+    squares = (args[0].abs() ** 2).sum(axes, keepdim=True).expand(result.shape)
+    return _of_sum(result.abs(), squares, math.prod(args[0].shape[a] for a in axes))
 
 
-_RELATIVE = "mul div reciprocal sqrt rsqrt square addcmul addcdiv lerp hardswish hardsigmoid leaky_relu fmod remainder"
+def _is_whole(args: Any, result: Any, limit: float, *, elementwise: bool) -> Any:
+    """Where sums and products are of whole numbers and stay below ``limit``: they are exact in any order."""
+    tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+    numbers = [a for a in args if isinstance(a, float) and not a.is_integer()]
+    if numbers or not tensors or result.is_complex():
+        return torch.zeros((), dtype=torch.bool)
+    whole = [a == torch.round(a) for a in tensors]
+    if elementwise:
+        return (result.abs() < limit) & whole[0] & whole[-1]
+    if not all(a.numel() and bool(w.all()) for a, w in zip(tensors, whole)):  # noqa: B905 - Python 3.9
+        return torch.zeros((), dtype=torch.bool)
+    # Magnitudes add up to at most the number of terms times the largest product.
+    most = math.prod(max(1.0, float(a.abs().amax())) for a in tensors) * max(a.numel() for a in tensors)
+    return torch.full((), most < limit)
+
+
+_RELATIVE = "div reciprocal sqrt rsqrt square addcmul addcdiv lerp hardswish hardsigmoid leaky_relu fmod remainder"
 _FUNCTIONS = """
     exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid
     pow softplus gelu elu celu selu mish silu logaddexp logit atan2 logsumexp
 """
-RULES: dict[str, Callable[..., tuple[Any, int]]] = {
+RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(_RELATIVE.split(), _own),
     **dict.fromkeys(_FUNCTIONS.split(), _nonlinear),
+    "mul": _multiplied,
     **dict.fromkeys(("add", "sub", "rsub"), _terms_apart),
     **dict.fromkeys(("sum", "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "scatter_add"), _summed),
     **dict.fromkeys(("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "addmv"), _product),
@@ -302,3 +378,6 @@ RULES: dict[str, Callable[..., tuple[Any, int]]] = {
     "convolution": _convolution,
 }
 """What steps PyTorch rounds, by the name of its operator, and what their errors are relative to; others are exact."""
+
+_SUMS = frozenset({_summed, _product, _convolution})
+_EXACT_ON_WHOLE = _SUMS | {_multiplied, _terms_apart}
