@@ -74,7 +74,8 @@ class InsertCell:
 
     def _sink(self, grower: Grower, made: list[ir.Value], *, reduction: bool) -> ir.Value:
         """What nobody in the cell reads, merged into one value."""
-        loose = [v for v in made[1:] if not v.uses()]
+        # Where a layer was wanted and none found, what merged its inputs is left over, and reads them.
+        loose = [v for v in made[1:] if not v.uses()] or made[-1:]
         sink = loose[0]
         for other in loose[1:]:
             sink = grower.join(sink, other) or sink
