@@ -11,28 +11,40 @@ from irfuzz.cli.parser import Parser, one_line, place, whole
 from irfuzz.errors import InvalidProgram, UsageError
 
 NAME = "seeds"
-ABOUT = """List seed models, build the shipped ones again, or add a model of your own to a folder.
+ABOUT = """List seed models, build the shipped ones again, add a model of your own to a folder, or export a corpus.
 
 list shows a folder's index.toml and whether each file has the digest that stands there; build runs the scripts of a
 checkout and says which files come out differently; add takes a model of any front end, runs it, and refuses it where
-its outputs do not depend on its inputs, where it is too large, or where the folder has it already.
+its outputs do not depend on its inputs, where it is too large, or where the folder has it already. export writes the
+small ones and one call of each operator into a new folder, as the first corpus of AFL++, libFuzzer or Atheris.
 Exit code: 0; 1 where a file is not what the index says; 2 where the input or a flag is wrong."""
 EXAMPLES = """examples:
   irfuzz seeds list
   irfuzz seeds list --dir my-seeds --json
   irfuzz seeds build --only lstm -o rebuilt
   irfuzz seeds add model.onnx --dir my-seeds --origin "our detector, 2026" --licence Apache-2.0
-  irfuzz seeds add nets.py:small_vit --dir my-seeds --origin "random weights" --licence MIT --range image=0:1"""
+  irfuzz seeds add nets.py:small_vit --dir my-seeds --origin "random weights" --licence MIT --range image=0:1
+  irfuzz seeds export -o corpus --max-bytes 5000"""
 
-ACTIONS = ("list", "build", "add")
+LARGEST = 300_000
+"""Bytes of a seed, as the shipped ones."""
+
+ACTIONS = ("list", "build", "add", "export")
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("action", metavar="ACTION", nargs="?", choices=ACTIONS, default="list", help="list (default), build or add.")
+    add(
+        "action",
+        metavar="ACTION",
+        nargs="?",
+        choices=ACTIONS,
+        default="list",
+        help="list (default), build, add or export.",
+    )
     add("model", metavar="MODEL", nargs="?", type=place, help="add: a model of any front end (docs/models.md).")
-    add("--dir", metavar="DIR", type=place, help="list, add: the folder of seeds. Default of list: the shipped ones.")
-    add("-o", "--out", metavar="DIR", type=place, help="build: keep what was built here.")
+    add("--dir", metavar="DIR", type=place, help="list, add, export: the folder of seeds. Default: the shipped ones.")
+    add("-o", "--out", metavar="DIR", type=place, help="build: keep what was built here. export: the new folder.")
     add("--only", metavar="NAME", action="append", default=[], help="build: this seed alone; may be repeated.")
     add("--name", metavar="NAME", help="add: what to call it. Default: the file's or function's name.")
     add("--origin", metavar="TEXT", help="add: how the model was made, one sentence.")
@@ -44,8 +56,8 @@ def arguments(parser: Parser) -> None:
         help="add: lowest and highest element of an input; may be repeated. Default: what irfuzz draws for it.",
     )  # fmt: skip
     add(
-        "--max-bytes", metavar="N", type=whole(1), default=300_000,
-        help="add: largest model that is taken. Default: 300000.",
+        "--max-bytes", metavar="N", type=whole(1),
+        help="add, export: largest model that is taken. Default: 300000; of export 20000.",
     )  # fmt: skip
     add("--json", action="store_true", help="Print JSON.")
 
@@ -65,9 +77,11 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
 def run(args: argparse.Namespace) -> int:
     if args.action != "add" and args.model is not None:
         raise UsageError(f"seeds {args.action}: expected no model, got {str(args.model)!r}")
-    if args.action != "build" and (args.only or args.out):
-        raise UsageError(f"seeds {args.action}: --only and -o belong to seeds build")
-    return {"list": _list, "build": _build, "add": _add}[args.action](args)
+    if args.action != "build" and args.only:
+        raise UsageError(f"seeds {args.action}: --only belongs to seeds build")
+    if args.action not in ("build", "export") and args.out:
+        raise UsageError(f"seeds {args.action}: -o belongs to seeds build and seeds export")
+    return {"list": _list, "build": _build, "add": _add, "export": _export}[args.action](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -122,7 +136,7 @@ def _add(args: argparse.Namespace) -> int:
     source = source_of(args.model)
     name = args.name or (source.factory.rpartition(".")[2] or source.path.stem).lower()
     try:
-        candidate = examine(program, max_bytes=args.max_bytes, ranges=dict(args.ranges))
+        candidate = examine(program, max_bytes=args.max_bytes or LARGEST, ranges=dict(args.ranges))
         about = Provenance(args.origin, args.licence, args.reference, args.title)
         path = add_seed(args.dir, name, candidate, about)
     except InvalidProgram as error:
@@ -133,4 +147,19 @@ def _add(args: argparse.Namespace) -> int:
     else:
         ranges = ", ".join(f"{n} {low:g} to {high:g}" for n, (low, high) in inputs.items())
         print(f"{path}: {candidate.nodes} nodes, {len(candidate.model)} bytes; inputs: {ranges or 'strings'}")
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from irfuzz.embed.corpus import export_corpus
+    from irfuzz.resources import seeds_dir
+
+    if args.out is None:
+        raise UsageError("seeds export: expected -o DIR, a new folder")
+    written = export_corpus(args.dir or seeds_dir(), args.out, max_bytes=args.max_bytes or 20_000)
+    total = sum(path.stat().st_size for path in written)
+    if args.json:
+        print(json.dumps({"folder": str(args.out), "files": [path.name for path in written], "bytes": total}))
+    else:
+        print(f"{args.out}: {len(written)} models, {total} bytes")
     return 0

@@ -70,6 +70,10 @@ class ModelMutator:
                 return made
         return self.mutate(data, max_size, seed)
 
+    def forget(self) -> None:
+        """Drop the parsed models; nothing but time hangs on them."""
+        self._parsed.clear()
+
     def _edited(self, engine: Engine, program: Program, seed: str) -> bytes | None:
         try:
             mutant = engine.mutate(program, Choices.from_seed(seed))

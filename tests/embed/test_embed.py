@@ -16,11 +16,14 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
+from benchmarks.embedding import calls
 from irfuzz.embed import aflpp, atheris
+from irfuzz.embed.corpus import export_corpus
 from irfuzz.embed.draws import choices_from
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
 from irfuzz.embed.mutator import ModelMutator
 from irfuzz.embed.trim import Trimmer
+from irfuzz.errors import UsageError
 from irfuzz.generate.sprouts import sprouts
 
 pytestmark = pytest.mark.unit
@@ -192,3 +195,26 @@ def test_the_end_ends_what_was_being_trimmed() -> None:
     assert threading.active_count() == before + 1
     aflpp.deinit()
     assert threading.active_count() == before
+
+
+def test_a_corpus_is_small_valid_and_the_same_each_time(tmp_path: Path) -> None:
+    written = export_corpus(ROOT / "seeds", tmp_path / "one", max_bytes=5000)
+    assert len(written) >= 150
+    again = export_corpus(ROOT / "seeds", tmp_path / "two", max_bytes=5000)
+    assert [p.name for p in written] == [p.name for p in again]
+    for path, other in zip(written, again, strict=True):
+        data = path.read_bytes()
+        assert len(data) <= 5000
+        assert data == other.read_bytes()
+        onnx.checker.check_model(onnx.load_model_from_string(data), full_check=True)
+    with pytest.raises(UsageError, match="empty or a new folder"):
+        export_corpus(ROOT / "seeds", tmp_path / "one")
+
+
+def test_calls_on_whole_and_damaged_models_keep_within_the_size() -> None:
+    found = calls.run(150, seed=3)
+    assert found["damaged"] > 15
+    assert not found["raised"]
+    assert not found["too long"]
+    assert found["counts"]["mutated"] > 50
+    assert found["counts"]["bytes"] > 5

@@ -1,0 +1,1 @@
+"""irfuzz inside AFL++ and Atheris, measured against their own byte mutation."""

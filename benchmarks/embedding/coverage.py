@@ -1,0 +1,181 @@
+"""Real runs of AFL++ and Atheris on onnx's checker and strict shape inference, with irfuzz's mutator and without.
+
+The target is onnx's C++ library, built with instrumentation from its source distribution, and ``harness.cpp``. Both
+sides start from the same corpus (``irfuzz seeds export``) and get the same number of executions. Printed for each seed:
+edges (AFL++) or features (Atheris) reached, and the shares of inputs that parse and that pass the checker.
+
+Needs AFL++ (``apt install afl++``), clang, CMake, Ninja, protobuf (``apt install libprotobuf-dev
+protobuf-compiler``) and ``pip install atheris``.
+
+Run ``python -m benchmarks.embedding.coverage --build BUILD [--with afl,atheris]`` once, then
+``python -m benchmarks.embedding.coverage --build BUILD --runs OUT [-n 5000] [--seeds 2]``; the acceptance is
+``-n 100000 --seeds 5``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ONNX = "1.23.2"
+COMPILERS = {
+    "afl": ("afl-clang-fast", "afl-clang-fast++", "-O1"),
+    "atheris": ("clang", "clang++", "-O1 -fsanitize=fuzzer-no-link"),
+}
+LONGEST = 1_000_000
+"""Bytes of an input."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run reached."""
+
+    reached: int
+    executed: int
+    parsed: float
+    checked: float
+
+
+def build(folder: Path, kind: str) -> None:
+    """Onnx's library and the harness, instrumented for one fuzzer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / f"onnx-{ONNX}"
+    if not source.exists():
+        pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "onnx", "--no-build-isolation"]
+        subprocess.run([*pip, "-d", str(folder), f"onnx=={ONNX}"], check=True)
+        with tarfile.open(folder / f"onnx-{ONNX}.tar.gz") as archive:
+            archive.extractall(folder, filter="data")
+    cc, cxx, flags = COMPILERS[kind]
+    made = folder / kind
+    options = {
+        "CMAKE_C_COMPILER": cc,
+        "CMAKE_CXX_COMPILER": cxx,
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_CXX_FLAGS": flags,
+        "CMAKE_POSITION_INDEPENDENT_CODE": "ON",
+        "ONNX_USE_PROTOBUF_SHARED_LIBS": "ON",
+        "ONNX_BUILD_PYTHON": "OFF",
+        "ONNX_GEN_PB_TYPE_STUBS": "OFF",
+        "ONNX_ML": "ON",
+    }
+    configure = [f"-D{name}={value}" for name, value in options.items()]
+    subprocess.run(["cmake", "-S", str(source), "-B", str(made), "-G", "Ninja", *configure], check=True)
+    subprocess.run(["cmake", "--build", str(made)], check=True)
+    libraries = [str(made / "libonnx.a"), str(made / "libonnx_proto.a"), "-lprotobuf", "-lpthread"]
+    whole = ["-Wl,--whole-archive", libraries[0], "-Wl,--no-whole-archive", *libraries[1:]]
+    defines = ["-DONNX_NAMESPACE=onnx", "-DONNX_ML=1", "-std=c++17", f"-I{source}", f"-I{made}"]
+    target = ["-fsanitize=fuzzer", "-o", str(made / "harness")]
+    if kind == "atheris":
+        target = ["-shared", "-fPIC", "-o", str(made / "libharness.so")]
+    subprocess.run([cxx, *flags.split(), *defines, str(HERE / "harness.cpp"), *whole, *target], check=True)
+
+
+def afl(built: Path, corpus: Path, out: Path, seed: int, executions: int, ours: bool) -> Outcome:
+    """One run of afl-fuzz."""
+    counts = out.with_suffix(".counts")
+    env = {
+        **os.environ,
+        "AFL_NO_UI": "1",
+        "AFL_SKIP_CPUFREQ": "1",
+        "AFL_NO_AFFINITY": "1",
+        "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
+        "AFL_DISABLE_TRIM": "1",
+        "AFL_FAST_CAL": "1",
+        "IRFUZZ_COUNTS": str(counts),
+    }
+    if ours:
+        env |= {"AFL_PYTHON_MODULE": "irfuzz.embed.aflpp", "AFL_CUSTOM_MUTATOR_ONLY": "1", "PYTHONPATH": _path()}
+    limits = ["-s", str(seed), "-E", str(executions), "-t", "10000", "-m", "none"]
+    command = ["afl-fuzz", *limits, "-i", str(corpus), "-o", str(out), "--", str(built / "afl" / "harness")]
+    with out.with_suffix(".log").open("wb") as log:
+        subprocess.run(command, env=env, stdout=log, stderr=log, check=True)
+    text = (out / "default" / "fuzzer_stats").read_text(encoding="utf-8")
+    stats = dict(re.findall(r"^(\w+)\s*: (\S+)", text, re.MULTILINE))
+    return _outcome(int(stats["edges_found"]), counts)
+
+
+def atheris(built: Path, corpus: Path, out: Path, seed: int, executions: int, ours: bool) -> Outcome:
+    """One run of Atheris, in a process of its own."""
+    import importlib.util
+
+    out.mkdir(parents=True)
+    counts = out.with_suffix(".counts")
+    found = importlib.util.find_spec("atheris")
+    assert found is not None
+    assert found.origin is not None
+    preload = Path(found.origin).parents[1] / "asan_with_fuzzer.so"
+    env = {
+        **os.environ,
+        "LD_PRELOAD": str(preload),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "IRFUZZ_COUNTS": str(counts),
+        "PYTHONPATH": _path(),
+    }
+    script = [sys.executable, str(HERE / "atheris_harness.py"), str(built / "atheris" / "libharness.so")]
+    flags = [f"-seed={seed}", f"-runs={executions}", f"-max_len={LONGEST}", "-len_control=0", "-print_final_stats=1"]
+    command = [*script, "ours" if ours else "bytes", str(out), str(corpus), *flags]
+    log = out.with_suffix(".log")
+    with log.open("wb") as stream:
+        subprocess.run(command, env=env, stdout=stream, stderr=stream, check=True)
+    features = re.findall(rb"ft: (\d+)", log.read_bytes())
+    return _outcome(int(features[-1]), counts)
+
+
+def _path() -> str:
+    """Where the fuzzer's own interpreter finds what this one has."""
+    return os.pathsep.join([str(ROOT), *(entry for entry in sys.path if entry.endswith("site-packages"))])
+
+
+def _outcome(reached: int, counts: Path) -> Outcome:
+    data = counts.read_bytes()
+    executed, parsed, checked, _ = (int.from_bytes(data[at : at + 8], "little") for at in range(0, 32, 8))
+    return Outcome(reached, executed, parsed / executed, checked / executed)
+
+
+RUNS = {"afl": afl, "atheris": atheris}
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--build", type=Path, required=True, help="folder of the instrumented library")
+    parser.add_argument("--runs", type=Path, help="new folder of the runs; without it, only build")
+    parser.add_argument("--with", dest="kinds", default="afl,atheris")
+    parser.add_argument("-n", type=int, default=5000, help="executions of a run")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--max-bytes", type=int, default=5000, help="of a model of the corpus")
+    args = parser.parse_args()
+    kinds = args.kinds.split(",")
+    if args.runs is None:
+        for kind in kinds:
+            build(args.build.resolve(), kind)
+        return
+    runs = args.runs.resolve()
+    corpus = runs / "corpus"
+    export = [sys.executable, "-m", "irfuzz", "seeds", "export", "-o", str(corpus), "--max-bytes", str(args.max_bytes)]
+    subprocess.run(export, check=True)
+    for kind in kinds:
+        ratios: list[float] = []
+        for seed in range(1, args.seeds + 1):
+            found: dict[str, Outcome] = {}
+            for side in ("irfuzz", "bytes"):
+                out = runs / f"{kind}-{seed}-{side}"
+                found[side] = RUNS[kind](args.build.resolve(), corpus, out, seed, args.n, side == "irfuzz")
+            ratios.append(found["irfuzz"].reached / found["bytes"].reached)
+            line = {side: vars(outcome) for side, outcome in found.items()}
+            print(json.dumps({"fuzzer": kind, "seed": seed, "ratio": round(ratios[-1], 3), **line}), flush=True)
+        print(f"{kind}: ratio {min(ratios):.2f} to {max(ratios):.2f}, median {statistics.median(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    main()

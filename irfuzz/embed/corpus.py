@@ -1,0 +1,49 @@
+"""A folder of seeds enters; small models leave into another, a corpus for any fuzzer to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from irfuzz.choices import Choices
+from irfuzz.embed.single import single_call
+from irfuzz.errors import UsageError
+from irfuzz.spec import load_specs
+
+OPSET = 17
+DRAWS = 8
+"""Calls drawn of an operator before it is left out (sequences, strings)."""
+
+
+def export_corpus(seeds: Path, folder: Path, *, max_bytes: int = 20_000, seed: int = 0) -> list[Path]:
+    """Write a corpus of models: the seeds that are small enough, and one valid call of each operator.
+
+    Args:
+        seeds: folder of ``.onnx`` files.
+        folder: made where it is missing; must hold no file yet.
+        max_bytes: of one model. Fuzzers are quick on small inputs, and most give up above a megabyte.
+        seed: of the operators' calls.
+
+    Returns:
+        The files written, in the order of their names.
+
+    Raises:
+        UsageError: the folder is not empty, or cannot be written.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{folder}: expected an empty or a new folder")
+    found = {path.name: path.read_bytes() for path in sorted(seeds.glob("*.onnx"))}
+    specs = load_specs()
+    for spec in specs.overlaid(OPSET):
+        for number in range(DRAWS):
+            call = single_call(spec, OPSET, Choices.from_seed(f"{seed}:{spec.op}:{number}"), seed)
+            if call is not None:
+                found[f"one-{spec.op}.onnx"] = call.SerializeToString()
+                break
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / name for name, data in sorted(found.items()) if len(data) <= max_bytes]
+        for path in written:
+            path.write_bytes(found[path.name])
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror or error}") from None
+    return written
