@@ -12,23 +12,35 @@ from irfuzz.ir.program import Program
 _D = ir.DataType
 
 FORMS: tuple[tuple[ir.DataType, tuple[int, ...]], ...] = (
+    (_D.FLOAT, ()),
+    (_D.FLOAT, (1,)),
+    (_D.FLOAT, (4,)),
+    (_D.FLOAT, (1, 1)),
     (_D.FLOAT, (3, 3)),
     (_D.FLOAT, (2, 3)),
-    (_D.FLOAT, (4,)),
+    (_D.FLOAT, (4, 1)),
     (_D.FLOAT, (2, 3, 4)),
+    (_D.FLOAT, (2, 2, 2)),
+    (_D.FLOAT, (1, 3, 5)),
     (_D.FLOAT, (1, 2, 4, 4)),
     (_D.FLOAT, (2, 3, 5, 4)),
-    (_D.FLOAT, (1, 1)),
+    (_D.FLOAT, (1, 1, 6, 5)),
+    (_D.FLOAT, (3, 3, 3, 3)),
+    (_D.FLOAT, (1, 2, 3, 2, 3)),
+    (_D.INT64, ()),
     (_D.INT64, (3,)),
     (_D.INT64, (2, 3)),
+    (_D.INT64, (1, 2, 2)),
     (_D.INT32, (2, 2)),
     (_D.DOUBLE, (2, 3)),
+    (_D.DOUBLE, (1, 2, 3, 3)),
     (_D.FLOAT16, (2, 4)),
+    (_D.FLOAT16, (1, 2, 4, 4)),
     (_D.UINT8, (2, 3)),
     (_D.INT8, (3, 2)),
     (_D.BOOL, (2, 3)),
 )
-"""Element types and shapes of the only input."""
+"""Element types and shapes of the only input: no axis to five, all alike, all different, and with ones."""
 
 VERSIONS: tuple[tuple[int, int], ...] = ((17, 8), (13, 7), (18, 8), (21, 10))
 """Opsets, each with the IR version that came with it or before it."""

@@ -10,35 +10,26 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.adapt import why_not
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.expose_value import MOST_OUTPUTS
-from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.near_miss import MISSES
 from irfuzz.mutate.pattern_book import Pattern, patterns
-from irfuzz.mutate.pattern_call import insert, judge
-from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, retyped, sizes_of
+from irfuzz.mutate.pattern_call import judge
+from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, sizes_of
+from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import dims_of, largest, shape_text, splice_in
-from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, shape_text
+from irfuzz.mutate.sites import flow_values, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 
 EXACT = 0.3
 """How often a pattern is inserted as optimisers know it."""
 
 _TRIES = 8
-_MISS_TRIES = 8
 _AS_IT_IS = 0.6
 """How often a value whose shape fits enters the pattern without being adapted."""
 
 _BESIDE = 0.4
 """How often the result becomes an output of its own instead of taking the value's place."""
-
-_OTHER_TYPE = 0.12
-"""How much of what is off is the element type of the whole."""
-
-_REPLACED = 0.5
-"""How often another computed value that a pattern reads is made of the same value, and not of one beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +38,7 @@ class InsertPattern:
 
     context: Context
     name: ClassVar[str] = "insert-pattern"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -68,25 +59,23 @@ class InsertPattern:
         limit = largest(program)
         for _ in range(_TRIES):
             pattern = choices.pick(patterns())
-            drafted = self._draft(program, pattern, fact, choices, limit)
+            drafted = self._draft(program, pattern, value, choices, limit)
             if drafted is None:
                 continue
             draft, off = drafted
-            beside = len(program.graph.outputs) < MOST_OUTPUTS
-            result = draft.facts[draft.result]
-            fits = why_not(self.context.specs, program.opset, result.without_value(), fact) is None
-            if not fits and not beside:
+            how = room(self.context, program, value, draft, _BESIDE, choices)
+            if not how:
                 continue
-            whole = fits and not (beside and choices.boolean(_BESIDE))
-            self._insert(program, value, draft, choices, whole=whole)
+            place(self.context, program, value, draft, choices, whole=how == 2)
             return f"{pattern.name}{off} behind {site}, on {shape_text(draft.given['x'])}"
         return Skipped("no pattern fits")
 
     def _draft(
-        self, program: Program, pattern: Pattern, fact: TensorFact, choices: Choices, limit: int
+        self, program: Program, pattern: Pattern, value: ir.Value, choices: Choices, limit: int
     ) -> tuple[Draft, str] | None:
         """A judged draft whose inputs can be made of the value, and what is off."""
         specs, opset = self.context.specs, program.opset
+        fact = tensor_fact(program, value)
         dtype = fact.dtype if fact.dtype in pattern.types and choices.boolean(0.8) else choices.pick(pattern.types)
         plain = fact.shape or ()
         env = None
@@ -108,39 +97,4 @@ class InsertPattern:
             return None
         if choices.boolean(EXACT):
             return draft, ""
-        for _ in range(_MISS_TRIES):
-            found = self._miss(opset, draft, dtype, choices)
-            if found is None:
-                continue
-            other, off = found
-            if any(why_not(specs, opset, fact, g) for g in other.given.values()):
-                continue
-            if judge(specs, opset, other, limit) is None:
-                return other, f" with {off}"
-        return None
-
-    def _miss(self, opset: int, draft: Draft, dtype: ir.DataType, choices: Choices) -> tuple[Draft, str] | None:
-        if choices.boolean(_OTHER_TYPE):
-            new = choices.pick([d for d in CASTABLE if d is not dtype])
-            other = retyped(draft, dtype, new)
-            return None if other is None else (other, f"elements of {new.name}")
-        name = choices.weighted(tuple(MISSES), [weight for _, weight in MISSES.values()])
-        other = draft.copy()
-        other.facts = draft.facts
-        off = MISSES[name][0](self.context.specs, opset, other, choices)
-        return None if off is None else (other, off)
-
-    def _insert(self, program: Program, value: ir.Value, draft: Draft, choices: Choices, *, whole: bool) -> None:
-        specs = self.context.specs
-        inserter = Inserter(program, node_after(program, value))
-        uses = main_uses(program, value)
-        one = [choices.pick(uses)] if whole and len(uses) > 1 and choices.boolean() else None
-        given = {name: adapt(specs, inserter, value, fact, choices) for name, fact in draft.given.items()}
-        values = insert(draft, inserter, given)
-        for name in draft.exposed:
-            if len(program.graph.outputs) < MOST_OUTPUTS and not values[name].is_graph_output():
-                program.add_output(values[name])
-        if whole:
-            splice_in(program, specs, inserter, value, values[draft.result], choices, one)
-        else:
-            program.add_output(values[draft.result])
+        return missed(self.context, program, value, draft, choices, limit)

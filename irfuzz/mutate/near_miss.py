@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.mutate.neutral import neutral
 from irfuzz.mutate.pattern_draft import Draft, Step, filled, permutation
 from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS
 from irfuzz.spec import sample_call
@@ -22,7 +23,7 @@ _D = ir.DataType
 Miss: TypeAlias = Callable[["Specs", int, Draft, Choices], "str | None"]
 """Changes one thing of a draft that has been judged, and says what; ``None`` where there is no such thing."""
 
-_SIBLINGS = (
+SIBLINGS = (
     ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "Mod"),
     ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"),
     ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "HardSigmoid", "Softplus", "HardSwish", "Selu", "Softsign"),
@@ -188,11 +189,19 @@ def shape_of_constant(specs: Specs, opset: int, draft: Draft, choices: Choices) 
     return f"{step.op} with a constant of shape {list(shape)}"
 
 
-_BETWEEN = ("Identity", "Cast", "Reshape", "Transpose", "Mul", "Add", "Neg", "Squeeze", "Expand", "Dropout", "Relu")
+_BETWEEN = ("Neg", "Relu", "Abs")
+"""What changes elements; most nodes that are put in between do not."""
 
 
 def between(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
-    """One more node on an edge, most of which change nothing."""
+    """One more node on an edge, or behind the result; most change nothing."""
+    if choices.boolean(0.2):
+        last = draft.result
+        found = neutral(draft, last, draft.facts[last].without_value(), choices)
+        if found is None or len(draft.steps[-1].outputs) > 1:
+            return None
+        draft.steps += found[1]
+        return f"{found[0]} behind the result"
     step = choices.pick(draft.steps)
     places = [i for i, n in enumerate(step.inputs) if n is not None]
     if not places:
@@ -200,33 +209,17 @@ def between(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | N
     index = choices.pick(places)
     name = step.inputs[index]
     assert name is not None
-    fact = draft.facts[name]
-    shape = fact.static_shape
-    op = choices.pick(_BETWEEN)
-    made = draft.fresh("between")
-    new: list[Step] = []
-    if op == "Cast":
-        new = [Step("Cast", [name], {"to": int(fact.dtype.value)}, [made])]
-    elif op in ("Reshape", "Expand"):
-        if shape is None:
-            return None
-        new = [Step(op, [name, _constant(draft, np.array(shape, np.int64))], {}, [made])]
-    elif op == "Transpose":
-        new = [Step(op, [name], {"perm": list(range(fact.rank or 0))}, [made])]
-    elif op in ("Mul", "Add"):
-        if fact.dtype is _D.BOOL:
-            return None
-        one = _constant(draft, np.array(op == "Mul").astype(fact.dtype.numpy()))
-        new = [Step(op, [name, one], {}, [made])]
-    elif op == "Squeeze":
-        wide = draft.fresh("wide")
-        axis = _constant(draft, np.array([choices.integer(0, fact.rank or 0)], np.int64))
-        new = [Step("Unsqueeze", [name, axis], {}, [wide]), Step("Squeeze", [wide, axis], {}, [made])]
+    if choices.boolean(0.2):
+        op = choices.pick(_BETWEEN)
+        new = [Step(op, [name], {}, [draft.fresh("between")])]
     else:
-        new = [Step(op, [name], {}, [made])]
+        found = neutral(draft, name, draft.facts[name].without_value(), choices)
+        if found is None:
+            return None
+        op, new = found
     place = draft.steps.index(step)
     draft.steps[place:place] = new
-    step.inputs[index] = made
+    step.inputs[index] = new[-1].outputs[0]
     return f"{op} in front of {step.op}"
 
 
@@ -286,7 +279,7 @@ def another_operand(specs: Specs, opset: int, draft: Draft, choices: Choices) ->
 def another_operator(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
     """A node has the operator of its neighbour in the textbook."""
     step = choices.pick(draft.steps)
-    family = next((f for f in _SIBLINGS if step.op in f), None)
+    family = next((f for f in SIBLINGS if step.op in f), None)
     if family is None:
         return None
     op = choices.pick([o for o in family if o != step.op])

@@ -29,6 +29,7 @@ from irfuzz.mutate.insert_cell import InsertCell
 from irfuzz.mutate.insert_chain import InsertChain
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.insert_layers import InsertLayers
+from irfuzz.mutate.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.insert_optional import InsertOptional
 from irfuzz.mutate.insert_pattern import InsertPattern
 from irfuzz.mutate.insert_random import InsertRandom
@@ -71,6 +72,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "insert-cell": InsertCell,
     "cover-next": CoverNext,
     "insert-pattern": InsertPattern,
+    "insert-neighbours": InsertNeighbours,
     "insert-sequence": InsertSequence,
     "insert-optional": InsertOptional,
     "insert-strings": InsertStrings,
@@ -120,6 +122,7 @@ WEIGHTS: dict[str, float] = {
     "exchange-layers": 0.5,
     "rare-dtype": 0.0,
     "insert-pattern": 4.0,
+    "insert-neighbours": 3.0,
     "change-attribute": 2.0,
     "change-dtype": 1.5,
     "change-weights": 0.5,
@@ -156,6 +159,7 @@ ON_DEMAND = frozenset({"invalid-value", "invalid-element", "rare-dtype"})
 
 FUZZING: dict[str, float] = {
     "insert-pattern": 10.0,
+    "insert-neighbours": 16.0,
     "insert-layer": 6.0,
     "invalid-value": 0.25,
     "invalid-element": 0.75,

@@ -114,12 +114,14 @@ def generated(choices: Choices, call: Generate, env: Env) -> Any:
 
 
 def cast_part(choices: Choices, joint: tuple[int, ...] | None, limit: int) -> tuple[int, ...]:
-    """Sizes that broadcast with ``joint``: equal, with ones, shorter, scalar, or larger where ``joint`` has ones."""
+    """Sizes that broadcast with ``joint``: equal, with ones, shorter, one element of any rank, or larger."""
     if joint is None:
         return tuple(choices.integer(1, 4) for _ in range(choices.integer(0, 3)))
-    how = choices.weighted(("same", "ones", "short", "scalar", "grow"), (5, 3, 2, 1, 2))
+    how = choices.weighted(("same", "ones", "short", "scalar", "grow", "element"), (5, 3, 2, 1, 2, 2))
     if how == "scalar":
         return ()
+    if how == "element":
+        return (1,) * choices.integer(1, len(joint) + 2)
     if how == "short":
         return joint[choices.integer(0, len(joint)) :]
     if how == "ones":

@@ -184,7 +184,13 @@ def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> V
     limit = {"reflect": lambda d: min(3, d - 1), "wrap": lambda d: min(3, d)}.get(mode, lambda d: 3)
     begins: list[int] = []
     ends: list[int] = []
-    for d in sizes:
+    # Mostly it is the inner axes that are padded, and now and then none.
+    first = choices.integer(0, len(sizes)) if choices.boolean(0.5) else 0
+    for place, d in enumerate(sizes):
+        if place < first:
+            begins.append(0)
+            ends.append(0)
+            continue
         top = max(0, limit(d)) if d or mode == "constant" else 0
         low = -1 if negative and d > 2 and mode == "constant" else 0
         begins.append(choices.integer(low, top))

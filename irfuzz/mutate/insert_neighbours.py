@@ -1,0 +1,197 @@
+"""``insert-neighbours``: an operator, or two that optimisers rewrite together, each a drawn call, go behind a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.layer_draw import layers, types_at
+from irfuzz.mutate.materialise import random_array
+from irfuzz.mutate.neighbours import draw_pair
+from irfuzz.mutate.neutral import constant, neutral
+from irfuzz.mutate.pattern_call import judge
+from irfuzz.mutate.pattern_draft import Draft, Step
+from irfuzz.mutate.pattern_place import missed, place, room
+from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.relayer import dims_of, largest, shape_text
+from irfuzz.mutate.sites import RANDOM, flow_values, is_exact_input, tensor_fact, value_at
+from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.spec import OpSpec, sample_call
+
+_PAIRS = 4
+_TRIES = 6
+"""How many pairs are tried, and how often each, so that those that take few shapes come as often as others."""
+
+_ALONE = 0.35
+"""How often it is one operator; what there is to try of it, and how often it was seen, say which."""
+
+_AS_IT_IS = 0.5
+"""How often a value of known sizes is read as it is; else it is given other sizes first."""
+
+_OWN_TYPE = 0.7
+"""How often it keeps its element type, where it is given other sizes."""
+
+_NEUTRAL = 0.2
+"""How often one of the two computes again what it reads."""
+
+_MISSED = 0.25
+"""How often one more thing is changed, as in a near-miss of a pattern."""
+
+_BESIDE = 0.7
+"""How often the result becomes an output: where it is fitted to what was there, the fit hides what is wrong with it."""
+
+_PARAMETERS = 0.2
+"""How often a computed value may stand where weights stand as a rule."""
+
+_ELEMENTS = 1 << 10
+"""Most elements of a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertNeighbours:
+    """Draws one or two operators, a call of the first on the value, and one of the second on what it computes."""
+
+    context: Context
+    name: ClassVar[str] = "insert-neighbours"
+    version: ClassVar[int] = 1
+    relation: ClassVar[Relation] = Relation.CHANGED
+
+    def sites(self, program: Program) -> list[str]:
+        """Values between layers, all of whose sizes are known or have names, of a type that casts lead from."""
+        found: list[str] = []
+        for value in flow_values(program):
+            fact = tensor_fact(program, value)
+            if value.name and fact.dtype in CASTABLE and dims_of([fact]) is not None:
+                found.append(value.name)
+        return found
+
+    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+        """Draw until the specs allow the calls."""
+        value = value_at(program, site)
+        fact = tensor_fact(program, value)
+        if fact.dtype not in CASTABLE or dims_of([fact]) is None:
+            return Skipped("a type or a size that cannot be adapted")
+        limit = largest(program)
+        ops: tuple[str, ...] = ()
+        dropped = -1
+        for number in range(_PAIRS * _TRIES):
+            if number % _TRIES == 0:
+                alone = choices.boolean(_ALONE)
+                ops = (self._operator(program.opset, choices),) if alone else draw_pair(choices)
+                dropped = choices.index(2) if not alone and choices.boolean(_NEUTRAL) else -1
+            start = self._start(fact, choices)
+            if 0 in (start.shape or ()) or why_not(self.context.specs, program.opset, fact, start) is not None:
+                continue
+            draft = self._draft(program.opset, start, ops, dropped, choices, limit)
+            if draft is None:
+                continue
+            off = ""
+            if choices.boolean(_MISSED):
+                other = missed(self.context, program, value, draft, choices, limit)
+                draft, off = other or (draft, "")
+            how = room(self.context, program, value, draft, _BESIDE, choices)
+            if not how:
+                continue
+            place(self.context, program, value, draft, choices, whole=how == 2)
+            return f"{', '.join(s.op for s in draft.steps)}{off} behind {site}, on {shape_text(draft.given['x'])}"
+        return Skipped("no call fits")
+
+    def _operator(self, opset: int, choices: Choices) -> str:
+        """One on its own: the more attributes and optional inputs it has, the more often."""
+        specs = layers(self.context.specs, opset, ir.DataType.FLOAT)
+        seen = self.context.seen
+        weights = [
+            (1 + len(s.attrs) + len(s.inputs) - s.min_inputs) / (1 + (seen.count(("operator", s.op)) if seen else 0))
+            for s in specs
+        ]
+        return choices.weighted(specs, weights).op
+
+    def _start(self, fact: TensorFact, choices: Choices) -> TensorFact:
+        """What the first of the two reads."""
+        if fact.static_shape is not None and choices.boolean(_AS_IT_IS):
+            return TensorFact(fact.dtype, fact.shape)
+        dtype = fact.dtype if choices.boolean(_OWN_TYPE) else choices.pick(CASTABLE)
+        return TensorFact(dtype, draw_shape(choices))
+
+    def _draft(
+        self, opset: int, start: TensorFact, ops: tuple[str, ...], dropped: int, choices: Choices, limit: int
+    ) -> Draft | None:
+        """The operators on a value of some type and shape; nodes that change nothing in the place of one of two."""
+        draft = Draft({"x": start}, [], {})
+        draft.facts = {"x": start}
+        name = "x"
+        for place_, op in enumerate(ops):
+            fact = draft.facts[name].without_value()
+            if place_ == dropped:
+                found = neutral(draft, name, fact, choices)
+                steps = None if found is None else found[1]
+            else:
+                steps = self._call(opset, op, name, fact, draft, choices)
+            if steps is None:
+                return None
+            draft.steps += steps
+            if judge(self.context.specs, opset, draft, limit) is not None:
+                return None
+            name = draft.result
+        return draft
+
+    def _call(
+        self, opset: int, op: str, name: str, fact: TensorFact, draft: Draft, choices: Choices
+    ) -> list[Step] | None:
+        """A call of an operator that reads the value at one of its inputs and constants at the others."""
+        spec = self.context.specs.get(op, opset)
+        if spec is None or not spec.has_overlay or op in RANDOM:
+            return None
+        places = _places(spec, fact.dtype, parameters=choices.boolean(_PARAMETERS))
+        if not places or not fact.is_static:
+            return None
+        position = choices.pick(places)
+        call = sample_call(spec, {position: fact}, choices, seen=self.context.drawn, max_elements=_ELEMENTS)
+        if call is None or any(p is not None and p.fact.dtype is ir.DataType.STRING for p in call.inputs):
+            return None
+        inputs: list[str | None] = []
+        for index, plan in enumerate(call.inputs):
+            if plan is None:
+                inputs.append(None)
+            elif index == position:
+                inputs.append(name)
+            elif plan.value is not None:
+                inputs.append(constant(draft, np.asarray(plan.value)))
+            else:
+                nonzero = op in ("Div", "Mod") and index == 1
+                inputs.append(constant(draft, random_array(plan, choices.seed(), nonzero)))
+        outputs: list[str] = []
+        for _ in range(call.outputs):
+            outputs.append(f"v{len(draft.steps)}_{len(outputs)}")
+        return [Step(op, inputs, dict(call.attrs), outputs)]
+
+
+def _places(spec: OpSpec, dtype: ir.DataType, *, parameters: bool) -> list[int]:
+    """Inputs at which a computed value may stand."""
+    found: list[int] = []
+    for position, formal in enumerate(spec.inputs):
+        domain = spec.overlay.values.get(formal.name) if spec.overlay is not None else None
+        if (formal.name in spec.parameters and not parameters) or domain is not None:
+            continue
+        if formal.dtypes and dtype in types_at(spec, position) and not is_exact_input(spec.op, position, dtype):
+            found.append(position)
+    return found
+
+
+def draw_shape(choices: Choices) -> tuple[int, ...]:
+    """Sizes as they make a difference: all alike, with ones, or all different; ranks that operators want first."""
+    rank = choices.weighted((0, 1, 2, 3, 4, 5), (1, 3, 8, 5, 9, 1))
+    way = choices.weighted(("alike", "ones", "any"), (3, 3, 4))
+    if way == "alike":
+        return (choices.integer(1, 4),) * rank
+    if way == "ones":
+        return tuple(1 if choices.boolean() else choices.integer(2, 5) for _ in range(rank))
+    return tuple(choices.integer(1, 5) for _ in range(rank))

@@ -1,0 +1,60 @@
+"""The pattern book enters; which operator optimisers take together with which, and how many of them do, leaves."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cache
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.near_miss import SIBLINGS
+from irfuzz.mutate.pattern_book import patterns
+
+_SIBLING = 0.2
+"""How often one of two neighbours is another operator of its family."""
+
+_STRANGER = 0.15
+"""How often the second one is any operator that some optimiser looks for."""
+
+
+@cache
+def pairs() -> tuple[tuple[tuple[str, str], ...], tuple[float, ...]]:
+    """Operators of which the second reads the first in some pattern, and how often each pair is drawn.
+
+    What more passes rewrite is more often rewritten wrongly, but pairs of a formula (GELU's, say) stand in many.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for pattern in patterns():
+        made = {name: node.op for node in pattern.nodes for name in node.outputs}
+        for node in pattern.nodes:
+            for operand in node.inputs:
+                if isinstance(operand, str) and operand in made:
+                    found[made[operand], node.op] += len(pattern.fused_by)
+    order = sorted(found)
+    return tuple(order), tuple(math.sqrt(found[pair]) for pair in order)
+
+
+@cache
+def looked_for() -> tuple[str, ...]:
+    """Operators of all patterns, in alphabetical order."""
+    return tuple(sorted({node.op for pattern in patterns() for node in pattern.nodes}))
+
+
+def draw_pair(choices: Choices) -> tuple[str, str]:
+    """Two operators that an optimiser may take together, or take for two that it does."""
+    known, weights = pairs()
+    first, second = choices.weighted(known, weights)
+    if choices.boolean(_SIBLING):
+        if choices.boolean():
+            first = sibling(first, choices)
+        else:
+            second = sibling(second, choices)
+    if choices.boolean(_STRANGER):
+        second = choices.pick(looked_for())
+    return first, second
+
+
+def sibling(op: str, choices: Choices) -> str:
+    """Another operator that stands where this one stands; itself where there is none."""
+    family = next((f for f in SIBLINGS if op in f), (op,))
+    return choices.pick([o for o in family if o != op] or [op])

@@ -1,0 +1,81 @@
+"""A judged draft and a value enter; it stands in the program, its result in the value's place or as an output."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.choices import Choices
+from irfuzz.ir.program import Program
+from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.expose_value import MOST_OUTPUTS
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.near_miss import MISSES
+from irfuzz.mutate.pattern_call import insert, judge
+from irfuzz.mutate.pattern_draft import Draft, retyped
+from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.relayer import splice_in
+from irfuzz.mutate.sites import main_uses, node_after, tensor_fact
+
+_MISS_TRIES = 8
+
+_OTHER_TYPE = 0.12
+"""How much of what is off is the element type of the whole."""
+
+
+def missed(
+    context: Context, program: Program, value: ir.Value, draft: Draft, choices: Choices, limit: int
+) -> tuple[Draft, str] | None:
+    """The judged draft with one thing off, judged again, and what is off."""
+    specs, opset = context.specs, program.opset
+    fact = tensor_fact(program, value)
+    for _ in range(_MISS_TRIES):
+        found = _miss(context, opset, draft, choices)
+        if found is None:
+            continue
+        other, off = found
+        if any(why_not(specs, opset, fact, g) for g in other.given.values()):
+            continue
+        if judge(specs, opset, other, limit) is None:
+            return other, f" with {off}"
+    return None
+
+
+def _miss(context: Context, opset: int, draft: Draft, choices: Choices) -> tuple[Draft, str] | None:
+    if choices.boolean(_OTHER_TYPE):
+        dtype = draft.given["x"].dtype
+        new = choices.pick([d for d in CASTABLE if d is not dtype])
+        other = retyped(draft, dtype, new)
+        return None if other is None else (other, f"elements of {new.name}")
+    name = choices.weighted(tuple(MISSES), [weight for _, weight in MISSES.values()])
+    other = draft.copy()
+    other.facts = draft.facts
+    off = MISSES[name][0](context.specs, opset, other, choices)
+    return None if off is None else (other, off)
+
+
+def room(context: Context, program: Program, value: ir.Value, draft: Draft, beside: float, choices: Choices) -> int:
+    """2 where the result is to take the value's place, 1 where it is to be an output, 0 where neither can be."""
+    free = len(program.graph.outputs) < MOST_OUTPUTS
+    result = draft.facts[draft.result].without_value()
+    fits = why_not(context.specs, program.opset, result, tensor_fact(program, value)) is None
+    if not fits:
+        return int(free)
+    return 1 if free and choices.boolean(beside) else 2
+
+
+def place(context: Context, program: Program, value: ir.Value, draft: Draft, choices: Choices, *, whole: bool) -> None:
+    """Put the draft behind the value."""
+    specs = context.specs
+    inserter = Inserter(program, node_after(program, value))
+    uses = main_uses(program, value)
+    one = [choices.pick(uses)] if whole and len(uses) > 1 and choices.boolean() else None
+    given = {name: adapt(specs, inserter, value, fact, choices) for name, fact in draft.given.items()}
+    values = insert(draft, inserter, given)
+    for name in draft.exposed:
+        if len(program.graph.outputs) < MOST_OUTPUTS and not values[name].is_graph_output():
+            program.add_output(values[name])
+    if whole:
+        splice_in(program, specs, inserter, value, values[draft.result], choices, one)
+    else:
+        program.add_output(values[draft.result])

@@ -1,0 +1,123 @@
+"""``insert-neighbours``: pairs come from the pattern book, what is neutral changes nothing, what is drawn runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+
+from irfuzz.choices import Choices
+from irfuzz.facts import TensorFact
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.sprouts import sprouts
+from irfuzz.ir.program import Program
+from irfuzz.mutate.engine import Engine, replay
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.insert_neighbours import draw_shape
+from irfuzz.mutate.neighbours import draw_pair, looked_for, pairs
+from irfuzz.mutate.neutral import WAYS, element_shape
+from irfuzz.mutate.pattern_call import insert, judge
+from irfuzz.mutate.pattern_draft import Draft
+from irfuzz.spec import Specs
+
+Parse = Callable[..., Program]
+
+
+@pytest.fixture(scope="module")
+def ran() -> Callable[[bytes, dict[str, object]], list[np.ndarray]]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+
+    def run(data: bytes, inputs: dict[str, object]) -> list[np.ndarray]:
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        return session.run(None, inputs)
+
+    return run
+
+
+@pytest.mark.unit
+def test_pairs_are_those_of_the_pattern_book() -> None:
+    known, weights = pairs()
+    assert len(known) == len(weights) >= 150
+    assert min(weights) >= 1
+    assert {op for pair in known for op in pair} <= set(looked_for())
+    drawn = Counter(draw_pair(Choices.from_seed(seed)) for seed in range(4000))
+    assert len(drawn) > len(known)  # siblings and strangers come besides
+    assert sum(pair in drawn for pair in known) > 0.9 * len(known)
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize("name", sorted(WAYS))
+def test_each_neutral_way_computes_the_same_again(
+    specs: Specs, parse: Parse, ran: Callable[..., list[np.ndarray]], name: str
+) -> None:
+    form = {"Not Not": "bool[2, 3]", "Pool": "float[1, 2, 3]"}.get(name, "float[2, 3]")
+    made = 0
+    for seed in range(6):
+        program = parse(f"g ({form} x) => ({form} y) {{ y = Identity(x) }}", opset=18)
+        fact = program.tensor(program.graph.inputs[0])
+        assert fact is not None
+        draft = Draft({"x": TensorFact(fact.dtype, fact.shape)}, [], {})
+        steps = WAYS[name](draft, "x", fact, Choices.from_seed(seed))
+        assert steps is not None
+        draft.steps += steps
+        if judge(specs, 18, draft, 1 << 16) is not None:
+            continue  # ReduceMax over no axes by an attribute that this opset has not
+        made += 1
+        inserter = Inserter(program, None)
+        values = insert(draft, inserter, {"x": program.graph.inputs[0]})
+        program.add_output(values[draft.result])
+        inputs = dict(make_inputs(program, seed))
+        first, second = ran(program.to_bytes(), inputs)
+        assert first.dtype == second.dtype
+        np.testing.assert_array_equal(first.reshape(second.shape), second)
+    assert made >= 3
+
+
+@pytest.mark.unit
+def test_single_elements_get_more_dimensions_than_what_they_meet() -> None:
+    ranks = Counter(len(element_shape(2, Choices.from_seed(seed))) for seed in range(300))
+    assert set(ranks) == {0, 1, 2, 3, 4}
+    shapes = [draw_shape(Choices.from_seed(seed)) for seed in range(400)]
+    assert {len(s) for s in shapes} == {0, 1, 2, 3, 4, 5}
+    assert sum(len(set(s)) == 1 and len(s) > 1 for s in shapes) > 80
+
+
+@pytest.mark.backend
+def test_what_is_drawn_is_valid_and_runs_unoptimised(specs: Specs, ran: Callable[..., list[np.ndarray]]) -> None:
+    engine = Engine(specs, ["insert-neighbours"])
+    pool = list(sprouts().values())
+    made = together = 0
+    for seed in range(140):
+        choices = Choices.from_seed(f"neighbours {seed}")
+        parent = choices.pick(pool)
+        mutant = engine.mutate(parent, choices)
+        if mutant is None:
+            continue
+        made += 1
+        program = mutant.program
+        together += any(
+            (producer := value.producer()) is not None and producer.op_type not in ("Identity", "Constant", "Cast")
+            for node in program.nodes()
+            for value in node.inputs
+            if value is not None
+        )
+        onnx.checker.check_model(program.to_proto(), full_check=True)
+        found = ran(mutant.to_bytes(), dict(make_inputs(program, seed)))
+        for output, value in zip(program.graph.outputs, found, strict=True):
+            fact = program.tensor(output)
+            assert fact is not None
+            assert value.dtype == fact.dtype.numpy() or fact.dtype is ir.DataType.STRING, mutant.edits
+            if fact.is_static:
+                assert value.shape == fact.shape, mutant.edits
+        if seed % 10 == 0:
+            assert replay(parent, mutant.edits, specs).to_bytes() == mutant.to_bytes()
+    assert made >= 130
+    assert together >= 60
