@@ -159,10 +159,15 @@ class Right(Twisted):
     """No fault."""
 
 
-for _fault in FAULTS:
-    globals()[_fault.name] = type(_fault.name, (Twisted,), {"__module__": __name__, "faults": (_fault,)})
-    # The same with a second fault in a frequent operator, which a reduction must not take for it.
-    _other = Fault("Subtractions", ("Sub",), "all") if "Add" in _fault.operators else Fault("Adds", ("Add",), "all")
-    globals()[f"{_fault.name}AndMore"] = type(
-        f"{_fault.name}AndMore", (Twisted,), {"__module__": __name__, "faults": (_fault, _other)}
-    )
+MORE = (Fault("Adds", ("Add",), "all"), Fault("Subtractions", ("Sub",), "all"))
+"""Faults of frequent operators, which a reduction must not take for another one of the same target."""
+
+
+def other_than(fault: Fault) -> Fault:
+    """The second fault of the target whose first one is ``fault``."""
+    return MORE["Add" in fault.operators]
+
+
+for _fault in (*FAULTS, *MORE):
+    for _name, _faults in ((_fault.name, (_fault,)), (f"{_fault.name}AndMore", (_fault, other_than(_fault)))):
+        globals()[_name] = type(_name, (Twisted,), {"__module__": __name__, "faults": _faults})

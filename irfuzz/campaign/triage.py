@@ -14,21 +14,21 @@ from pathlib import Path
 
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.likely import Likely
+from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.campaign.versions import Started, name_of, shown_in
 from irfuzz.campaign.watch import Watch, same_fault
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import PATIENCE, Runner
-from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.oracle import judge, normalise_message, signature, title
+from irfuzz.oracle import judge, normalise_message, signature
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
-from irfuzz.report.answers import answer_text
 from irfuzz.report.bundle import replays, write_bundle
-from irfuzz.report.repro import place_of
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
 
@@ -65,6 +65,7 @@ class Case:
         seed: name of the seed at the root of its lineage.
         job: which job made it.
         iteration: and when.
+        hunt: what its inputs were steered to; empty where they were not.
     """
 
     program: Program
@@ -75,6 +76,7 @@ class Case:
     seed: str
     job: int
     iteration: int
+    hunt: str = ""
 
 
 class Triage:
@@ -140,7 +142,7 @@ class Triage:
             self._known.add(key)
             return
         self._known.add(key)
-        row = self._row(case, verdict, case.program, case.inputs, case.results, key, Status.UNREPLAYED)
+        row = _row(case, verdict, case.program, case.inputs, case.results, key, Status.UNREPLAYED)
         number = self._database.add_finding(row)
         if number is not None:
             place_bundle(self._layout, replace(row, number=number))
@@ -164,7 +166,7 @@ class Triage:
         self._known.add(key)
         if self._database.count_again(self._aliases.get(key, key)):
             return "repeated"
-        row = self._row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
+        row = _row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
         return self._store(self._in_versions(row, again, small, results, case), case)
 
     def _in_versions(
@@ -221,7 +223,7 @@ class Triage:
             again = self._seen_in(case.program, case.inputs, verdict, case.invalid, involved)
             if again is not None:
                 again = replace(again, evidence={**again.evidence, "runs": runs, "limit": self._config.memory})
-                row = self._row(case, again, case.program, case.inputs, case.results, key, Status.CONFIRMED)
+                row = _row(case, again, case.program, case.inputs, case.results, key, Status.CONFIRMED)
                 return self._store(replace(row, title=f"{row.title}, after {runs} runs in one process"), case)
         self._suspect(case, verdict, "unrepeatable")
         return "unrepeatable"
@@ -256,7 +258,9 @@ class Triage:
         def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
             return self._runner.run(moved or program, other, targets)
 
-        return judge(program, inputs, results, rerun=rerun, expected_invalid=invalid)
+        return judge(
+            program, inputs, results, rerun=rerun, shadow=self._runner.shadow, expected_invalid=invalid
+        )
 
     def _shows(
         self,
@@ -307,51 +311,19 @@ class Triage:
         quick = tuple(t for t in self._runner.targets if not t.slow or t.name == verdict.target)
         return quick if len(quick) > 1 else tuple(self._runner.targets)
 
-    def _row(
-        self,
-        case: Case,
-        verdict: Verdict,
-        program: Program,
-        inputs: Mapping[str, Value],
-        results: Sequence[RunResult],
-        key: str,
-        status: Status,
-    ) -> FindingRow:
-        return FindingRow(
-            signature=key,
-            symptom=verdict.symptom,
-            target=verdict.target,
-            suspect=verdict.suspect,
-            title=title(verdict, program),
-            verdict=json.dumps(asdict(verdict)),
-            runs=json.dumps([_run_json(r, verdict) for r in results]),
-            trace=case.trace,
-            model=program.to_bytes(),
-            inputs=pack(inputs),
-            original_model=case.program.to_bytes(),
-            original_inputs=pack(case.inputs),
-            status=status,
-            job=case.job,
-            iteration=case.iteration,
-        )
 
-
-def _run_json(result: RunResult, verdict: Verdict) -> dict[str, object]:
-    target = result.target
-    place = place_of(str(verdict.evidence.get("element", "")), verdict.output)
-    answer = answer_text(result.outputs, verdict.output, verdict.symptom, place) if verdict.output else ""
-    return {
-        "target": target.name,
-        "component": target.component,
-        "version": target.version,
-        "environment": target.environment,
-        "requirement": target.requirement,
-        "options": dict(target.options),
-        "stage": result.stage,
-        "exit": result.exit,
-        "error": result.error[:500],
-        "answer": answer or ("'answers'" if result.exit is Exit.OK and not verdict.output else ""),
-    }
+def _row(
+    case: Case,
+    verdict: Verdict,
+    program: Program,
+    inputs: Mapping[str, Value],
+    results: Sequence[RunResult],
+    key: str,
+    status: Status,
+) -> FindingRow:
+    origin = Origin(case.program.to_bytes(), pack(case.inputs), case.trace, case.job, case.iteration)
+    verdict = marked(verdict, program, inputs, case.hunt)
+    return row_of(verdict, program, inputs, results, key, status, origin)
 
 
 def folder_name(number: int, row: FindingRow) -> str:

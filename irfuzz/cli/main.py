@@ -21,8 +21,10 @@ from irfuzz.cli import (
     evolve,
     export,
     fuzz,
+    generate,
     mutate,
     ops,
+    reduce,
     replay,
     seeds,
     synthesize,
@@ -61,7 +63,24 @@ class Command(Protocol):
         ...
 
 
-_MODULES = (fuzz, mutate, replay, check, equiv, analyze, evolve, coverage, synthesize, export, ops, targets, env, seeds)
+_MODULES = (
+    fuzz,
+    reduce,
+    mutate,
+    replay,
+    check,
+    equiv,
+    analyze,
+    evolve,
+    coverage,
+    generate,
+    synthesize,
+    export,
+    ops,
+    targets,
+    env,
+    seeds,
+)
 COMMANDS = tuple(cast("Command", module) for module in _MODULES)
 
 

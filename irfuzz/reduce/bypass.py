@@ -1,4 +1,4 @@
-"""Fewer nodes: a session enters; what reads a node reads an earlier value of the same type and shape instead."""
+"""Fewer nodes: a session enters; what reads a node reads an earlier value instead, of the same type if it can be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import Change, NotPossible, Session
+from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew
 
 TRIES = 3
 """Earlier values tried for one node: the first of the program, one half way, and the nearest."""
@@ -52,3 +52,31 @@ def _bypass(program: Program, site: str, by: str) -> None:
     # A graph output cannot be a graph input: then the node stays, and only its readers change.
     if not program.replace_uses(node.outputs[0], value, outputs=True):
         raise NotPossible
+
+
+def skip_nodes(session: Session) -> bool:
+    """Let what reads a node read one of its inputs, of whatever shape, where all that follows is still well-typed."""
+    return session.each(_skips(session))
+
+
+def _skips(session: Session) -> Iterator[Change]:
+    for site in reversed(session.sites()):
+        node = session.program.node(site)
+        for index in range(0 if node is None else len(node.inputs)):
+            yield lambda program, site=site, index=index: _skip(program, site, index)
+
+
+def _skip(program: Program, site: str, index: int) -> None:
+    node = program.node(site)
+    source = None if node is None or index >= len(node.inputs) else node.inputs[index]
+    if node is None or source is None:
+        raise NotPossible
+    result = node.outputs[0]
+    one, other = program.tensor(source), program.tensor(result)
+    if one is None or other is None or one.dtype != other.dtype or one.shape == other.shape:
+        raise NotPossible  # what has the same type is left to ``bypass_nodes``
+    if result.is_graph_output() or source.graph is not program.graph:
+        raise NotPossible  # the fault has to show behind it
+    for user, place in list(result.uses()):
+        user.replace_input_with(place, source)
+    infer_anew(program)

@@ -9,7 +9,7 @@ from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
 from irfuzz.reduce.attributes import simplify_attributes
 from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
-from irfuzz.reduce.bypass import bypass_nodes
+from irfuzz.reduce.bypass import bypass_nodes, skip_nodes
 from irfuzz.reduce.casts import drop_casts
 from irfuzz.reduce.constants import fold_known
 from irfuzz.reduce.cuts import begin_later, cut_single_values
@@ -38,6 +38,7 @@ STRUCTURE: tuple[Pass, ...] = (
     fold_known,
     bypass_nodes,
     cut_single_values,
+    skip_nodes,
     drop_casts,
     simplify_bodies,
     drop_optional_inputs,

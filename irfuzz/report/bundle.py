@@ -51,17 +51,17 @@ _ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
 """Symptoms that need no witness."""
 
 
-def write_bundle(folder: Path, row: FindingRow) -> None:
+def write_bundle(folder: Path, row: FindingRow, *, label: str = "") -> None:
     """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them (docs/findings.md).
 
     An older folder of that name is replaced once the new one is complete. Nothing is left behind where the writing
-    fails.
+    fails. ``label`` is what a person has said of it.
 
     Raises:
         InternalError: the stored finding contradicts itself.
         OSError: the folder cannot be written.
     """
-    files = _files(row)
+    files = _files(row, label)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
     try:
@@ -93,7 +93,7 @@ def _put(draft: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _files(row: FindingRow) -> dict[str, bytes]:
+def _files(row: FindingRow, label: str) -> dict[str, bytes]:
     """The folder's files by name."""
     verdict: Mapping[str, Any] = json.loads(row.verdict)
     runs: list[Mapping[str, Any]] = [r for r in json.loads(row.runs) if "target" in r]
@@ -104,7 +104,7 @@ def _files(row: FindingRow) -> dict[str, bytes]:
         "original/model.onnx": row.original_model,
         "original/inputs.npz": row.original_inputs,
         "trace.json": row.trace.encode(),
-        "finding.json": json.dumps(_plain(_summary(row, verdict, runs)), indent=1, allow_nan=False).encode(),
+        "finding.json": json.dumps(_plain(_summary(row, verdict, runs, label)), indent=1, allow_nan=False).encode(),
     }
     blamed, witnesses = _parties(row, verdict, runs)
     tool = kind_of_tool(blamed)
@@ -227,7 +227,7 @@ def need_manifest(inputs: bytes) -> bool:
     return not plain or names != set(values)
 
 
-def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]], label: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "title": row.title,
@@ -236,6 +236,7 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
         "target": row.target,
         "suspect": row.suspect,
         "status": row.status,
+        "label": label,
         "verdict": {key: value for key, value in verdict.items() if key != "shown"},
         "versions": {r["target"]: r["version"] for r in runs},
         "environments": {r["target"]: r["requirement"] for r in runs if r.get("requirement")},

@@ -12,7 +12,7 @@ import pytest
 from irfuzz.ir.program import Program
 from irfuzz.reduce.attributes import simplify_attributes
 from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
-from irfuzz.reduce.bypass import bypass_nodes
+from irfuzz.reduce.bypass import bypass_nodes, skip_nodes
 from irfuzz.reduce.casts import drop_casts
 from irfuzz.reduce.constants import fold_known
 from irfuzz.reduce.cuts import begin_later, cut_single_values
@@ -92,6 +92,20 @@ def test_bypass_takes_whole_stretches() -> None:
 def test_bypass_keeps_what_is_needed() -> None:
     still = checked(lambda program, inputs: ops(program).count("Neg") == 1)
     assert ops(after(bypass_nodes, parse(CHAIN), X, still).program) == ["Neg"]
+
+
+def test_skip_nodes() -> None:
+    program = parse(
+        "g (float[2,3] x) => (float[n,2] y) { a = Exp(x)  s = Constant <value = int64[2] {3, 2}> ()"
+        "  b = Reshape(a, s)  c = Constant <value = float[2,2] {1, 2, 3, 4}> ()  y = MatMul(b, c) }"
+    )
+    still = checked(lambda p, i: {"Exp", "MatMul"} <= set(ops(p)))
+    nothing(skip_nodes, program, X, still)  # of [2,3] and [2,2] there is no product
+    program = parse(
+        "g (float[2,3] x) => (float[n] y) { a = Exp(x)  s = Constant <value = int64[1] {6}> ()  b = Reshape(a, s)"
+        "  y = Neg(b) }"
+    )
+    assert ops(after(skip_nodes, program, X, feeds("Exp", "Neg")).program) == ["Exp", "Neg"]
 
 
 def test_casts_that_depend_on_each_other_go_together() -> None:

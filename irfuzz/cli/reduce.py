@@ -1,0 +1,217 @@
+"""``irfuzz reduce``: a finding, or a model and a command that judges it, enters; the smallest such case leaves."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.cli.inputs import file_to_write, one_model, seeds_of
+from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
+from irfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.execute.types import Value
+    from irfuzz.ir.program import Program
+    from irfuzz.reduce.session import Try
+
+NAME = "reduce"
+ABOUT = """Make a finding or a model smaller, as long as it shows the same.
+
+FINDING is a folder that `irfuzz fuzz` wrote: it is run on its targets, and the same target must show the same symptom.
+MODEL needs --check: CMD is given the path of a candidate as its last word and exits with 0 where that is interesting.
+The candidate's inputs lie beside it in inputs.npz. The same call again goes on where the last one ended.
+Exit code: 0, or 2 where the input or a flag is wrong or what is to be reduced does not show."""
+EXAMPLES = """examples:
+  irfuzz reduce irfuzz-out/findings/0001-difference-onnxruntime-all
+  irfuzz reduce model.onnx --check './fails.sh' -o small.onnx
+  irfuzz reduce model.onnx --check 'polygraphy run --onnxrt --trt' --fail-is-interesting -o small.onnx --jobs 4"""
+
+EVERY = 5.0
+"""Seconds between two lines of progress."""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("what", metavar="FINDING|MODEL", type=place, help="A finding's folder; with --check a model.")
+    add("--check", metavar="CMD", help="Exits with 0 where the model, its last argument, is interesting. No shell.")
+    add("--fail-is-interesting", action="store_true", help="Interesting is what CMD exits with another code for.")
+    add(
+        "-o", "--out", metavar="OUT", type=place,
+        help="With --check the file for the smallest model, else a folder. Default: the finding's own folder. How far "
+        "it has come is kept in OUT.state.",
+    )  # fmt: skip
+    add("--inputs", metavar="FILE", type=place, help="An npz: with --check the model's inputs. Default: drawn.")
+    add("--jobs", metavar="N", type=whole(1), help="Candidates that are tried at once. Default: one a core, 4 at most.")
+    add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
+    add(
+        "--timeout", metavar="SECONDS", type=positive, default=60.0,
+        help="What CMD, or one target, may take with one candidate. Default: 60.",
+    )  # fmt: skip
+    add("--original", action="store_true", help="Begin with the finding's program before it was made small.")
+    add(
+        "--seeds", metavar="PATH", type=place, action="append", default=[],
+        help="With --original: models or folders in which the finding's seed is, so that edits can be dropped.",
+    )  # fmt: skip
+    add("--json", action="store_true", help="Print JSON, and no progress.")
+
+
+def run(args: argparse.Namespace) -> int:
+    jobs = args.jobs or min(4, os.cpu_count() or 1)
+    about = _model(args, jobs) if args.check is not None else _finding(args, jobs)
+    print(json.dumps(about) if args.json else printable(_text(about)))
+    return 0
+
+
+class _Progress:
+    """A line on standard error now and then.
+
+    Args:
+        quiet: none.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._next = time.monotonic() + EVERY
+        self._quiet = quiet
+
+    def __call__(self, one: Try, nodes: int) -> None:
+        if not self._quiet and time.monotonic() >= self._next:
+            self._next = time.monotonic() + EVERY
+            print(f"irfuzz: {one.number + 1} tries, {nodes} nodes", file=sys.stderr)
+
+
+def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
+    from irfuzz.execute.runner import Runner
+    from irfuzz.execute.table import resolve
+    from irfuzz.execute.taps import tap
+    from irfuzz.execute.types import Exit
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.isolate import Limits
+    from irfuzz.reduce import reduce_case
+    from irfuzz.reduce.command import Command
+    from irfuzz.reduce.state import State
+    from irfuzz.store.tensors import pack
+
+    if args.original or args.seeds:
+        raise UsageError("--original, --seeds: they are about findings; a model with --check has no edits")
+    if args.out is None:
+        raise UsageError("--check: expected -o OUT, the file for the smallest model; see `irfuzz reduce --help`")
+    out = file_to_write(args.out, "--out")
+    assert out is not None
+    _, program = one_model(args.what)
+    inputs = _inputs(args.inputs, program)
+    folder = _state(out)
+    question = f"{args.check}{' fails' if args.fail_is_interesting else ''}"
+    command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)
+    began, before = time.monotonic(), len(program.graph)
+    state = State(folder, program, inputs, question)
+    progress = _Progress(quiet=args.json)
+
+    def told(one: Try) -> None:
+        state.saw(one)
+        progress(one, len(state.program.graph))
+
+    try:
+        if not state.complete:
+            interesting, how = command.look(state.program, state.inputs)
+            if not interesting:
+                raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
+            with Runner(resolve(["reference"]), Limits(seconds=args.timeout)) as runner:
+
+                def values_of(program: Program, given: Any) -> Any:
+                    (result,) = runner.run(tap(program), given)
+                    return result.outputs if result.exit is Exit.OK else {}
+
+                small = reduce_case(
+                    state.program, state.inputs, command, values_of=values_of, seconds=args.time, tries=1 << 30,
+                    jobs=jobs, skip=state.skip, on_try=told,
+                )  # fmt: skip
+            state.finish(small.program, small.inputs, complete=small.complete)
+    finally:
+        state.close()
+    save_file(state.program, out)
+    save_file(pack(state.inputs), out.with_suffix(".npz"))
+    return {
+        "model": str(out),
+        "inputs": str(out.with_suffix(".npz")),
+        "before": before,
+        "nodes": len(state.program.graph),
+        "operators": [n.op_type for n in state.program.nodes()],
+        "tries": state.tries,
+        "seconds": round(time.monotonic() - began, 2),
+        "complete": state.complete,
+        "state": str(folder),
+    }
+
+
+def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
+    from irfuzz.campaign.again import read_finding, reduce_finding
+
+    if args.inputs is not None or args.fail_is_interesting:
+        raise UsageError("--inputs, --fail-is-interesting: they go with --check; a finding has its own inputs")
+    if not (args.what / "finding.json").is_file():
+        raise UsageError(f"{args.what}: not the folder of a finding; a model needs --check CMD")
+    stored = read_finding(args.what)
+    seeds = {p.digest: p for p in seeds_of(args.seeds).values()} if args.seeds else {}
+    out = args.out or args.what
+    folder = _state(out)
+    began = time.monotonic()
+    done = reduce_finding(
+        stored, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
+        progress=_Progress(quiet=args.json), timeout=args.timeout,
+    )  # fmt: skip
+    return {
+        "finding": str(out),
+        "before": done.before,
+        "nodes": done.after,
+        "edits": done.edits,
+        "tries": done.tries,
+        "seconds": round(time.monotonic() - began, 2),
+        "complete": done.complete,
+        "signature": done.signature,
+        "shown": done.shown,
+        "state": str(folder),
+    }
+
+
+def _state(out: Path) -> Path:
+    from irfuzz.cli.inputs import writable_folder
+
+    return writable_folder(out.with_name(f"{out.name}.state"), "--out")
+
+
+def _inputs(path: Path | None, program: Program) -> dict[str, Value]:
+    from irfuzz.errors import InvalidProgram
+    from irfuzz.generate.inputs import make_inputs
+    from irfuzz.store.tensors import unpack
+
+    if path is None:
+        return make_inputs(program, 0)
+    try:
+        given = unpack(path.read_bytes(), f"--inputs {path}")
+    except OSError as error:
+        raise UsageError(f"--inputs {path}: {error.strerror}") from None
+    except InvalidProgram as error:
+        raise UsageError(str(error)) from None
+    needed = [v.name or "" for v in program.graph.inputs if v.name not in program.graph.initializers]
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise UsageError(f"--inputs {path}: no array for input {missing[0]!r}; it has {', '.join(given)}")
+    return {name: value for name, value in given.items() if program.value(name) is not None}
+
+
+def _text(about: dict[str, Any]) -> str:
+    where = about.get("model") or about.get("finding")
+    operators = f" ({', '.join(about['operators'][:8])})" if about.get("operators") else ""
+    edits = "" if about.get("edits") is None else f", {about['edits']} edits left"
+    counted = f"{about['before']} -> {about['nodes']} nodes{operators}{edits}"
+    lines = [f"{where}: {counted}, {about['tries']} tries, {about['seconds']:.1f} s"]
+    if not about["complete"]:
+        lines.append("It is not known to be the smallest: the time was over; the same call goes on.")
+    if about.get("shown") is False:
+        lines.append("Its repro.py did not show the fault.")
+    return "\n".join(lines)

@@ -1,0 +1,118 @@
+"""How far a reduction has come enters a folder that outlives it; the best case and what has failed leave."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.execute.types import Value
+from irfuzz.ir.program import Program
+from irfuzz.reduce.session import Try
+from irfuzz.store.tensors import pack, unpack
+
+SCHEMA = 1
+FAILED = "failed.txt"
+STATE = "state.json"
+
+
+class State:
+    """The folder of one reduction. ``kill -9`` at any moment loses at most the candidates in flight.
+
+    Args:
+        folder: made where missing.
+        program: the case as it was given.
+        inputs: its inputs.
+        question: what is asked of candidates; an answer to another one is worth nothing.
+
+    Attributes:
+        program: the best case so far.
+        inputs: its inputs.
+        skip: digests of candidates that are known not to be interesting.
+        tries: calls of the predicate so far, over all runs.
+        complete: nothing makes it smaller.
+        continued: there was a reduction in the folder.
+
+    Raises:
+        UsageError: it cannot be written, or is about another case or question.
+    """
+
+    def __init__(self, folder: Path, program: Program, inputs: Mapping[str, Value], question: str) -> None:
+        self._folder = folder
+        self.program, self.inputs = program, dict(inputs)
+        self.skip: set[bytes] = set()
+        self.tries, self.complete, self._best = 0, False, 0
+        case = hashlib.sha256(program.to_bytes() + pack(inputs)).hexdigest()
+        self._about = {"schema": SCHEMA, "case": case, "question": question}
+        self.continued = (folder / STATE).exists()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if self.continued:
+                self._read()
+            else:
+                self._write()
+            self._failed = (folder / FAILED).open("a")
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Give the files back; they stay."""
+        self._failed.close()
+
+    def saw(self, one: Try) -> None:
+        """Remember a candidate."""
+        self.tries += 1
+        if one.kept:
+            self.program, self.inputs = one.program, dict(one.inputs)
+            self._keep()
+        else:
+            self._failed.write(f"{one.key.hex()}\n")
+            self._failed.flush()
+
+    def finish(self, program: Program, inputs: Mapping[str, Value], *, complete: bool) -> None:
+        """Remember how it ended."""
+        self.program, self.inputs, self.complete = program, dict(inputs), complete
+        self._keep()
+
+    def _keep(self) -> None:
+        old, self._best = self._best, self._best + 1
+        self._file("onnx").write_bytes(self.program.to_bytes())
+        self._file("npz").write_bytes(pack(self.inputs))
+        self._write()  # only now is the new one the best
+        for ending in ("onnx", "npz"):
+            (self._folder / f"best-{old}.{ending}").unlink(missing_ok=True)
+
+    def _file(self, ending: str) -> Path:
+        return self._folder / f"best-{self._best}.{ending}"
+
+    def _write(self) -> None:
+        data = {**self._about, "best": self._best, "tries": self.tries, "complete": self.complete}
+        draft = self._folder / f"{STATE}.part"
+        draft.write_text(json.dumps(data, indent=1) + "\n")
+        draft.replace(self._folder / STATE)
+
+    def _read(self) -> None:
+        place = self._folder / STATE
+        try:
+            data = json.loads(place.read_text())
+            found = {key: data[key] for key in self._about}
+            self._best, self.tries = int(data["best"]), int(data["tries"])
+            self.complete = bool(data["complete"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f"{place}: not the state of a reduction ({error!r}); remove {self._folder}") from None
+        for key, value in self._about.items():
+            if found[key] != value:
+                raise UsageError(
+                    f"{place}: a reduction with another {key} was begun there: expected {value}, got {found[key]}; "
+                    "use another --out, or remove that folder"
+                )
+        if self._best:
+            try:
+                self.program = Program.from_bytes(self._file("onnx").read_bytes())
+                self.inputs = unpack(self._file("npz").read_bytes(), str(self._file("npz")))
+            except InvalidProgram as error:
+                raise UsageError(f"{self._file('onnx')}: {error}; remove {self._folder}") from None
+        lines = (self._folder / FAILED).read_text().split() if (self._folder / FAILED).exists() else []
+        self.skip = {bytes.fromhex(line) for line in lines if len(line) == 64}
