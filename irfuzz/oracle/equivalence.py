@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import numpy as np
 from irfuzz.execute.types import Exit, RunResult, Stage, Value
 from irfuzz.oracle import traits
 from irfuzz.oracle.case import Case, Leaf
+from irfuzz.oracle.margins import far_from_steps
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.numbers import FACTOR, huge, is_float
 from irfuzz.oracle.numeric import floor, scale_of
@@ -115,7 +117,8 @@ def compare_forms(
         paths = (before.path(output), after.path(value if value is not None else output))
         for label, array in mine.items():
             leaf = Leaf(name, label, output, {r.target.name: a for r, a in _pairs(before, array, its[label])})
-            found = _compare(before, after, leaf, array, its[label], paths, bitwise)
+            steady = functools.cache(functools.partial(far_from_steps, program, output, inputs, rerun))
+            found = _compare(before, after, leaf, array, its[label], paths, bitwise, steady)
             if found.answer is Answer.DIFFERENT:
                 return found
             if found.answer is Answer.UNDECIDED:
@@ -142,7 +145,14 @@ def _ended(result: RunResult) -> Comparison:
 
 
 def _compare(
-    before: Case, after: Case, leaf: Leaf, mine: np.ndarray, its: np.ndarray, paths: tuple[Path, Path], bitwise: bool
+    before: Case,
+    after: Case,
+    leaf: Leaf,
+    mine: np.ndarray,
+    its: np.ndarray,
+    paths: tuple[Path, Path],
+    bitwise: bool,
+    steady: Callable[[], bool],
 ) -> Comparison:
     name = leaf.output
     if mine.dtype != its.dtype or mine.shape != its.shape:
@@ -156,20 +166,22 @@ def _compare(
     if bool(np.all(same)):
         return Comparison(Answer.SAME)
     place = tuple(int(i) for i in np.argwhere(~np.asarray(same))[0])
-    doubt = _doubt(paths, mine, its)
+    exact = bitwise and (not paths[0].dtypes or paths[0].ops <= EXACT)
+    doubt = _doubt(paths[:1] if exact else paths, mine, its, steady)
     if doubt:
         return Comparison(Answer.UNDECIDED, "difference", name, doubt)
-    if not paths[0].dtypes or (bitwise and paths[0].ops <= EXACT):
+    if exact or not paths[0].dtypes:
         return _differs(leaf, mine, its, place, "nothing on the way rounds")
-    if not is_float(mine.dtype):
+    if not is_float(mine.dtype) and not (paths[0].jumps and steady()):
         return Comparison(Answer.UNDECIDED, "difference", name, "rounding errors may have decided it")
     scale = scale_of(before, leaf, paths[0], {n: a.astype(np.float64) for n, a in leaf.values.items()})
     if scale.unsteady:
         return Comparison(Answer.UNDECIDED, "difference", name, "it differs from run to run")
-    if not scale.measured:
+    known = scale.measured or bool(paths[0].jumps)  # steps far from where they jump move nothing
+    if not known:
         return Comparison(Answer.UNDECIDED, "difference", name, "how far rounding moves it could not be measured")
     least = max(floor(before, leaf, paths[0], measured=False), floor(after, leaf, paths[1], measured=False))
-    bound = FACTOR * np.maximum(scale.unit, least)
+    bound = np.broadcast_to(FACTOR * (np.maximum(scale.unit, least) if scale.measured else least), mine.shape)
     distance = np.abs(mine.astype(np.float64) - its.astype(np.float64))
     with np.errstate(invalid="ignore"):
         far = np.where(np.isinf(bound), 0.0, distance / bound)
@@ -192,7 +204,7 @@ def _differs(
     return Comparison(Answer.DIFFERENT, "difference", leaf.output, reason, element, expected, got, distance, bound)
 
 
-def _doubt(paths: tuple[Path, Path], mine: np.ndarray, its: np.ndarray) -> str:
+def _doubt(paths: Sequence[Path], mine: np.ndarray, its: np.ndarray, steady: Callable[[], bool]) -> str:
     """Why a difference of elements is no fault; empty where nothing speaks against it."""
     floats = is_float(mine.dtype)
     special = floats and not (np.isfinite(mine).all() and np.isfinite(its).all())
@@ -202,7 +214,7 @@ def _doubt(paths: tuple[Path, Path], mine: np.ndarray, its: np.ndarray) -> str:
         specials = path.specials or (floats and not np.isfinite(mine).all())
         if opens := [o.what for o in path.open if specials or special or not o.specials_only]:
             return f"undefined behaviour ({', '.join(opens)})"
-        if path.jumps:
+        if path.jumps and not (set(path.jumps) <= set(paths[0].jumps) and steady()):
             return f"{', '.join(path.jumps)} jump"
         if specials and path.ops - traits.SPECIAL_SAFE:
             return "NaN or Inf stands in the inputs or in the original's results"

@@ -1,0 +1,93 @@
+"""Targets with the faults of EAGLE's paper: each contradicts itself, and the rule and the operator are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.campaign.equivalence import Contradiction, Equivalence
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.execute.ways import WAYS, adapters_for, build_ways, others_of
+from irfuzz.ir.program import Program
+from irfuzz.rewrite.table import build_rewrites
+from irfuzz.spec import load_specs
+
+FILE = Path(__file__).resolve().parents[1] / "planted_targets" / "equivalent.py"
+HEAD = '<ir_version: 10, opset_import: ["" : 21]>'
+MODELS = {
+    "rnn": """g (float[4, 2, 3] x) => (float[4, 2, 2, 2] y) <float[2, 2, 3] w = {1, 2, -1, 1, 3, 1, 2, 1, -1, 1, 2, 1},
+        float[2, 2, 2] r = {1, -1, 2, 1, 0, 1, 1, 2}>
+        { y = RNN <hidden_size = 2, direction = "bidirectional"> (x, w, r) }""",
+    "floor": """g (float[3, 4] x) => (float[3, 4] y) <float two = {2}> { a = Cos(x) b = Sub(a, two) y = Floor(b) }""",
+    "product": """g (float[3, 4] x) => (float[3, 5] y) <float[5, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5,
+        6, 7, 8, 9, 1, 2}> { a = Relu(x) v = Transpose <perm = [1, 0]> (w) b = MatMul(a, v) y = Abs(b) }""",
+    "bytes": """g (uint8[3, 5] x) => (uint8[5, 3] y) { y = Transpose <perm = [1, 0]> (x) }""",
+    "fmod": """g (int64[3] x) => (int64[3] y)
+        <int64[3] big = {1152921504606846977, 1152921504606847001, 1152921504606847015},
+        int64 c = {10}> { a = Add(x, big) y = Mod(a, c) }""",
+    "normal": """g (float[2, 3, 4] x) => (float[2, 3, 4] y) <float[3] s = {1, 2, 3}, float[3] b = {0, 1, 2},
+        float[3] m = {1, 2, 3}, float[3] v = {4, 5, 6}>
+        { a = Tanh(x) c = BatchNormalization(a, s, b, m, v) y = Relu(c) }""",
+}
+
+
+def program(name: str) -> Program:
+    return Program.from_proto(onnx.parser.parse_model(f"{HEAD} {MODELS[name]}"))
+
+
+def contradictions(target: str, model: str, rewrites: list[str] | None, forms: int) -> list[Contradiction]:
+    targets = resolve([f"{FILE}:{target}"])
+    others = {t.name: others_of(t, build_ways()) for t in targets}
+    whole = [*targets, *(o.target for row in others.values() for o in row)]
+    with Runner(whole, adapters=adapters_for(others)) as runner:
+        engine = Equivalence(runner, load_specs(), build_rewrites(rewrites), chain=1, others=others)
+        return list(engine.check(model, program(model), forms))
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("target", "model", "rewrites", "named", "op"),
+    [
+        ("ReversesTheBatch", "rnn", ["batch-major", "directions-apart"], {"batch-major", "directions-apart"}, "RNN"),
+        ("FloorsTowardsZero", "floor", None, {"optimised"}, "Floor"),
+        ("ReadsRows", "product", None, {"sparse"}, "MatMul"),
+        ("LosesABit", "bytes", ["decode-encode"], {"decode-encode"}, None),
+        ("RemaindersOfDoubles", "fmod", ["mod-as-division"], {"mod-as-division"}, "Mod"),
+        ("ForgetsNormalisation", "normal", None, {"reload"}, "BatchNormalization"),
+        ("CollatesBackwards", "normal", None, {"pipeline"}, None),
+    ],
+)
+def test_a_fault_of_the_paper_is_found_and_named(
+    target: str, model: str, rewrites: list[str] | None, named: set[str], op: str | None
+) -> None:
+    found = contradictions(target, model, rewrites, forms=0 if rewrites is None else 4)
+    assert {item.step.rewrite for item in found} == named or (rewrites and {i.step.rewrite for i in found} <= named)
+    assert found
+    if op is not None:
+        assert {item.step.operator for item in found} == {op}
+    assert all(len(item.chain) == 1 and item.comparison.symptom == "difference" for item in found)
+
+
+def test_every_rule_of_eagle_is_there() -> None:
+    table = build_rewrites()
+    rules = {r.eagle for r in table.values()} | {w.eagle for w in WAYS}
+    assert rules >= set(range(1, 17))
+    assert not table.keys() & {w.name for w in WAYS}
+
+
+@pytest.mark.backend
+def test_ways_agree_on_correct_runtimes() -> None:
+    targets = resolve(["ort:disabled", "torch:eager"])
+    others = {t.name: others_of(t, build_ways()) for t in targets}
+    whole = [*targets, *(o.target for row in others.values() for o in row)]
+    with Runner(whole, adapters=adapters_for(others)) as runner:
+        engine = Equivalence(runner, load_specs(), {}, others=others)
+        found = [item for name in ("normal", "product") for item in engine.check(name, program(name), 0)]
+    assert found == []
+    assert engine.counts.answers["torch:eager", "same"] >= 10
+    assert engine.counts.answers["onnxruntime:disabled", "same"] >= 14
+    assert np.sum([n for (_, answer), n in engine.counts.answers.items() if answer == "undecided"]) == 0
