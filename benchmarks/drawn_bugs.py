@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.campaign.corpus import CANDIDATES, CROWD, Entry
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.runner import Runner
@@ -43,6 +42,9 @@ from irfuzz.resources import seeds_dir
 from irfuzz.spec import load_specs
 
 Test = Callable[[ir.Node], bool]
+
+CANDIDATES, CROWD = 32, 500
+"""Parents are the best of so many; for every so many of them a new one must bring one more new feature."""
 
 
 # ---- what nodes are asked -------------------------------------------------------------------------
@@ -116,6 +118,17 @@ def longer_by_ones(node: ir.Node) -> bool:
     return False
 
 
+def scaled(node: ir.Node) -> bool:
+    """A product times a constant that raises its rank."""
+    return longer_by_ones(node) and (made_by(node, 0, "MatMul") or made_by(node, 1, "MatMul"))
+
+
+def scale_of(value: ir.Value | None) -> bool:
+    """An operand that is something times a constant that raises its rank."""
+    node = None if value is None else value.producer()
+    return node is not None and node.op_type in ("Mul", "Div") and longer_by_ones(node)
+
+
 _INTEGERS = tuple(d for d in ir.DataType if d.is_integer())
 _REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2")
 
@@ -138,9 +151,7 @@ KNOWN: dict[str, tuple[Test, str, str, str]] = {
         "",
     ),
     "matmul-mul": (
-        lambda n: (
-            n.op_type in ("Mul", "Div") and longer_by_ones(n) and (made_by(n, 0, "MatMul") or made_by(n, 1, "MatMul"))
-        ),
+        lambda n: scaled(n) if n.op_type in ("Mul", "Div") else n.op_type == "MatMul" and any(map(scale_of, n.inputs)),
         "onnxruntime@1.22.1:all",
         "onnxruntime@1.23.2:all",
         "",
@@ -258,20 +269,21 @@ def programs(count: int, seed: int, share: float, edits: int = 4) -> Iterator[tu
     seen = Seen()
     engine = Engine(load_specs(), seen=seen, max_nodes=200, max_opset=21, weights=FUZZING)
     held = {p.stem: Program.from_bytes(p.read_bytes()) for p in sorted(seeds_dir().glob("*.onnx"))}
-    entries = [Entry(name, name, 0, len(p.nodes())) for name, p in held.items()]
+    worth = {name: 1 / (1 + len(p.nodes()) / 30) for name, p in held.items()}
+    picked = Counter[str]()
+    names = list(held)
     for program in held.values():
         seen.add_program(program)
     small = tuple(sprouts().values())
     for number in range(count):
         choices = Choices.from_seed(f"{seed}/{number}")
-        entry = None
         if choices.boolean(share):
             parent = choices.pick(small)
         else:
-            among = [choices.pick(entries) for _ in range(CANDIDATES)]
-            entry = choices.weighted(among, [e.weight() for e in among])
-            entry.picked += 1
-            parent = held[entry.digest]
+            among = [choices.pick(names) for _ in range(CANDIDATES)]
+            chosen = choices.weighted(among, [worth[n] / (1 + picked[n]) for n in among])
+            picked[chosen] += 1
+            parent = held[chosen]
         mutant = engine.mutate(parent, choices, edits=choices.integer(1, edits))
         if mutant is None:
             continue
@@ -281,10 +293,11 @@ def programs(count: int, seed: int, share: float, edits: int = 4) -> Iterator[tu
         except Unsupported:
             continue
         features = seen.add_mutant(program)
-        if features >= 1 + len(entries) // CROWD:
+        if features >= 1 + len(names) // CROWD:
             name = f"mutant {number}"
             held[name] = program
-            entries.append(Entry(name, name if entry is None else entry.seed, features, len(program.nodes())))
+            worth[name] = (1 + min(features, 50)) / (1 + len(program.nodes()) / 30)
+            names.append(name)
         yield program, dict(inputs)
 
 

@@ -57,7 +57,7 @@ class InsertLayer:
 
     context: Context
     name: ClassVar[str] = "insert-layer"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:

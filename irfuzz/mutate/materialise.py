@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from irfuzz.spec import Call, InputPlan
 
 _TEXTS = ("", "a", "b", "A", "é", "a b", "1.5", "-3", "true")
+_ROUND = 0.35
+"""How often the only element of a constant that has limits is one of them, 0 or 1: what optimisers ask for."""
+
 _REUSE = 0.5
 """How often a computed value of the right type stands in for a planned input."""
 
@@ -73,8 +76,13 @@ def _has(program: Program, value: ir.Value, fact: TensorFact) -> bool:
     )
 
 
+def _within(number: float, plan: InputPlan) -> bool:
+    return (plan.low is None or plan.low <= number) and (plan.high is None or number <= plan.high)
+
+
 def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarray:
-    """Elements for a constant: inside the plan's range, else small numbers of a scale that keeps sums near 1.
+    """Elements for a constant: inside the plan's range (one alone is often 0, 1 or an end of it), else small numbers
+    of a scale that keeps sums near 1.
 
     Weights of rank 2 and more are normal with deviation ``1 / sqrt(fan in)`` (He et al. 2015 without the factor 2).
     """
@@ -94,6 +102,11 @@ def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarra
             low = max(low, 1)
         array = rng.integers(low, max(low, high), shape, endpoint=True)
         return np.asarray(array).astype(kind)
+    if (plan.low is not None or plan.high is not None) and math.prod(shape) == 1 and rng.random() < _ROUND:
+        ends = [n for n in (plan.low, plan.high) if n is not None and abs(n) < math.inf]
+        allowed = [n for n in (0.0, 1.0) if not (nonzero and n == 0) and _within(n, plan)]
+        if ends or allowed:
+            return np.full(shape, rng.choice([*ends, *allowed, *allowed])).astype(kind)
     if plan.low is not None or plan.high is not None:
         low = plan.low if plan.low is not None else min(plan.high or 0.0, 0.0) - 2.0
         high = plan.high if plan.high is not None else max(low, 0.0) + 2.0
