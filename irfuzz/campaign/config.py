@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
+from irfuzz.search.strategies.table import SEARCHES
 
 TARGETS = "targets"
 """Key of the setting in which jobs say which targets they could start."""
@@ -35,6 +36,7 @@ class Config:
         reduce: seconds that making one finding small may take.
         slow_share: largest part of the time for targets that take seconds a program.
         sprouts: share of the programs that grow from one node instead of a program of the corpus.
+        search: name of the strategy that chooses parents and mutators.
     """
 
     seed: int = 0
@@ -49,6 +51,7 @@ class Config:
     reduce: float = 20.0
     sprouts: float = 0.0
     slow_share: float = 0.25
+    search: str = "thompson"
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):
@@ -61,6 +64,8 @@ class Config:
             raise UsageError(f"--sprouts: expected a share from 0 to 1, got {self.sprouts}")
         if not 0 <= self.slow_share < 1:
             raise UsageError(f"--slow-share: expected a share from 0 to less than 1, got {self.slow_share}")
+        if self.search not in SEARCHES:
+            raise UsageError(f"--search: expected one of {', '.join(SEARCHES)}, got {self.search!r}")
         if self.seed < 0:
             raise UsageError(f"--seed: expected at least 0, got {self.seed}")
 

@@ -11,6 +11,8 @@ from irfuzz.choices import Choices
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.trace import Origin, Trace
+from irfuzz.search.strategies.types import Search
+from irfuzz.search.strategies.weighted import Weighted
 from irfuzz.store.database import Database
 
 DECODED = 96 << 20
@@ -18,9 +20,6 @@ DECODED = 96 << 20
 
 NODE = 4096
 """Bytes that a decoded program takes for each node, roughly, beside those of its model."""
-
-CANDIDATES = 32
-"""Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
 
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more new feature."""
@@ -44,10 +43,6 @@ class Entry:
     nodes: int
     picked: int = 0
 
-    def weight(self) -> float:
-        """Little-used programs that brought much, and small ones, come first."""
-        return (1.0 + min(self.features, 50)) / ((1.0 + self.picked) * (1.0 + self.nodes / 30.0))
-
 
 class Corpus:
     """One job's view of the programs in the database.
@@ -63,6 +58,7 @@ class Corpus:
         self._database = database
         self._share = share
         self._sprouts = {p.digest: Entry(p.digest, n, 0, 1) for n, p in (sprouts() if share else {}).items()}
+        self._weighted = Weighted(())
         self._number = 0
         self._entries: list[Entry] = []
         self._seeds: dict[str, Entry] = {}
@@ -86,16 +82,12 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def pick(self, choices: Choices) -> Entry:
-        """A parent for the next mutant."""
-        if self._share and choices.boolean(self._share):
+    def pick(self, choices: Choices, search: Search | None = None) -> Entry:
+        """A parent for the next mutant, as a search chooses (by default ``Weighted``)."""
+        search = search or self._weighted
+        if self._share and search.sprouts and choices.boolean(self._share):
             return choices.pick(tuple(self._sprouts.values()))
-        among = self._entries
-        if len(among) > CANDIDATES:
-            among = [choices.pick(among) for _ in range(CANDIDATES)]
-        entry = choices.weighted(among, [e.weight() for e in among])
-        entry.picked += 1
-        return entry
+        return search.choose(self._entries, choices)
 
     def bar(self) -> int:
         """How many new features a program must bring to be taken in."""

@@ -21,6 +21,7 @@ from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
+from irfuzz.campaign.steering import Steering
 from irfuzz.campaign.triage import Case, Triage
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
@@ -36,13 +37,11 @@ from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.types import StartError
 from irfuzz.memory import settle
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.table import FUZZING
 from irfuzz.mutate.trace import Trace
 from irfuzz.mutate.types import Edit, Relation
 from irfuzz.oracle import judge
 from irfuzz.search.novelty import Seen
-from irfuzz.spec import load_specs
+from irfuzz.search.strategies.types import Plan
 from irfuzz.store.database import Database, ProgramRow
 
 REFRESH = 200
@@ -94,7 +93,8 @@ class Job:
         self._new: list[ProgramRow] = []
         self.corpus = Corpus(self.database, self.config.sprouts)
         self.seen = Seen()
-        self.engine = self._make_engine(NEWEST)
+        self.steering = Steering(self.config, self.corpus, self.seen, NEWEST)
+        self.steering.recall(self.database, number)
         self.ranges = seed_ranges()
         settle()
         self.stop = False
@@ -118,12 +118,13 @@ class Job:
             self._sampling = Sampling(runner.targets, self.config.slow_share, self.counts)
             newest = newest_for((t.opset, t.ir) for t in runner.targets)
             if newest < NEWEST:
-                self.engine = self._make_engine(newest)
+                self.steering.limit(newest)
             triage = Triage(self.layout, self.database, runner, self.config, lambda: self.stop)
             self._absorb()
             enough = int(self.database.settings().get(STOP_AT) or 1 << 62)
             while not self.stop and self.programs < enough:
                 self._round(runner, triage, enough - self.programs)
+        self.steering.tell(self.database, self.number, now=True)
         self._journal.close()
         self.database.close()
 
@@ -134,17 +135,6 @@ class Job:
             return
         self._skip = max(self.iteration, busy.iteration if busy.iteration >= 0 else max(busy.models, default=-1))
         self._alone_until = self._skip + 1
-
-    def _make_engine(self, max_opset: int) -> Engine:
-        return Engine(
-            load_specs(),
-            self.config.mutators,
-            max_nodes=self.config.max_nodes,
-            seen=self.seen,
-            donors=self.corpus,
-            max_opset=max_opset,
-            weights=FUZZING if self.config.mutators is None else None,
-        )
 
     def _tell(self, runner: Runner) -> None:
         """Let the campaign know which targets have started."""
@@ -208,11 +198,12 @@ class Job:
             self._absorb()
         self._parent = self._mutant = None
         choices = Choices.from_seed(f"{self.config.seed}/{self.number}/{self._at}")
-        entry = self.corpus.pick(choices)
+        entry = self.steering.parent(choices)
         parent = program = self._parent = self.corpus.program(entry)
         edits: tuple[Edit, ...] = ()
+        mutant, plan = None, Plan(0)
         if self.number or self._at >= self.corpus.seed_count:
-            mutant = self.engine.mutate(program, choices, edits=choices.integer(1, self.config.edits))
+            mutant, plan = self.steering.mutate(entry, program, choices)
             if mutant is None:
                 return "unmutated"
             program, edits = mutant.program, mutant.edits
@@ -229,8 +220,8 @@ class Job:
         # Who accepts what is invalid shows only beside all the others.
         quick = self._sampling.quick
         wanted = quick if invalid else schedule.turn(quick, self._at, self.config.every)
-        features = self.seen.add_mutant(program) if edits and not invalid else 0
-        return Made(entry, parent, edits, program, program.to_bytes(), inputs, invalid, tuple(wanted), features)
+        features, keep = (0, False) if mutant is None or invalid else self.steering.count(entry, mutant, plan)
+        return Made(entry, parent, edits, program, program.to_bytes(), inputs, invalid, tuple(wanted), features, keep)
 
     def _run(self, runner: Runner, made: Sequence[Made | str | None]) -> Sequence[list[RunResult] | None]:
         """What became of each program; ``None`` where that could not be found out by our own fault."""
@@ -297,7 +288,7 @@ class Job:
             trace = lineage.dump(self._trace(made.entry, edits, made.model))
             case = Case(program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at)
             triage.look(case, self.counts)
-        if made.features >= self.corpus.bar() and any(r.exit is Exit.OK for r in results):
+        if made.keep and any(r.exit is Exit.OK for r in results):
             self._remember(made)
         if self._at % audit.EVERY == 0 and not made.invalid:
             self.counts["facts checked"] += audit.audit(runner, program, inputs)
@@ -327,6 +318,7 @@ class Job:
     def _store(self) -> None:
         """Let the database know how far this job has come."""
         new, self._new = self._new, []
+        self.steering.tell(self.database, self.number)
         self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
 
     def _trace(self, entry: Entry, edits: Sequence[Edit], data: bytes) -> Trace:
@@ -334,7 +326,7 @@ class Job:
 
     def _absorb(self) -> None:
         for program in self.corpus.refresh():
-            self.seen.add_program(program)
+            self.steering.add(program)
 
 
 def _bytes_of(program: Program | None) -> bytes | None:

@@ -25,6 +25,7 @@ class Made:
         invalid: an edit declares it invalid.
         targets: those that run it at first.
         features: how many of its features no program before it had.
+        keep: it is to be a parent, if anything runs it.
     """
 
     entry: Entry
@@ -36,6 +37,7 @@ class Made:
     invalid: bool
     targets: tuple[Target, ...]
     features: int
+    keep: bool
 
     def size(self) -> int:
         """Bytes of model and tensors."""

@@ -52,7 +52,14 @@ def arguments(parser: Parser) -> None:
         "--target", metavar="NAME", action="append", default=[],
         help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated.",
     )  # fmt: skip
-    add("--mutators", metavar="NAMES", type=names, help="Mutators, separated by commas. Default: all.")
+    add(
+        "--mutators", metavar="NAMES", type=names,
+        help="Mutators, separated by commas, or comet, lemon and muffin for those of a paper. Default: all.",
+    )  # fmt: skip
+    add(
+        "--search", metavar="NAME", choices=("thompson", "weighted", "mcmc", "random"), default="thompson",
+        help="What chooses parents and mutators: thompson, weighted, mcmc (COMET's) or random. Default: thompson.",
+    )  # fmt: skip
     add(
         "--seed", metavar="S", type=whole(0),
         help="Root of all randomness. Default: 0, or that of the continued campaign.",
@@ -167,6 +174,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         memory=args.memory << 20,
         reduce=args.reduce,
         sprouts=args.sprouts,
+        search=args.search,
         slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
     )
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from onnx import parser
 
-from irfuzz.campaign.corpus import CANDIDATES, CROWD, NODE, Corpus, Entry
+from irfuzz.campaign.corpus import CROWD, NODE, Corpus, Entry
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
+from irfuzz.search.strategies.weighted import CANDIDATES
 from irfuzz.store.database import Database, ProgramRow
 
 pytestmark = pytest.mark.unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.generate.features import spelled
 from irfuzz.ir.value import fact_of
 from irfuzz.ir.view import View
-from irfuzz.search.coverage.space import INPUT, Space
+from irfuzz.search.coverage.space import INPUT, SCHEMA, Space
 from irfuzz.spec.registry import load_specs
 
 CRITERIA = ("input", "parameter", "sequence")
@@ -62,7 +62,8 @@ class Coverage:
 
     def add_mutant(self, program: View) -> int:
         """Count what was edited since the program was cloned; as many are new as ``add`` finds after its parent."""
-        return self._add(program, program.touched)
+        touched = program.touched  # a set, and which values come first decides which five count
+        return self._add(program, (node for graph in program.model.graphs() for node in graph if node in touched))
 
     def _add(self, program: View, nodes: Iterable[ir.Node]) -> int:
         before = self._new
@@ -72,8 +73,44 @@ class Coverage:
         self.programs += 1
         return self._new - before
 
+    @property
+    def covered(self) -> int:
+        """How many features of the space are."""
+        return self._new
+
     def gained(self, criterion: str, *operators: str) -> None:
         """Called for each feature that is new, with the operators that show it."""
+
+    def state(self) -> dict[str, Any]:
+        """What is covered, as JSON-able data that ``absorb`` takes; values of which any few will do as they are."""
+        named = {name: sorted(map(list, found)) for name, found in self._named.items()}
+        several = [
+            [criterion, op, name, sorted(values)]
+            for criterion, found in self._several.items()
+            for (op, name), values in sorted(found.items())
+        ]
+        return {
+            "schema": SCHEMA,
+            "opset": self._space.opset,
+            "programs": self.programs,
+            "named": named,
+            "several": several,
+        }
+
+    def absorb(self, state: Mapping[str, Any]) -> None:
+        """Count what others have covered; what is of another schema or opset is left out."""
+        if (state.get("schema"), state.get("opset")) != (SCHEMA, self._space.opset):
+            return
+        self.programs += state["programs"]
+        for criterion, found in state["named"].items():
+            for feature in found:
+                self._name(criterion, tuple(feature))
+        for criterion, op, name, values in state["several"]:
+            space = self._space.operators[op]
+            size = space.shapes if criterion == "input" else space.parameters[name]
+            if isinstance(size, int):
+                for value in values:
+                    self._any_of(criterion, (op, name), value, size)
 
     def shares(self) -> dict[str, Share]:
         """Each criterion, pooled over the operators, and all three together."""

@@ -1,0 +1,226 @@
+"""Searches compared: shares of COMET's committed space by programs, CPU seconds and seconds, over several seeds.
+
+    python -m benchmarks.search --searches thompson,mcmc,random --seconds 60 --seeds 3 -o search.json
+    python -m benchmarks.search --searches thompson --seconds 900 --run
+
+Without ``--run`` programs are generated, verified by ONNX's inference and the rules of ``ops/``, and serialized. With
+it each also runs on two levels of ONNXRuntime. Each seed is one process on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irfuzz.choices import Choices
+from irfuzz.frontends.onnx_file import load_seed
+from irfuzz.generate.sprouts import sprouts
+from irfuzz.ir.program import Program
+from irfuzz.memory import settle
+from irfuzz.mutate.engine import Engine, why_not_mutated
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.table import FUZZING
+from irfuzz.mutate.trace import FixedDonors
+from irfuzz.mutate.types import Relation
+from irfuzz.resources import seeds_dir
+from irfuzz.search.coverage.frontier import Frontier
+from irfuzz.search.coverage.record import CRITERIA
+from irfuzz.search.coverage.space import load
+from irfuzz.search.strategies.table import SEARCHES, USES, make_search
+from irfuzz.search.strategies.types import Outcome
+from irfuzz.spec import load_specs
+
+SPROUTS = 0.4
+"""Share of programs that grow from one node, in searches that do so; as in ``irfuzz fuzz``."""
+
+MOST_EDITS = 4
+CROWD = 500
+DEPTH = 200
+"""Most nodes of a program."""
+
+LEVELS = ("onnxruntime:disabled", "onnxruntime:all")
+TARGETS = {"input": 0.90, "parameter": 0.85, "sequence": 0.60}
+
+
+@dataclass
+class Kept:
+    """A program that may be mutated."""
+
+    seed: str
+    nodes: int
+    features: int
+    program: Program
+    picked: int = 0
+
+
+def explore(name: str, seed: int, limit: argparse.Namespace) -> list[dict[str, float]]:
+    """One search; its curve: programs, CPU seconds, seconds and the share of each criterion."""
+    specs = load_specs()
+    seen, frontier = Seen(), Frontier(load())
+    parents: list[Kept] = []
+    donors: dict[str, Program] = {}
+    for path in sorted(seeds_dir().rglob("*.onnx")):
+        program = load_seed(path)
+        if why_not_mutated(program):
+            continue
+        parents.append(Kept(path.name, len(program.nodes()), 0, program))
+        donors[program.digest] = program
+        seen.add_program(program)
+        frontier.add(program)
+    engine = Engine(
+        specs, USES.get(name), max_nodes=DEPTH, seen=seen, donors=FixedDonors(donors), wanted=frontier,
+        weights=FUZZING | {"invalid-value": 0.0, "invalid-element": 0.0} if USES.get(name) is None else None,
+    )  # fmt: skip
+    search = make_search(name, tuple(engine.mutators))
+    small = [Kept(n, 1, 0, p) for n, p in sprouts().items()]
+    runner = Runs() if limit.run else None
+    settle()
+    curve: list[dict[str, float]] = []
+    programs = asked = 0
+    began, cpu = time.monotonic(), time.process_time()
+    told = 0.0
+
+    def row() -> dict[str, float]:
+        shares = frontier.shares()
+        return {
+            "programs": programs, "asked": asked, "cpu": time.process_time() - cpu, "seconds": time.monotonic() - began,
+            "kept": len(parents), **{c: shares[c].ratio for c in CRITERIA},
+        }  # fmt: skip
+
+    curve.append(row())
+    while (limit.programs is None or programs < limit.programs) and time.monotonic() - began < limit.seconds:
+        choices = Choices.from_seed(f"{seed}/{asked}")
+        asked += 1
+        if search.sprouts and choices.boolean(limit.sprouts):
+            parent = choices.pick(small)
+        else:
+            parent = search.choose(parents, choices)
+        plan = search.plan(parent, choices, MOST_EDITS)
+        mutant = engine.mutate(parent.program, choices, plan.edits, plan.mutators)
+        if mutant is None:
+            search.learn(parent, plan, Outcome((), 0, 0, len(parent.program.nodes())))
+            continue
+        programs += 1
+        invalid = any(edit.relation is Relation.INVALID for edit in mutant.edits)
+        mutant.to_bytes()
+        if runner is not None:
+            runner.add(mutant.program, choices.seed(), str(asked))
+        features = 0 if invalid else seen.add_mutant(mutant.program)
+        gain = 0 if invalid else frontier.add_mutant(mutant.program)
+        size = len(mutant.program.nodes())
+        outcome = Outcome(tuple(e.mutator for e in mutant.edits), gain, features, size)
+        search.learn(parent, plan, outcome)
+        if not invalid and search.keeps(outcome, 1 + len(parents) // CROWD):
+            parents.append(Kept(parent.seed, size, features, mutant.program))
+        now = time.monotonic() - began
+        if now - told >= limit.every:
+            told = now
+            curve.append(row())
+            print(f"{name} {seed}: {shown(curve[-1])}", file=sys.stderr, flush=True)
+    curve.append(row())
+    if runner is not None:
+        curve[-1] |= runner.close()
+    return curve
+
+
+class Runs:
+    """Runs programs on two levels, a round at a time."""
+
+    def __init__(self) -> None:
+        from irfuzz.execute.runner import Runner
+        from irfuzz.execute.table import resolve
+        from irfuzz.isolate import Limits
+
+        self._runner = Runner(resolve(LEVELS), Limits(seconds=10.0, memory_bytes=4 << 30))
+        self._runner.__enter__()
+        self._tasks: list[Any] = []
+        self.runs = self.ok = 0
+
+    def add(self, program: Program, seed: int, tag: str) -> None:
+        """Keep a program for the next round, and run a full one."""
+        from irfuzz.errors import Unsupported
+        from irfuzz.execute.together import Task
+        from irfuzz.generate.inputs import make_inputs
+
+        try:
+            inputs = make_inputs(program, seed)
+        except Unsupported:
+            return
+        self._tasks.append(Task(program, inputs, tuple(self._runner.targets), tag, program.to_bytes()))
+        if len(self._tasks) >= 16:
+            self._flush()
+
+    def _flush(self) -> None:
+        from irfuzz.execute.types import Exit
+
+        for results in self._runner.run_all(self._tasks):
+            self.runs += 1
+            self.ok += all(r.exit is Exit.OK for r in results)
+        self._tasks = []
+
+    def close(self) -> dict[str, float]:
+        """How many programs ran, and how many of them on both levels without an error."""
+        if self._tasks:
+            self._flush()
+        self._runner.__exit__(None, None, None)
+        return {"run": self.runs, "ran": self.ok}
+
+
+def shown(row: dict[str, float]) -> str:
+    """A row as people read it."""
+    rate = row["programs"] / row["cpu"] if row["cpu"] else 0.0
+    return (
+        f"{row['programs']:8.0f} programs {row['cpu']:7.1f} CPU s ({rate:5.1f}/s) {row['seconds']:7.1f} s  "
+        + "  ".join(f"{c} {100 * row[c]:5.1f}%" for c in CRITERIA)
+    )
+
+
+def reached(curve: list[dict[str, float]], shares: dict[str, float], unit: str) -> float | None:
+    """When all shares were first reached; ``None`` where they were not."""
+    return next((row[unit] for row in curve if all(row[c] >= s for c, s in shares.items())), None)
+
+
+def main() -> int:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--searches", default=",".join(SEARCHES))
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each search and seed")
+    parser.add_argument("--programs", type=int, help="stop after so many")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--sprouts", type=float, default=SPROUTS)
+    parser.add_argument("--every", type=float, default=5.0, help="seconds between two rows")
+    parser.add_argument("--run", action="store_true", help="run each program on two levels of ONNXRuntime")
+    parser.add_argument("-o", "--out", type=Path)
+    args = parser.parse_args()
+    space = load().totals()
+    print(f"space: {space}")
+    curves: dict[str, list[list[dict[str, float]]]] = {}
+    for name in args.searches.split(","):
+        curves[name] = [explore(name, args.first + n, args) for n in range(args.seeds)]
+        last = [curve[-1] for curve in curves[name]]
+        for row in last:
+            print(f"{name:9} {shown(row)}" + (f"  ran {row['ran']:.0f} of {row['run']:.0f}" if args.run else ""))
+        if len(last) > 1:
+            for c in CRITERIA:
+                values = [100 * row[c] for row in last]
+                print(f"{name:9} {c}: mean {statistics.mean(values):.2f}%, {min(values):.2f} to {max(values):.2f}")
+    base = curves.get("mcmc")
+    for name in curves if base else ():
+        for n, curve in enumerate(curves[name]):
+            goal = {c: base[n][-1][c] for c in CRITERIA}
+            found = {unit: reached(curve, goal, unit) for unit in ("programs", "cpu", "seconds")}
+            print(f"{name} seed {n}: reaches what mcmc has at its end at {found}")
+    if args.out:
+        args.out.write_text(json.dumps({"space": space, "curves": curves}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

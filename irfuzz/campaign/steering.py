@@ -1,0 +1,102 @@
+"""Settings and the corpus enter, parents and mutants leave, and what they cover of COMET's space is kept count of."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from irfuzz.campaign.config import Config
+from irfuzz.campaign.corpus import Corpus, Entry
+from irfuzz.choices import Choices
+from irfuzz.ir.program import Program
+from irfuzz.mutate.engine import Engine, Mutant
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.table import FUZZING
+from irfuzz.search.coverage.frontier import Frontier
+from irfuzz.search.coverage.space import load
+from irfuzz.search.strategies.table import USES, make_search
+from irfuzz.search.strategies.types import Outcome, Plan
+from irfuzz.spec import load_specs
+from irfuzz.store.database import Database
+
+COVERAGE = "coverage of job "
+"""Key of the setting in which a job says what its programs cover, before its number."""
+
+TELL = 5.0
+"""Seconds between two times that a job says so."""
+
+
+class Steering:
+    """What one job mutates next, and how.
+
+    Args:
+        config: of the campaign.
+        corpus: of the job.
+        seen: what mutation counts as new.
+        max_opset: conversion of models goes no further.
+    """
+
+    def __init__(self, config: Config, corpus: Corpus, seen: Seen, max_opset: int) -> None:
+        self._config = config
+        self._corpus = corpus
+        self._seen = seen
+        self.frontier = Frontier(load())
+        self._told = (0.0, 0)
+        self.limit(max_opset)
+
+    def limit(self, max_opset: int) -> None:
+        """Begin anew with another highest opset."""
+        named = self._config.mutators or USES.get(self._config.search)
+        self.engine = Engine(
+            load_specs(),
+            named,
+            max_nodes=self._config.max_nodes,
+            seen=self._seen,
+            donors=self._corpus,
+            max_opset=max_opset,
+            weights=FUZZING if named is None else None,
+            wanted=self.frontier,
+        )
+        self.search = make_search(self._config.search, tuple(self.engine.mutators))
+
+    def parent(self, choices: Choices) -> Entry:
+        """The next parent."""
+        return self._corpus.pick(choices, self.search)
+
+    def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, Plan]:
+        """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
+        plan = self.search.plan(entry, choices, self._config.edits)
+        mutant = self.engine.mutate(program, choices, plan.edits, plan.mutators)
+        if mutant is None:
+            self.search.learn(entry, plan, Outcome((), 0, 0, entry.nodes))
+        return mutant, plan
+
+    def count(self, entry: Entry, mutant: Mutant, plan: Plan) -> tuple[int, bool]:
+        """How many features of a valid mutant are new to mutation, and whether it is to be a parent."""
+        program = mutant.program
+        features = self._seen.add_mutant(program)
+        gain = self.frontier.add_mutant(program)
+        applied = tuple(edit.mutator for edit in mutant.edits)
+        outcome = Outcome(applied, gain, features, len(program.nodes()))
+        self.search.learn(entry, plan, outcome)
+        return features, self.search.keeps(outcome, self._corpus.bar())
+
+    def add(self, program: Program) -> None:
+        """Count a program of the corpus."""
+        self._seen.add_program(program)
+        self.frontier.add(program)
+
+    def recall(self, database: Database, number: int) -> None:
+        """Go on from what this job covered before."""
+        text = database.settings().get(f"{COVERAGE}{number}")
+        if text:
+            self.frontier.absorb(json.loads(text))
+
+    def tell(self, database: Database, number: int, *, now: bool = False) -> None:
+        """Let the campaign know what is covered, where that has changed, now and then."""
+        seconds, covered = time.monotonic(), self.frontier.covered
+        last, known = self._told
+        if covered == known or (seconds - last < TELL and not now):
+            return
+        self._told = seconds, covered
+        database.set(f"{COVERAGE}{number}", json.dumps(self.frontier.state(), separators=(",", ":")))

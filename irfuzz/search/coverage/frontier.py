@@ -1,0 +1,73 @@
+"""Programs enter one after the other, what is worth trying next leaves: calls, pairs and types not covered yet."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import onnx_ir as ir
+
+from irfuzz.ir.view import View
+from irfuzz.search.coverage.record import Coverage
+from irfuzz.search.coverage.space import Space
+
+_ALONE = 0.02
+"""Worth of a call that is not known to bring anything: nothing is given up for good."""
+
+_SUCCESSOR = 0.1
+"""Worth of a consumer that an operator's result has not met, beside that of a value of its own."""
+
+
+class Frontier(Coverage):
+    """Coverage that mutators may aim at (``irfuzz.mutate.context.Wanted``).
+
+    A call is worth the features of its operator that are left, divided by how often it has been made since it last
+    brought one, so that what cannot be reached is asked for ever more seldom.
+    """
+
+    __slots__ = ("_dry", "_failed", "_own", "_successors")
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(space)
+        self._own: dict[str, int] = {}
+        for op, o in space.operators.items():
+            parameters = sum(v if isinstance(v, int) else len(v) for v in o.parameters.values())
+            self._own[op] = len(o.dtypes) + len(o.ranks) + o.shapes + parameters
+        self._successors: dict[str, set[str]] = defaultdict(set)
+        for first, second in space.sequences:
+            self._successors[first].add(second)
+        self._failed: Counter[tuple[str, str]] = Counter()
+        self._dry: Counter[str] = Counter()
+
+    def call(self, op: str) -> float:
+        """How much a call of an operator is worth on its own; never 0."""
+        left = self._own.get(op, 0) + _SUCCESSOR * len(self._successors.get(op, ()))
+        return _ALONE + left / (1.0 + self._dry[op])
+
+    def pair(self, producer: str, consumer: str) -> float:
+        """How much it is worth that one operator reads what another gives; 0 where that is covered."""
+        if consumer not in self._successors.get(producer, ()):
+            return 0.0
+        failed = 1.0 + self._failed[producer, consumer]
+        return (1.0 + self._own[consumer] / (1.0 + self._dry[consumer])) / (failed * failed)
+
+    def dtype(self, op: str, dtype: str) -> float:
+        """How much it is worth that an operator's first input has an element type; 0 where that is covered."""
+        space = self._space.operators.get(op)
+        return float(space is not None and dtype in space.dtypes and (op, "dtype", dtype) not in self._named["input"])
+
+    def failed(self, producer: str, consumer: str) -> None:
+        """No call was found: it is worth less from now on."""
+        self._failed[producer, consumer] += 1
+
+    def gained(self, criterion: str, *operators: str) -> None:
+        """Take a feature off what is left."""
+        if criterion == "sequence":
+            self._successors[operators[0]].discard(operators[1])
+        else:
+            self._own[operators[0]] -= 1
+        for op in operators:
+            self._dry[op] = 0
+
+    def _node(self, program: View, node: ir.Node) -> None:
+        self._dry[node.op_type] += 1
+        super()._node(program, node)

@@ -1,0 +1,77 @@
+"""``mcmc``: COMET's search (TOSEM 2023, section 3.5, algorithm 2), as published."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import ClassVar
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.published import group
+from irfuzz.search.strategies.pool import Pool
+from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+
+SUCCESS = 0.4
+"""p of the geometric distribution over the sorted operators (equation 8)."""
+
+LAYERS = (1, 10)
+"""Fewest and most layers that an operator is applied to (section 3.3.1)."""
+
+DIVERSE = 0.5
+"""lambda of equation 4."""
+
+
+class Mcmc:
+    """Metropolis-Hastings over mutation operators, sorted by the mean score of what they made (equations 4 to 8).
+
+    A mutant is made by one operator on one to ten layers of a random member of the pool, and joins it where its score
+    is above 0. ``branch`` of equation 4 is 0 where nobody counts branches: the order is then that of ``diverse`` alone.
+    """
+
+    name: ClassVar[str] = "mcmc"
+    mutators: ClassVar[tuple[str, ...] | None] = group("comet")
+    sprouts: ClassVar[bool] = False
+
+    def __init__(self, mutators: Sequence[str]) -> None:
+        self._operators = tuple(mutators)
+        self._score: dict[str, float] = defaultdict(float)
+        self._made: dict[str, int] = defaultdict(int)
+        self._last = ""
+        self._pool = Pool()
+
+    def choose(self, parents: Sequence[P], choices: Choices) -> P:
+        """A random member of the pool."""
+        return self._pool.pick(parents, choices)
+
+    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+        """Propose operators at random until one is accepted with probability ``min(1, (1 - p) ** (k2 - k1))``."""
+        ranked = sorted(self._operators, key=lambda op: -self.fitness(op))
+        if not self._last:
+            self._last = choices.pick(self._operators)
+        k1 = ranked.index(self._last)
+        while True:
+            k2 = choices.index(len(ranked))
+            if k2 <= k1 or choices.boolean((1.0 - SUCCESS) ** (k2 - k1)):
+                break
+        self._last = ranked[k2]
+        layers = choices.integer(*LAYERS)
+        return Plan(layers, (self._last,) * layers)
+
+    def fitness(self, operator: str) -> float:
+        """Mean score of the models that an operator made (equation 7); 0 of none."""
+        return self._score[operator] / max(1, self._made[operator])
+
+    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
+        """Count a mutant and its score (equation 4)."""
+        if outcome.applied:
+            self._made[self._last] += 1
+            self._score[self._last] += score(outcome)
+
+    def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Where its score is above 0 (algorithm 2, line 6)."""
+        return score(outcome) > 0
+
+
+def score(outcome: Outcome) -> float:
+    """Equation 4, with 0 or 1 for what is new (equations 5 and 6)."""
+    return DIVERSE * (outcome.gain > 0) + (1.0 - DIVERSE) * (outcome.branches > 0)

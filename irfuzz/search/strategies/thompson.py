@@ -1,0 +1,122 @@
+"""``thompson``: what mutators and seeds bring for their cost is learnt, and uncovered features are aimed at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from irfuzz.choices import Choices
+from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+from irfuzz.search.strategies.weighted import CANDIDATES, energy
+
+FADES = 0.995
+"""What was learnt counts so much less after each program: what brings much at first is used up."""
+
+AIMED = 0.1, 0.6
+"""How often an edit is aimed at coverage, at least and at most; in between, as many as programs bring new features of
+late. The others are drawn by the engine's weights: coverage of calls is not all there is, and it is used up."""
+
+_LATE = 0.99
+
+PRIOR = 0.5
+"""Features and cost before anything is known: every arm is tried."""
+
+_INVALID = frozenset({"invalid-value", "invalid-element"})
+
+
+class Arms:
+    """For each name the features that it brought, and what it cost, both fading with each program that it made."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._places: dict[str, int] = {}
+        self._gain = np.zeros(0)
+        self._cost = np.zeros(0)
+        self._grow(names)
+
+    def _grow(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._places.setdefault(name, len(self._places))
+        more = np.zeros(len(self._places) - len(self._gain))
+        self._gain, self._cost = np.concatenate((self._gain, more)), np.concatenate((self._cost, more))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    def names(self) -> list[str]:
+        """In the order of what ``draw`` gives."""
+        return list(self._places)
+
+    def add(self, name: str, gain: float, cost: float) -> None:
+        """Take note of a program."""
+        if name not in self._places:
+            self._grow([name])
+        place = self._places[name]
+        self._gain[place] = self._gain[place] * FADES + gain
+        self._cost[place] = self._cost[place] * FADES + cost
+
+    def draw(self, choices: Choices, names: Sequence[str] | None = None) -> np.ndarray:
+        """Rates, features for a unit of cost, one for each name, from their Gamma posteriors."""
+        if names is None:
+            gain, cost = self._gain, self._cost
+        else:
+            places = [self._places.get(name, -1) for name in names]
+            gain = np.array([0.0 if p < 0 else self._gain[p] for p in places])
+            cost = np.array([0.0 if p < 0 else self._cost[p] for p in places])
+        rng = np.random.default_rng(choices.seed())
+        return rng.standard_gamma(PRIOR + gain) / (PRIOR + cost)
+
+
+class Thompson:
+    """Thompson sampling over mutators and over seeds, with parents of equal seeds by energy.
+
+    Cost is counted in nodes. ``cover-next`` and ``rare-dtype`` are arms like others: they draw calls that cover what is
+    missing through the specs' constraints, and the search finds out how long that pays.
+    """
+
+    name: ClassVar[str] = "thompson"
+    mutators: ClassVar[tuple[str, ...] | None] = None
+    sprouts: ClassVar[bool] = True
+
+    def __init__(self, mutators: Sequence[str]) -> None:
+        self._mutators = Arms([name for name in mutators if name not in _INVALID])
+        self._seeds = Arms()
+        self._recent = 1.0
+
+    def choose(self, parents: Sequence[P], choices: Choices) -> P:
+        """One of a few candidates, by energy and by what mutants of its seed have brought."""
+        among: Sequence[P] = parents
+        if len(among) > CANDIDATES:
+            among = [choices.pick(parents) for _ in range(CANDIDATES)]
+        seeds = list(dict.fromkeys(p.seed for p in among))
+        rates = dict(zip(seeds, self._seeds.draw(choices, seeds).tolist(), strict=True))
+        parent = choices.weighted(among, [energy(p) * (1e-3 + rates[p.seed]) for p in among])
+        parent.picked += 1
+        return parent
+
+    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+        """Some edits, each by the best of a draw for every mutator, or by weight."""
+        arms = self._mutators.names()
+        names: list[str | None] = []
+        for _ in range(choices.integer(1, most)):
+            weighed = not arms or not choices.boolean(min(max(self._recent, AIMED[0]), AIMED[1]))
+            names.append(None if weighed else arms[int(self._mutators.draw(choices).argmax())])
+        return Plan(len(names), tuple(names))
+
+    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+        """Share what a mutant brought and cost among the mutators that made it; those that failed cost, too."""
+        names = outcome.applied or tuple(name for name in plan.mutators if name is not None)
+        cost = 1.0 + outcome.nodes / 20.0
+        for name in names:
+            if name in self._mutators:
+                self._mutators.add(name, outcome.gain / len(names), cost / len(names))
+        self._seeds.add(parent.seed, outcome.gain, cost)
+        self._recent = _LATE * self._recent + (1.0 - _LATE) * outcome.gain
+
+    def keeps(self, outcome: Outcome, bar: int) -> bool:
+        """Where it shows enough that is new."""
+        return outcome.features >= bar

@@ -1,0 +1,90 @@
+"""The search protocol: parents and what became of their mutants enter, the next parent and its edits leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeVar
+
+from irfuzz.choices import Choices
+
+
+class Parent(Protocol):
+    """A program that may be mutated.
+
+    Attributes:
+        seed: name of the seed that it comes from.
+        nodes: in its main graph.
+        features: how many were new when it was added.
+        picked: how often it was a parent.
+    """
+
+    seed: str
+    nodes: int
+    features: int
+    picked: int
+
+
+P = TypeVar("P", bound=Parent)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a parent is to be mutated.
+
+    Attributes:
+        edits: how many edits.
+        mutators: of the first of them; ``None``, and what comes behind, is drawn by the engine's weights.
+    """
+
+    edits: int
+    mutators: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a plan.
+
+    Attributes:
+        applied: mutators of the edits that stand; empty where nothing could be done.
+        gain: features of COMET's space that no program before had.
+        features: the same of what mutation counts as new (``irfuzz.mutate.novelty``).
+        nodes: of the mutant, which its cost grows with; seconds would make searches differ from run to run.
+        branches: lines of components under test that no program before had run, where they are counted.
+    """
+
+    applied: tuple[str, ...]
+    gain: int
+    features: int
+    nodes: int
+    branches: int = 0
+
+
+class Search(Protocol):
+    """A strategy. All that it draws comes from the choices that it is given, so that campaigns can be repeated.
+
+    Attributes:
+        name: as ``--search`` takes it.
+        mutators: those that it uses where the user names none; ``None`` for all.
+        sprouts: parents of one node are among those that it mutates.
+    """
+
+    name: ClassVar[str]
+    mutators: ClassVar[tuple[str, ...] | None]
+    sprouts: ClassVar[bool]
+
+    def choose(self, parents: Sequence[P], choices: Choices) -> P:
+        """The next parent, of those that were kept so far: at least one, seeds first, only ever appended to."""
+        ...
+
+    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:
+        """What to do with it, in no more than about ``most`` edits unless a paper says otherwise."""
+        ...
+
+    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+        """Take note of what became of it."""
+        ...
+
+    def keeps(self, outcome: Outcome, bar: int) -> bool:
+        """Whether the mutant is to be a parent; ``bar`` grows with the corpus."""
+        ...

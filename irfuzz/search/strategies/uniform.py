@@ -1,0 +1,40 @@
+"""``random``: the baseline; COMET's operators, pool and numbers of layers, every operator equally likely (COMETr)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from irfuzz.choices import Choices
+from irfuzz.mutate.published import group
+from irfuzz.search.strategies.mcmc import LAYERS, score
+from irfuzz.search.strategies.pool import Pool
+from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+
+
+class Uniform:
+    """What COMET compares its search with (section 4.5): nothing is learnt."""
+
+    name: ClassVar[str] = "random"
+    mutators: ClassVar[tuple[str, ...] | None] = group("comet")
+    sprouts: ClassVar[bool] = False
+
+    def __init__(self, mutators: Sequence[str]) -> None:
+        self._operators = tuple(mutators)
+        self._pool = Pool()
+
+    def choose(self, parents: Sequence[P], choices: Choices) -> P:
+        """A random member of the pool."""
+        return self._pool.pick(parents, choices)
+
+    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+        """Any operator, on one to ten layers."""
+        layers = choices.integer(*LAYERS)
+        return Plan(layers, (choices.pick(self._operators),) * layers)
+
+    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+        """Nothing."""
+
+    def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Where it shows something new."""
+        return score(outcome) > 0

@@ -1,0 +1,48 @@
+"""``weighted``: fixed weights of mutators, and parents that brought much, are small and were seldom used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from irfuzz.choices import Choices
+from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+
+CANDIDATES = 32
+"""Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
+
+
+class Weighted:
+    """Novelty and cost steer the parents, nothing the mutators."""
+
+    name: ClassVar[str] = "weighted"
+    mutators: ClassVar[tuple[str, ...] | None] = None
+    sprouts: ClassVar[bool] = True
+
+    def __init__(self, mutators: Sequence[str]) -> None:  # the protocol's
+        """Nothing is kept."""
+
+    def choose(self, parents: Sequence[P], choices: Choices) -> P:
+        """One of a few candidates by energy."""
+        among: Sequence[P] = parents
+        if len(among) > CANDIDATES:
+            among = [choices.pick(parents) for _ in range(CANDIDATES)]
+        parent = choices.weighted(among, [energy(p) for p in among])
+        parent.picked += 1
+        return parent
+
+    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+        """Some edits, all by weight."""
+        return Plan(choices.integer(1, most))
+
+    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+        """Nothing."""
+
+    def keeps(self, outcome: Outcome, bar: int) -> bool:
+        """Where it shows enough that is new."""
+        return outcome.features >= bar
+
+
+def energy(parent: Parent) -> float:
+    """Little-used programs that brought much, and small ones, which cost little, come first."""
+    return (1.0 + min(parent.features, 50)) / ((1.0 + parent.picked) * (1.0 + parent.nodes / 30.0))

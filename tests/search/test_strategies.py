@@ -1,0 +1,180 @@
+"""Searches: COMET's acceptance rule and pool as published, what ours learns, and that it covers more for its cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from irfuzz.choices import Choices
+from irfuzz.errors import UsageError
+from irfuzz.generate.sprouts import sprouts
+from irfuzz.mutate.engine import Engine, replay
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.published import group
+from irfuzz.search.coverage.frontier import Frontier
+from irfuzz.search.coverage.record import Coverage
+from irfuzz.search.coverage.space import load
+from irfuzz.search.strategies.mcmc import Mcmc, score
+from irfuzz.search.strategies.pool import SIZE, Pool
+from irfuzz.search.strategies.table import SEARCHES, make_search
+from irfuzz.search.strategies.thompson import AIMED, Arms, Thompson
+from irfuzz.search.strategies.types import Outcome, Plan
+from irfuzz.spec import load_specs
+
+pytestmark = pytest.mark.unit
+
+
+@dataclass
+class Row:
+    seed: str
+    nodes: int = 10
+    features: int = 1
+    picked: int = 0
+
+
+def test_an_unknown_search_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match="thompson, weighted, mcmc, random"):
+        make_search("annealing", ())
+
+
+def test_score_is_half_of_each() -> None:
+    assert score(Outcome(("a",), 3, 0, 1)) == 0.5
+    assert score(Outcome(("a",), 3, 0, 1, branches=2)) == 1.0
+    assert score(Outcome(("a",), 0, 5, 1)) == 0.0
+
+
+def test_operators_are_accepted_as_in_table_4() -> None:
+    """From MDtype, third of eight, the ranks 1 to 8 are accepted in proportion 1, 1, 1, 0.6, 0.36, 0.22, 0.13, 0.08."""
+    operators = group("comet")
+    search = Mcmc(operators)
+    for place, name in enumerate(operators):
+        search._last = name
+        for n in range(100):
+            search.learn(Row("s"), Plan(1), Outcome((name,), int(n < 90 - 10 * place), 0, 1))
+    assert [search.fitness(name) for name in operators] == pytest.approx([0.05 * (9 - place) for place in range(8)])
+    found: Counter[str] = Counter()
+    choices = Choices.from_seed(1)
+    for _ in range(8000):
+        search._last = operators[2]
+        plan = search.plan(Row("s"), choices, 4)
+        assert 1 <= plan.edits <= 10
+        assert set(plan.mutators) == {search._last}
+        found[search._last] += 1
+    wanted = [1.0, 1.0, 1.0, 0.6, 0.36, 0.216, 0.1296, 0.07776]
+    for name, weight in zip(operators, wanted, strict=True):
+        assert found[name] / 8000 == pytest.approx(weight / sum(wanted), abs=0.02)
+
+
+def test_the_pool_is_full_at_fifty_and_newcomers_take_places() -> None:
+    pool, choices = Pool(), Choices.from_seed(1)
+    rows = [Row(str(n)) for n in range(10)]
+    for n in range(10, 300):
+        pool.pick(rows, choices)
+        rows.append(Row(str(n)))
+    pool.pick(rows, choices)
+    assert len(pool._places) == SIZE
+    assert len(set(pool._places)) == SIZE
+    assert max(pool._places) == 299
+
+
+def test_arms_that_bring_more_for_their_cost_are_drawn_more_often() -> None:
+    arms, choices = Arms(["good", "dear", "none"]), Choices.from_seed(1)
+    for _ in range(50):
+        arms.add("good", 2.0, 1.0)
+        arms.add("dear", 2.0, 4.0)
+        arms.add("none", 0.0, 1.0)
+    best = Counter(int(arms.draw(choices).argmax()) for _ in range(200))
+    assert best[0] > 190
+    for _ in range(2000):
+        arms.add("good", 0.0, 1.0)  # used up
+    best = Counter(int(arms.draw(choices).argmax()) for _ in range(200))
+    assert best[1] > 190
+
+
+def test_edits_are_aimed_while_that_pays() -> None:
+    search, choices = Thompson(("a", "b", "invalid-value")), Choices.from_seed(1)
+
+    def aimed() -> float:
+        plans = [search.plan(Row("s"), choices, 4) for _ in range(500)]
+        names = [name for plan in plans for name in plan.mutators]
+        assert "invalid-value" not in names
+        return sum(name is not None for name in names) / len(names)
+
+    assert aimed() == pytest.approx(AIMED[1], abs=0.07)
+    for _ in range(1000):
+        search.learn(Row("s"), Plan(1, ("a",)), Outcome(("a",), 0, 0, 10))
+    assert aimed() == pytest.approx(AIMED[0], abs=0.07)
+
+
+def explored(name: str, programs: int, seed: int = 3) -> tuple[Frontier, list[tuple[object, object]]]:
+    """A short search that starts from sprouts, without runs."""
+    specs, seen, frontier = load_specs(), Seen(), Frontier(load())
+    table = {"thompson": None, "weighted": None}
+    engine = Engine(specs, table.get(name, group("comet")), seen=seen, wanted=frontier)
+    search = make_search(name, tuple(engine.mutators))
+    parents = [Row(n) for n in sprouts() if n.endswith("-17")]
+    known = {id(row): sprouts()[row.seed] for row in parents}
+    made = []
+    for n in range(programs):
+        choices = Choices.from_seed(f"{seed}/{n}")
+        parent = search.choose(parents, choices)
+        plan = search.plan(parent, choices, 4)
+        mutant = engine.mutate(known[id(parent)], choices, plan.edits, plan.mutators)
+        if mutant is None:
+            search.learn(parent, plan, Outcome((), 0, 0, 1))
+            continue
+        gain, features = frontier.add_mutant(mutant.program), seen.add_mutant(mutant.program)
+        outcome = Outcome(tuple(e.mutator for e in mutant.edits), gain, features, len(mutant.program.nodes()))
+        search.learn(parent, plan, outcome)
+        made.append((known[id(parent)], mutant))
+        if search.keeps(outcome, 1):
+            row = Row(parent.seed, outcome.nodes, features)
+            parents.append(row)
+            known[id(row)] = mutant.program
+    return frontier, made
+
+
+def test_ours_covers_more_than_comets_and_edits_replay_without_what_steered_them() -> None:
+    ours, made = explored("thompson", 60)
+    theirs, _ = explored("mcmc", 60)
+    assert ours.covered > 1.15 * theirs.covered
+    for parent, mutant in made[::15]:
+        assert replay(parent, mutant.edits, load_specs()).to_bytes() == mutant.to_bytes()  # type: ignore[arg-type,attr-defined]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_equal_seeds_give_equal_programs(name: str) -> None:
+    first, second = explored(name, 8), explored(name, 8)
+    assert first[0].state() == second[0].state()
+
+
+def test_coverage_goes_on_from_what_was_stored() -> None:
+    frontier, _ = explored("thompson", 20)
+    again = Frontier(load())
+    again.absorb(frontier.state())
+    assert again.shares() == frontier.shares()
+    assert again.covered == frontier.covered == again.shares()["all"].covered
+    again.absorb(frontier.state())
+    assert again.covered == frontier.covered
+    other = Coverage(load())
+    other.absorb(frontier.state() | {"schema": -1})
+    assert other.covered == 0
+
+
+def test_the_frontier_wants_what_is_missing_and_gives_up_slowly() -> None:
+    frontier = Frontier(load())
+    assert frontier.pair("Relu", "Relu") > 0
+    before = frontier.pair("Relu", "Tanh")
+    frontier.failed("Relu", "Tanh")
+    assert 0 < frontier.pair("Relu", "Tanh") < before
+    assert frontier.dtype("Relu", "FLOAT") == 1.0
+    assert frontier.dtype("Relu", "BOOL") == 0.0
+    frontier.absorb({
+        "schema": 1, "opset": 17, "programs": 1, "several": [],
+        "named": {"input": [["Relu", "dtype", "FLOAT"]], "parameter": [], "sequence": [["Relu", "Relu"]]},
+    })  # fmt: skip
+    assert frontier.pair("Relu", "Relu") == 0.0
+    assert frontier.dtype("Relu", "FLOAT") == 0.0
+    assert frontier.call("NoSuchOperator") > 0
