@@ -57,6 +57,7 @@ def arguments(parser: Parser) -> None:
     add("--save-outputs", metavar="FILE", type=place, help="Write an npz with arrays TARGET/OUTPUT, a row a sample.")
     add("--fail-fast", action="store_true", help="Stop at the first input on which targets disagree.")
     add("--no-localise", action="store_true", help="Do not look for the nodes where targets part.")
+    add("--causes", action="store_true", help="Look for the parameters that cause it too (AUDEE); takes more runs.")
     add("--map", metavar="FILE", type=place, help="Write a page with the map, even where all agree.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -80,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
         samples = _split(program, data, args.data, args.samples)
     labels = _labels(args, program, data, len(samples))
     tolerance = _tolerances(args, program)
+    if args.causes and args.no_localise:
+        raise UsageError("--causes: with --no-localise nothing is looked for; leave one of them out")
     targets = resolve(args.targets)
     if len(targets) < 2:
         raise UsageError(f"--targets: expected at least two to compare, got {', '.join(t.name for t in targets)}")
@@ -96,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
             fail_fast=args.fail_fast,
             always_map=args.map is not None,
             locate=not args.no_localise,
+            causal=args.causes,
             keep=args.save_outputs is not None,
             progress=_progress,
         )

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from irfuzz.execute.runner import Runner
+from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
@@ -15,6 +16,11 @@ from irfuzz.ir.types import undeclare
 
 ELEMENTS = 1 << 22
 """Where no names are given, inner values are read up to so many elements in all."""
+
+APART = 512
+"""At most so many inner values are read in runs of their own."""
+CHUNK = 32
+"""So many such runs travel at once."""
 
 
 def tap(program: Program, names: Collection[str] | None = None, *, elements: int = ELEMENTS) -> Program:
@@ -48,18 +54,58 @@ def run_tapped(
     inputs: Mapping[str, Value],
     targets: Sequence[Target] | None = None,
     names: Collection[str] | None = None,
+    *,
+    apart: bool = False,
 ) -> list[RunResult]:
     """Run a program as it is, and once more with inner values as outputs.
 
     Reading a value as an output keeps optimisers from fusing or removing what computes it. Only where the graph's own
     outputs are the same in both runs, to the bit, do the inner values say something about the untapped one.
 
+    Args:
+        runner: has the targets.
+        program: stays as it is.
+        inputs: values by graph input name.
+        targets: some of the runner's; all where omitted.
+        names: of the inner values; see ``tap``.
+        apart: where reading them all changes the outputs of a target, read each in a run of its own, and keep those
+            that change nothing: what is left are the values that no fusion hides.
+
     Returns:
         The results of the untapped runs, with ``taps`` and ``taps_faithful``.
     """
     plain = runner.run(program, inputs, targets)
-    tapped = runner.run(tap(program, names), inputs, targets)
-    return [_joined(before, after) for before, after in zip(plain, tapped, strict=True)]
+    probe = tap(program, names)
+    tapped = runner.run(probe, inputs, targets)
+    found = [_joined(before, after) for before, after in zip(plain, tapped, strict=True)]
+    changed = [r.target for r in found if r.exit is Exit.OK and not r.taps_faithful]
+    known = {value.name for value in program.graph.outputs}
+    inner = [v.name for v in probe.graph.outputs if v.name and v.name not in known]
+    if apart and changed and len(inner) <= APART:
+        return _apart(runner, program, inputs, found, changed, inner)
+    return found
+
+
+def _apart(
+    runner: Runner,
+    program: Program,
+    inputs: Mapping[str, Value],
+    found: list[RunResult],
+    changed: list[Target],
+    names: list[str],
+) -> list[RunResult]:
+    """``found`` with the inner values of ``changed`` targets read one by one."""
+    kept: dict[str, dict[str, Value]] = {target.name: {} for target in changed}
+    by_name = {r.target.name: r for r in found}
+    for at in range(0, len(names), CHUNK):
+        part = names[at : at + CHUNK]
+        rows = runner.run_all([Task(tap(program, [name]), inputs, changed) for name in part])
+        for name, row in zip(part, rows, strict=True):
+            for after in row:
+                joined = _joined(by_name[after.target.name], after)
+                if joined.taps_faithful and name in joined.taps:
+                    kept[after.target.name][name] = joined.taps[name]
+    return [replace(r, taps=kept[r.target.name], taps_faithful=True) if kept.get(r.target.name) else r for r in found]
 
 
 def _joined(before: RunResult, after: RunResult) -> RunResult:

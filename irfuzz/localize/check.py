@@ -13,6 +13,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.taps import run_tapped
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, Target, Value
+from irfuzz.localize.audee import Causal, Causes
 from irfuzz.localize.compare import Disagreement, Tolerance, beyond, ends, farthest_of, judged
 from irfuzz.localize.hidden import Map, localise
 from irfuzz.localize.labelled import Labels, inconsistencies_of
@@ -39,6 +40,7 @@ class Located:
         map: CRADLE's; ``None`` where hidden states could not be read (``why_not``).
         replayed: each node alone, the faulty ones first.
         why_not: why there is no map.
+        causes: AUDEE's, where they were asked for.
     """
 
     base: str
@@ -47,6 +49,7 @@ class Located:
     map: Map | None
     replayed: tuple[Replayed, ...]
     why_not: str = ""
+    causes: Causes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def check(
     fail_fast: bool = False,
     always_map: bool = False,
     locate: bool = True,
+    causal: bool = False,
     keep: bool = False,
     progress: Progress | None = None,
 ) -> Report:
@@ -109,6 +113,7 @@ def check(
         fail_fast: stop at the first sample on which targets disagree.
         always_map: localise the largest difference even where all agree.
         locate: localise disagreements.
+        causal: look for the parameters that cause them too.
         keep: keep all outputs.
         progress: told how many samples are done.
 
@@ -163,7 +168,7 @@ def check(
     if not locate and not always_map:
         return report
     pairs = list(_pairs(report, {n: s for n, (_, s) in farthest.items()}, always=always_map))
-    located = tuple(_locate(runner, program, samples[s], own[a], own[b], s) for a, b, s in pairs)
+    located = tuple(_locate(runner, program, samples[s], own[a], own[b], s, causal=causal) for a, b, s in pairs)
     return replace(report, located=located)
 
 
@@ -191,9 +196,16 @@ def _pairs(report: Report, farthest: Mapping[str, int], *, always: bool) -> Iter
 
 
 def _locate(
-    runner: Runner, program: Program, inputs: Mapping[str, Value], base: Target, target: Target, sample: int
+    runner: Runner,
+    program: Program,
+    inputs: Mapping[str, Value],
+    base: Target,
+    target: Target,
+    sample: int,
+    *,
+    causal: bool,
 ) -> Located:
-    one, two = run_tapped(runner, program, inputs, [base, target])
+    one, two = run_tapped(runner, program, inputs, [base, target], apart=True)
     known = {**inputs, **one.outputs, **one.taps}
     why_not = ""
     for result in (one, two):
@@ -201,4 +213,5 @@ def _locate(
             why_not = f"{result.target.name} gave no hidden states: {result.error or 'it refuses them as outputs'}"
     made = None if why_not else localise(program, one, two)
     replayed = tuple(replay(runner, program, known, base, target))
-    return Located(base.name, target.name, sample, made, replayed, why_not)
+    causes = Causal(runner, base, target).causes(program, inputs) if causal else None
+    return Located(base.name, target.name, sample, made, replayed, why_not, causes)

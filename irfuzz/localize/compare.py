@@ -137,7 +137,7 @@ def judged(
     def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
         return runner.run(program if moved is None else moved, other, targets)
 
-    for verdict in judge(program, inputs, ran, rerun=rerun):
+    for verdict in judge(program, inputs, ran, rerun=rerun, shadow=runner.shadow):
         if verdict.symptom not in OF_VALUES:
             continue
         doubt = str(verdict.evidence.get("suspect", ""))

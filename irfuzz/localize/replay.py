@@ -133,7 +133,7 @@ def _chunk(
     ran = runner.run_all([Task(program, feeds, (base, other)) for program, feeds in cuts.values()])
     results = dict(zip(cuts, ran, strict=True))
     return [
-        _judged(cutter, place, *cuts[place], *results[place])
+        compare_alone(cutter, place, *cuts[place], *results[place])
         if place in cuts
         else _entry(cutter, place, Outcome.SKIPPED, detail=reasons[place])
         for place in places
@@ -155,9 +155,19 @@ def _entry(
     return Replayed(*place, name, op, outcome, ratio, distance, bound, detail)
 
 
-def _judged(
+def compare_alone(
     cutter: Cutter, place: tuple[int, int], program: Program, feeds: dict[str, Value], one: RunResult, two: RunResult
 ) -> Replayed:
+    """What became of a cut, judged by the bound of the numeric oracle's floor.
+
+    Args:
+        cutter: that cut it.
+        place: the first of its nodes, and the place behind the last.
+        program: the cut.
+        feeds: its inputs.
+        one: of the base.
+        two: of the target under suspicion.
+    """
     if one.exit is not Exit.OK:
         why = f"{one.target.name} does not run it alone: {one.exit}: {one.error}"
         return _entry(cutter, place, Outcome.SKIPPED, detail=why)

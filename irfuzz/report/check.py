@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from irfuzz.localize.audee import T1, Causes
 from irfuzz.localize.check import Located, Report
 from irfuzz.localize.hidden import Layer, Map
 from irfuzz.localize.replay import Outcome, Replayed
@@ -71,6 +72,7 @@ def _located(found: Located) -> dict[str, Any]:
         "sample": found.sample,
         "why_no_map": found.why_not,
         "map": None if found.map is None else _map(found.map),
+        "causes": None if found.causes is None else _causes(found.causes),
         "replay": [
             {
                 "name": r.name,
@@ -101,6 +103,27 @@ def _map(made: Map) -> dict[str, Any]:
                 "highlighted": layer.highlighted,
             }
             for layer in made.layers
+        ],
+    }
+
+
+def _causes(found: Causes) -> dict[str, Any]:
+    return {
+        "why_none": found.why_not,
+        "largest_rate": _number(found.largest),
+        "amplified": found.amplified,
+        "sources": [
+            {
+                "name": s.name,
+                "op": s.op,
+                "rate": _number(s.rate),
+                "alone": s.alone,
+                "parameters": [
+                    {"name": p.name, "was": p.was, "now": p.now, "rate": _number(p.rate), "why": p.why}
+                    for p in s.parameters
+                ],
+            }
+            for s in found.sources
         ],
     }
 
@@ -172,6 +195,8 @@ def _located_lines(found: Located) -> list[str]:
     skipped = sum(r.outcome in (Outcome.SKIPPED, Outcome.UNSUPPORTED) for r in found.replayed)
     if skipped:
         lines.append(f"  ({skipped} nodes could not be run alone)")
+    if found.causes is not None:
+        lines += _cause_lines(found.causes)
     if found.map is None:
         return [*lines, f"  no map: {found.why_not}"]
     high = [layer for layer in found.map.ranked if layer.highlighted]
@@ -181,6 +206,20 @@ def _located_lines(found: Located) -> list[str]:
     if not found.map.faithful:
         lines.append("  (reading hidden states changed the outputs: what is fused otherwise was not)")
     return lines
+
+
+def _cause_lines(found: Causes) -> list[str]:
+    if found.why_not:
+        return [f"  no causes: {found.why_not}"]
+    if not found.sources:
+        return [f"  no causes: the largest rate is {found.largest:.4g}, and above {T1:g} one would be looked for"]
+    lines = [f"  {'source':<44}{'operator':<24}{'R':>13}  with what the layer is consistent (AUDEE, algorithm 2)"]
+    for source in found.sources[:SHOWN]:
+        told = ", ".join(f"{p.name} {p.now} for {p.was}" + (f" ({p.why})" if p.why != "consistent" else "")
+                         for p in source.parameters)  # fmt: skip
+        none = "no other value of a parameter" if source.alone else "consistent alone: nodes beside it are part of it"
+        lines.append(f"  {source.name[:42]:<44}{source.op[:22]:<24}{source.rate:>13.4g}  {told or none}")
+    return [*lines, *_more(len(found.sources))]
 
 
 def as_html(report: Report, model: str) -> str:

@@ -52,8 +52,9 @@ def test_disagreement_with_labels_and_map(model: str, tmp_path: Path, capsys: py
     np.savez(tmp_path / "data.npz", x=x, truth=np.arange(4))
     page = tmp_path / "map.html"
     words = ["check", model, "--targets", f"reference,{FAULT}", "--data", str(tmp_path / "data.npz")]
-    assert main([*words, "--labels", "truth", "--map", str(page)]) == 1
+    assert main([*words, "--labels", "truth", "--map", str(page), "--causes"]) == 1
     text = capsys.readouterr().out
+    assert "(AUDEE, algorithm 2)" in text
     assert "DISAGREE on 4 inputs" in text
     assert "class distance to the labels: 1 of 1 pairs" in text
     graph = page.read_text()

@@ -151,7 +151,7 @@ def initial_state_forgotten(right: Right, inputs: Inputs, attrs: Attrs) -> Outpu
 
 def reset_before(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
     """GRU resets before the product, whatever linear_before_reset says."""
-    return right(*inputs, **{**attrs, "linear_before_reset": 1 - (attrs.get("linear_before_reset") or 0)})
+    return right(*inputs, **{**attrs, "linear_before_reset": 0})
 
 
 def recurrent_bias_forgotten(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:

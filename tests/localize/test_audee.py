@@ -1,0 +1,92 @@
+"""AUDEE names layers and parameters of planted faults, fixes them and goes on; healthy layers are no sources."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.ir.program import Program
+from irfuzz.localize.audee import T1, Causal, Causes
+from irfuzz.localize.cut import Cutter
+from irfuzz.localize.parameters import variants
+from irfuzz.spec import load_specs
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "planted_targets"))
+import wrong
+
+pytestmark = pytest.mark.backend
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4, 6, 6] x) => (float[1, 4] y)
+<float[4] scale = {0.01, 0.02, 0.01, 0.02}, float[4] zero = {0, 0, 0, 0}, float[4] var = {1e-4, 1e-4, 1e-4, 1e-4}> {
+    n1 = BatchNormalization<epsilon = 1e-3>(x, scale, zero, zero, var)
+    t1 = Tanh(n1)
+    n2 = BatchNormalization<epsilon = 1e-3>(t1, scale, zero, zero, var)
+    p = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(n2)
+    g = GlobalAveragePool(p)
+    y = Flatten(g)
+}"""
+
+
+@pytest.fixture(autouse=True)
+def _in_checkout(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+
+
+def program() -> Program:
+    return Program.from_proto(onnx.parser.parse_model(TEXT))
+
+
+def image(scale: float = 1.0) -> dict[str, np.ndarray]:
+    return {"x": np.random.default_rng(3).normal(0, scale, (1, 4, 6, 6)).astype(np.float32)}
+
+
+def causes_of(fault: str, given: Program, inputs: Mapping[str, np.ndarray]) -> Causes:
+    target = f"tests/planted_targets/wrong.py:{fault}" if fault in wrong.BY_NAME else fault
+    with Runner(resolve(["reference", target])) as runner:
+        return Causal(runner, *runner.targets).causes(given, inputs)
+
+
+@pytest.mark.planted
+def test_the_first_layer_is_fixed_and_the_search_goes_on() -> None:
+    """Both normalisations are wrong; the second shows only when the first is fixed."""
+    found = causes_of("epsilon_outside", program(), image())
+    assert [s.name for s in found.sources] == ["n1", "n2"]
+    assert all(s.alone and s.rate > T1 for s in found.sources)
+    for source in found.sources:
+        assert [(p.name, p.now, p.why) for p in source.parameters] == [("epsilon", "0.0", "consistent")]
+
+
+@pytest.mark.planted
+def test_inputs_are_amplified_where_no_rate_is_large_enough() -> None:
+    found = causes_of("counts_padding", program(), image(1e-3))
+    assert found.amplified
+    assert [s.name for s in found.sources] == ["p"]
+    assert {"pads", "count_include_pad"} <= {p.name for p in found.sources[0].parameters}
+
+
+@pytest.mark.planted
+def test_a_fusion_has_a_layer_that_is_consistent_alone() -> None:
+    fault = wrong.BY_NAME["scaled_before_shift"]
+    found = causes_of(fault.name, Program.from_proto(wrong.model_of(fault)), wrong.inputs_of(fault))
+    assert [(s.op, s.alone, s.parameters) for s in found.sources] == [("Div", False, ())]
+
+
+def test_healthy_targets_have_no_sources() -> None:
+    assert causes_of("ort:disabled", program(), image()).sources == ()
+
+
+def test_variants_are_valid_layers_with_one_parameter_changed() -> None:
+    inputs = image()
+    made = list(variants(*Cutter(program(), inputs).cut(0, 1), load_specs()))
+    assert "epsilon" in {v.parameter for v in made}
+    assert all(v.was != v.now for v in made)
+    (node,) = [n for n in made[0].program.to_proto().graph.node if n.op_type == "BatchNormalization"]
+    changed = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    assert changed[made[0].parameter] == pytest.approx(float(made[0].now))
