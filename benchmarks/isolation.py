@@ -3,6 +3,7 @@
 A program is a model of 30 nodes that ONNXRuntime loads and runs once without and once with all optimisations. The file
 is its own handler: in process and in the worker the same ``handle`` runs. Rates are compared in pairs of slices that
 follow each other at once, because other work on the machine comes and goes; medians of the pairs' ratios are reported.
+A worker that dies of a segmentation fault is forked anew for the next program: how much longer that takes is told too.
 
 Run ``python benchmarks/isolation.py [--pairs 9] [--slice 1.0] [--pin] [--json]``.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -32,6 +34,8 @@ def warm() -> None:
 
 def handle(request: dict[str, Any], values: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """Run ``values[0]`` (ONNX bytes) on ``values[1]`` at each level; the outputs of all of them."""
+    if request.get("die"):
+        os.kill(os.getpid(), signal.SIGSEGV)
     outputs: list[Any] = []
     for level in LEVELS:
         options = ort.SessionOptions()
@@ -93,11 +97,17 @@ def drive(core: int | None) -> None:
                 reply = another.call({}, values)
                 assert reply.exit == "ok", reply
 
+        def crashed() -> None:
+            reply = worker.call({"die": True}, values)
+            assert reply.exit == "crash", reply
+            isolated()
+
         modes = {
             "in process": lambda: handle({}, values),
             "worker": isolated,
             "fork": lambda: isolated(fresh=True),
             "spawn": spawned,
+            "crash": crashed,
         }
         for run in (modes["in process"], isolated):
             for _ in range(20):
@@ -158,6 +168,7 @@ def measure(pairs: int, seconds: float, pin: bool) -> dict[str, Any]:
                 rates.setdefault(name, []).append(drivers.rate(mode, seconds, count))
         for mode in ("fork", "spawn"):
             rates[f"{mode} a run"] = [drivers.rate(mode, seconds) for _ in range(3)]
+        crashes = [1e3 / drivers.rate("crash", seconds) for _ in range(5)]
     finally:
         drivers.close()
 
@@ -172,6 +183,9 @@ def measure(pairs: int, seconds: float, pin: bool) -> dict[str, Any]:
         "two_in_process_over_one": round(ratio("two in process", "in process"), 3),
         "overhead_ms": round(
             statistics.median(1e3 / w - 1e3 / p for w, p in zip(rates["worker"], rates["in process"], strict=True)), 3
+        ),
+        "back_after_crash_ms": round(
+            statistics.median(crashes) - statistics.median(1e3 / r for r in rates["worker"]), 1
         ),
         "pairs": pairs,
         "slice_seconds": seconds,
@@ -203,6 +217,7 @@ def main() -> None:
     print(f"two workers / two in process {result['two_workers_over_two_in_process']:.3f}")
     print(f"two in process / one      {result['two_in_process_over_one']:.3f}   (what this machine can give)")
     print(f"overhead                  {result['overhead_ms']:.3f} ms a program")
+    print(f"back after a crash        {result['back_after_crash_ms']:.1f} ms, the crash included   (wanted: 300)")
     print(f"load average {result['load']}, {result['pairs']} pairs of {result['slice_seconds']} s")
 
 
