@@ -26,6 +26,7 @@ from irfuzz.reduce import reduce_case
 from irfuzz.reduce.session import Try
 from irfuzz.reduce.state import State
 from irfuzz.report.bundle import SCHEMA, replays, write_bundle
+from irfuzz.report.known import labelled
 from irfuzz.store.database import Status
 from irfuzz.store.tensors import unpack
 
@@ -191,6 +192,7 @@ def reduce_finding(
         row = row_of(again, case.program, case.inputs, results, key, Status.CONFIRMED, origin)
         if about.get("shown"):
             row = replace(row, verdict=json.dumps({**asdict(again), "shown": about["shown"]}))
+        row = labelled(row)
         write_bundle(out, row, label=str(about.get("label", "")))
         python = next((t.interpreter for t in runners[0].targets if t.name == again.target), "") or sys.executable
         shown, _ = replays(out, seconds=max(120.0, 12 * timeout), python=python)

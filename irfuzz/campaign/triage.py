@@ -29,6 +29,7 @@ from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.known import labelled
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
 
@@ -231,6 +232,7 @@ class Triage:
     def _store(self, row: FindingRow, case: Case) -> str:
         if self._database.count_again(row.signature):
             return "repeated"
+        row = labelled(row)
         draft = self._layout.drafts / f"job{case.job}"
         shutil.rmtree(draft, ignore_errors=True)
         write_bundle(draft, row)

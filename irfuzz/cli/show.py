@@ -173,13 +173,21 @@ def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) ->
         lines.append(f"  {p.unreplayed} seen, but not shown by their own repro.py: {layout.unreplayed}")
     if p.internal_errors:
         lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
-    lines.append(f"{len(rows)} finding{'s' if len(rows) != 1 else ''}:" if rows else "nothing found")
+    known = sum(bool(_known(row)) for row in rows)
+    counted = f", {known} of them likely known" if known else ""
+    lines.append(f"{len(rows)} finding{'s' if len(rows) != 1 else ''}{counted}:" if rows else "nothing found")
     for row in rows:
         lines.append(f"  {campaign.folder_of(row)}\n    {_title(row)}")
         where = where_text(_component(row), _shown(row))
         if where:
             lines.append(f"    {where}")
+        lines += [f"    likely known: {k['id']}" + (f", {k['link']}" if k["link"] else "") for k in _known(row)]
     return "\n".join(lines)
+
+
+def _known(row: FindingRow) -> list[dict[str, str]]:
+    """The known issues that explain a finding."""
+    return json.loads(row.verdict).get("known", [])
 
 
 def _shown(row: FindingRow) -> list[dict[str, Any]]:
@@ -249,6 +257,7 @@ def summary_json(
                 "first": _iso(row.first),
                 "last": _iso(row.last),
                 "shown": _shown(row),
+                "known": [k["id"] for k in _known(row)],
             }
             for row in rows
         ],

@@ -23,6 +23,7 @@ from irfuzz.export.files import npz_of
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
 from irfuzz.oracle.types import Symptom
+from irfuzz.report import contradiction
 from irfuzz.report.markdown import report_text
 from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, repro_source
 from irfuzz.report.tool_pieces import files_of
@@ -118,6 +119,10 @@ def _files(row: FindingRow, label: str) -> dict[str, bytes]:
         files.update(files_of(tool))
         files.update(_lowered_files(row, tool.takes) if tool.takes in LOWERINGS else {})
     files["repro.py"] = repro_source(_scene(row, verdict, blamed, witnesses)).encode()
+    if verdict["oracle"] == contradiction.ORACLE:
+        wanted = blamed.component if witnesses and blamed.component in LOWERINGS else ""
+        before = module_files(Program.from_bytes(row.original_model), wanted) if wanted else {}
+        return contradiction.with_both_forms(files, blamed, witnesses, before)
     return files
 
 
@@ -237,7 +242,8 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
         "suspect": row.suspect,
         "status": row.status,
         "label": label,
-        "verdict": {key: value for key, value in verdict.items() if key != "shown"},
+        "known": verdict.get("known", []),
+        "verdict": {key: value for key, value in verdict.items() if key not in ("shown", "known")},
         "versions": {r["target"]: r["version"] for r in runs},
         "environments": {r["target"]: r["requirement"] for r in runs if r.get("requirement")},
         "shown": verdict.get("shown", []),

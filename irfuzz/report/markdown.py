@@ -64,10 +64,15 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
     if verdict["distance"] is not None:
         bound = verdict["bound"]
         accepted = "" if bound is None else f", accepted {bound:.6g}"
-        lines.append(f"- largest difference {verdict['distance']:.6g}{accepted}")
+        ratio = verdict.get("ratio")
+        times = "" if ratio is None else f", {ratio:.4g} times that"
+        lines.append(f"- largest difference {verdict['distance']:.6g}{accepted}{times}")
     where = where_text(row.target.partition(":")[0].partition("@")[0], verdict.get("shown", []))
     if where:
         lines.append(f"- {escape(where)}")
+    for known in verdict.get("known", []):
+        link = f" <{known['link']}>" if known.get("link") else ""
+        lines.append(f"- likely known: {_code(known['id'])}, {escape(known['title'])}{link}")
     return lines + [f"- {escape(key)}: {escape(value)}" for key, value in verdict["evidence"].items()]
 
 

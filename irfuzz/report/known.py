@@ -1,0 +1,163 @@
+"""A stored finding enters, the known issues that explain it leave; rules stand in ``known.toml``."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import helper
+
+from irfuzz.errors import UsageError
+from irfuzz.execute.environments import version_key
+from irfuzz.oracle.traits import CARRIERS
+from irfuzz.oracle.types import Symptom
+from irfuzz.store.database import FindingRow
+
+SHIPPED = Path(__file__).with_name("known.toml")
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One known issue and how its findings are recognised.
+
+    Attributes:
+        id: short; what findings are labelled with.
+        title: one line.
+        component: as targets spell it.
+        symptoms: any of which a finding has.
+        operators: of the main graph, without those that only carry values: exactly these, or among others where
+            ``message`` is given.
+        attributes: of which one at least is set on a node; empty for any.
+        dtype: element type that an input, an output or an initializer has, as ONNX spells it; empty for any.
+        message: regular expression that is found in what the component said; empty for any.
+        seen: newest version that is known to show it.
+        fixed: oldest version that does not; empty where none is known.
+        link: upstream report or change; empty where none is known.
+        docs: where irfuzz's own documentation tells more.
+    """
+
+    id: str
+    title: str
+    component: str
+    symptoms: tuple[Symptom, ...]
+    operators: tuple[str, ...]
+    attributes: tuple[str, ...] = ()
+    dtype: str = ""
+    message: str = ""
+    seen: str = ""
+    fixed: str = ""
+    link: str = ""
+    docs: str = ""
+
+    def explains(self, row: FindingRow) -> bool:
+        """Whether a finding is this issue, as far as its rule says."""
+        verdict, runs = json.loads(row.verdict), json.loads(row.runs)
+        run: dict[str, Any] = next((r for r in runs if r.get("target") == row.target), {})
+        component = run.get("component") or row.target.partition(":")[0].partition("@")[0]
+        if component != self.component or row.symptom not in self.symptoms:
+            return False
+        version = str(run.get("version", ""))
+        if self.fixed and version and version_key(version) >= version_key(self.fixed):
+            return False
+        if self.message and re.search(self.message, str(verdict["evidence"].get("message", ""))) is None:
+            return False
+        try:
+            graph = onnx.load_model_from_string(row.model).graph
+        except DecodeError:
+            return False
+        there, wanted = operators_of(graph), set(self.operators)
+        if not (wanted <= there if self.message else wanted == there):
+            return False
+        given = {a.name for node in graph.node for a in node.attribute}
+        return (not self.attributes or bool(given & set(self.attributes))) and self._has_dtype(graph)
+
+    def _has_dtype(self, graph: onnx.GraphProto) -> bool:
+        kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
+        kinds |= {t.data_type for t in graph.initializer}
+        return not self.dtype or onnx.TensorProto.DataType.Value(self.dtype.upper()) in kinds
+
+
+def operators_of(graph: onnx.GraphProto) -> set[str]:
+    """Operators of a graph without those that carry values, and without Cast where there are others."""
+    names = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in graph.node}
+    names -= CARRIERS
+    return names - {"Cast"} or names
+
+
+def known_issues(row: FindingRow, rules: Sequence[Known] | None = None) -> list[Known]:
+    """The known issues that explain a finding, most often one or none."""
+    return [rule for rule in (shipped() if rules is None else rules) if rule.explains(row)]
+
+
+def labelled(row: FindingRow, rules: Sequence[Known] | None = None) -> FindingRow:
+    """The row, whose verdict tells the known issues that explain it (``known``: ``id``, ``title``, ``link``)."""
+    found = [{"id": k.id, "title": k.title, "link": k.link, "docs": k.docs} for k in known_issues(row, rules)]
+    return replace(row, verdict=json.dumps({**json.loads(row.verdict), "known": found}))
+
+
+@cache
+def shipped() -> tuple[Known, ...]:
+    """The rules that come with irfuzz."""
+    return read_rules(SHIPPED)
+
+
+def read_rules(path: Path) -> tuple[Known, ...]:
+    """The rules of a file.
+
+    Raises:
+        UsageError: it cannot be read, or a rule is wrong; the message names rule and field.
+    """
+    try:
+        data = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not TOML: {error}") from None
+    if data.get("schema") != SCHEMA or set(data) - {"schema", "issue"}:
+        raise UsageError(f"{path}: expected schema = {SCHEMA} and [[issue]] tables, got {', '.join(data)}")
+    rules = tuple(_rule(path, number, entry) for number, entry in enumerate(data.get("issue", ()), 1))
+    twice = {r.id for r in rules if sum(other.id == r.id for other in rules) > 1}
+    if twice:
+        raise UsageError(f"{path}: id {min(twice)!r} stands twice")
+    return rules
+
+
+_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs")
+_LISTS = ("symptoms", "operators", "attributes")
+
+
+def _rule(path: Path, number: int, entry: Any) -> Known:
+    where = f"{path}: issue {number}"
+    if not isinstance(entry, dict):
+        raise UsageError(f"{where}: expected a table, got {entry!r}")
+    for name, value in entry.items():
+        texts = name in _TEXTS and isinstance(value, str)
+        lists = name in _LISTS and isinstance(value, list) and all(isinstance(v, str) for v in value)
+        if not (texts or lists):
+            raise UsageError(f"{where}: {name}: expected {_kind(name)}, got {value!r}")
+    for name in ("id", "title", "component", "symptoms", "operators"):
+        if not entry.get(name):
+            raise UsageError(f"{where}: {name}: is missing")
+    try:
+        symptoms = tuple(Symptom(s) for s in entry["symptoms"])
+        re.compile(entry.get("message", ""))
+        if entry.get("dtype"):
+            helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
+    except (ValueError, re.error) as error:
+        raise UsageError(f"{where}: {error}") from None
+    lists = {name: tuple(entry[name]) for name in ("operators", "attributes") if name in entry}
+    fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms}
+    return Known(**fields)
+
+
+def _kind(name: str) -> str:
+    return "text" if name in _TEXTS else "a list of texts" if name in _LISTS else f"one of {', '.join(_TEXTS + _LISTS)}"

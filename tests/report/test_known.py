@@ -1,0 +1,79 @@
+"""Known issues: the rules that ship explain the bugs that they are about, and nothing else of those."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+import pytest
+
+from irfuzz.errors import UsageError
+from irfuzz.report.known import Known, known_issues, labelled, read_rules, shipped
+from irfuzz.store.database import FindingRow
+
+
+def row(model: bytes, symptom: str, component: str, version: str, message: str = "") -> FindingRow:
+    verdict = {"oracle": "", "evidence": {"message": message}, "witnesses": [], "output": ""}
+    runs = [{"target": f"{component}:all", "component": component, "version": version}]
+    return FindingRow(
+        "s", symptom, f"{component}:all", False, "t", json.dumps(verdict), json.dumps(runs), "", model, b"", b"", b"",
+        "confirmed", 0, 0,
+    )  # fmt: skip
+
+
+def documented() -> list[Known]:
+    return [rule for rule in shipped() if rule.docs.startswith("docs/bugs.md")]
+
+
+def test_every_documented_bug_has_a_rule_that_explains_it(root: Path) -> None:
+    bugs = sorted(p.name for p in (root / "docs" / "bugs").iterdir() if p.is_dir())
+    rules = documented()
+    assert len(rules) >= 59
+    assert {rule.id for rule in rules} <= set(bugs)
+    foreign = 0
+    for rule in rules:
+        model = (root / "docs" / "bugs" / rule.id / "model.onnx").read_bytes()
+        found = known_issues(row(model, rule.symptoms[0], rule.component, rule.seen))
+        assert rule in found
+        foreign += len(found) - 1
+    assert foreign <= 12, "rules that take other bugs for theirs"
+
+
+def test_a_rule_says_no() -> None:
+    graph = 'g (float[1,1,3] x) => (float[1,1,3] y) { y = MaxPool <kernel_shape = [1], auto_pad = "SAME_UPPER"> (x) }'
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}').SerializeToString()
+    rule = Known("id", "t", "mine", ("difference",), ("MaxPool",), ("auto_pad",), "float", "", "1.4", "1.5")  # type: ignore[arg-type]
+    assert rule.explains(row(model, "difference", "mine", "1.4.9"))
+    for other in (
+        row(model, "difference", "mine", "1.10"),  # newer than 1.5
+        row(model, "crash", "mine", "1.4"),
+        row(model, "difference", "yours", "1.4"),
+    ):
+        assert not rule.explains(other)
+    for change in ({"attributes": ("dilations",)}, {"dtype": "double"}, {"operators": ("MaxPool", "Pad")}):
+        assert not replace(rule, **change).explains(row(model, "difference", "mine", "1.4"))
+    told = replace(rule, message="no such (kernel|plan)", operators=("MaxPool",))
+    assert told.explains(row(model, "difference", "mine", "1.4", "there is no such plan"))
+    assert not told.explains(row(model, "difference", "mine", "1.4", "there is none"))
+    about = json.loads(labelled(row(model, "difference", "mine", "1.4"), [rule]).verdict)
+    assert [k["id"] for k in about["known"]] == ["id"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("schema = 2", "expected schema = 1"),
+        ("schema = 1\n[[issue]]\nid = 'a'", "issue 1: title: is missing"),
+        ("schema = 1\n[[issue]]\nid = 'a'\nname = 'b'", "issue 1: name: expected one of id"),
+        ("schema = 1\n[[issue]]\nid = 'a'\ntitle = 'b'\ncomponent = 'c'\nsymptoms = ['d']\noperators = ['e']", "'d'"),
+        ("schema = ", "not TOML"),
+    ],
+)
+def test_wrong_rules_are_told(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"known\.toml") as error:
+        read_rules(path)
+    assert said in str(error.value)
