@@ -30,6 +30,7 @@ class ShadowRun:
             infinity for elements that are no floats, and infinity where an element becomes or ceases to be NaN or Inf.
         wide: the same for errors ``width`` times as large.
         width: how many times.
+        clean: no NaN or infinity was fed or computed on the way to any output, with and without errors.
         refused: why there is none; empty where there is.
     """
 
@@ -37,6 +38,7 @@ class ShadowRun:
     small: Mapping[str, np.ndarray] = field(default_factory=dict)
     wide: Mapping[str, np.ndarray] = field(default_factory=dict)
     width: float = 1.0
+    clean: bool = False
     refused: str = ""
 
 
@@ -98,7 +100,7 @@ def _read(response: Mapping[str, Any], values: Sequence[Any]) -> ShadowRun:
     for place, name in enumerate(response["outputs"]):
         for found, value in zip((reference, small, wide), values[3 * place : 3 * place + 3], strict=True):
             found.update(_leaves(name, value))
-    return ShadowRun(reference, small, wide, float(response["width"]))
+    return ShadowRun(reference, small, wide, float(response["width"]), bool(response["clean"]))
 
 
 def _leaves(label: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:

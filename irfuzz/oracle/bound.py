@@ -30,6 +30,6 @@ def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: 
     typical = NEIGHBOURS * float(np.median(finite)) if finite.size else 0.0
     with np.errstate(invalid="ignore", over="ignore"):
         own = resolution(dtype) / 2 * np.where(np.isfinite(reference), np.abs(reference), 0.0)
-        unit = np.maximum.reduce([small, own, np.full_like(small, typical), wide / (JUMP * width)])
+        unit = np.maximum.reduce([small, own, np.full_like(small, typical), wide / (2 * width)])
         bound = np.maximum(SAFETY * unit, np.where(wide > JUMP * width * np.maximum(small, own), wide, 0.0))
     return np.maximum(bound, smallest(dtype))

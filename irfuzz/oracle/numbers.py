@@ -11,7 +11,8 @@ FACTOR = 100.0
 """A difference is one where it exceeds the spread of independent witnesses by this factor."""
 
 SCREEN = 25.0
-"""The same where a shadow can be asked: it runs for programs that exceed the cheap floor by this factor."""
+"""Outputs that differ by less, in units of their type's resolution at their largest number, are not looked at; where no
+shadow can be asked, ``FACTOR`` stands in its place."""
 
 HUGE = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e30, np.dtype(ml_dtypes.bfloat16): 1e30}
 """From this magnitude on, whether a sum overflows depends on its order; for smaller types 1/16 of the range."""

@@ -38,11 +38,13 @@ class Scale:
         unit: for every element, in the output's own unit (float64).
         measured: some output element moved when the inputs did.
         unsteady: targets whose results differ from run to run on the same inputs.
+        clean: the shadow has met neither NaN nor infinity.
     """
 
     unit: np.ndarray
     measured: bool
     unsteady: frozenset[str]
+    clean: bool = False
 
 
 def judge_spread(
@@ -237,7 +239,9 @@ def _verdict(
 
 def doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, center: tuple[Target, ...]) -> str:
     """Why a difference is no finding; empty where nothing speaks against it."""
-    specials = path.specials or any(not np.isfinite(a.astype(np.float64)).all() for a in leaf.values.values())
+    specials = (path.specials and not scale.clean) or any(
+        not np.isfinite(a.astype(np.float64)).all() for a in leaf.values.values()
+    )
     opens = [o.what for o in path.open if specials or not o.specials_only]
     unsafe = sorted(path.ops - traits.SPECIAL_SAFE)
     if not blame.firm:
@@ -252,7 +256,7 @@ def doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, center
         return f"{', '.join(path.jumps)} jump, and how far could not be measured"
     if specials and unsafe:
         return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
-    if blur := path.flushed(blame.group[0]) or path.blur():
+    if blur := path.flushed(blame.group[0]) or path.blur(clean=scale.clean):
         return blur
     if magnitude_of(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
         return "magnitudes are close to an overflow"

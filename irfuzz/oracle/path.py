@@ -99,8 +99,12 @@ class Path:
         found = [*self.jumps, *sorted(self.ops & (traits.EDGED | traits.JUMPS))]
         return f"{target.name} flushes subnormal numbers, which may reach {', '.join(found[:4])}" if found else ""
 
-    def blur(self) -> str:
-        """Why correct components may differ by any amount on these inputs; empty where no reason is known."""
+    def blur(self, *, clean: bool = False) -> str:
+        """Why correct components may differ by any amount on these inputs; empty where no reason is known.
+
+        Args:
+            clean: it was seen that no NaN arises inside.
+        """
         limit = min((math.sqrt(largest(d)) for d in self.dtypes), default=math.inf)
         if self.largest >= limit:
             # A product of two such numbers overflows, or not, in the order in which a component multiplies; behind a
@@ -108,7 +112,7 @@ class Path:
             return f"{self.largest:.3g} among the inputs or constants may overflow inside"
         if self.subnormal and (found := [*self.jumps, *sorted(self.ops & traits.EDGED)]):
             return f"subnormal numbers, which may be flushed to zero, reach {', '.join(found[:4])}"
-        if self.hidden:
+        if self.hidden and not clean:
             return f"NaN may arise inside and be hidden ({self.hidden}), as ONNX leaves open"
         return ""
 

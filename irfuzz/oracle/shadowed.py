@@ -12,7 +12,7 @@ from irfuzz.execute.types import Target
 from irfuzz.oracle import numeric
 from irfuzz.oracle.bound import JUMP, SAFETY, bound_of
 from irfuzz.oracle.nudge import WIDE
-from irfuzz.oracle.numbers import FACTOR, SCREEN, is_float
+from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import SHADOW, Blame, divide, plainest
 
@@ -32,11 +32,13 @@ class Measure:
         reference: what the shadow computes.
         bound: for every element; infinite where nothing is decided.
         unsteady: targets whose results differ from run to run on the same inputs.
+        clean: the shadow has met neither NaN nor infinity.
     """
 
     reference: np.ndarray
     bound: np.ndarray
     unsteady: frozenset[str] = frozenset()
+    clean: bool = False
 
     def ratios(self, value: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
         """Distance over bound of every element, from the shadow or from ``other``; 0 where nothing is decided."""
@@ -62,10 +64,6 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
         if not case.has_shadow:
             yield from numeric.judge_spread(case, leaf, path, values)
             continue
-        # A cheap look first, so that noise costs no run of the shadow.
-        least = numeric.floor(case, leaf, path, measured=True) * SCREEN / FACTOR
-        if numeric.apart(case, values, least) is None:
-            continue
         run = case.shadow()
         found = measure_of(run, leaf, first, path, case)
         if isinstance(found, str):
@@ -87,7 +85,7 @@ def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Path, case: 
         # A fused operator leaves out roundings to integers that stand in the program.
         top = numeric.magnitude_of(case, leaf)
         bound = np.maximum(bound, numeric.quantised_by(path, top))
-    return Measure(reference, bound)
+    return Measure(reference, bound, clean=run.clean)
 
 
 def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], measure: Measure) -> Iterator[Verdict]:
@@ -152,7 +150,9 @@ def _with_moves(case: Case, leaf: Leaf, values: Mapping[str, np.ndarray], measur
             wide = np.maximum(wide, numeric.moved_by(before, moved.get(name, {}).get(leaf.label)))
     with np.errstate(invalid="ignore"):
         jumps = np.where(wide > JUMP * WIDE * np.maximum(small, measure.bound / SAFETY), wide, 0.0)
-    return Measure(measure.reference, np.maximum.reduce([measure.bound, SAFETY * small, jumps]), unsteady)
+    return Measure(
+        measure.reference, np.maximum.reduce([measure.bound, SAFETY * small, jumps]), unsteady, measure.clean
+    )
 
 
 def _as_float(value: np.ndarray | None, like: np.ndarray) -> np.ndarray:
@@ -173,7 +173,7 @@ def _verdict(
 ) -> Verdict:
     index = tuple(int(i) for i in np.unravel_index(place, measure.bound.shape))
     distance = abs(float(values[target.name][index]) - float(measure.reference[index]))
-    scale = numeric.Scale(measure.bound, measured=True, unsteady=measure.unsteady)
+    scale = numeric.Scale(measure.bound, measured=True, unsteady=measure.unsteady, clean=measure.clean)
     why = numeric.doubt(case, leaf, path, scale, blame, center)
     decided = np.isfinite(measure.bound) & np.isfinite(measure.reference)
     evidence: dict[str, str | int | float] = {

@@ -45,9 +45,10 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     ``request`` holds ``source``, ``arrays`` (names of the first values) and ``inputs`` (names of the rest).
 
     Returns:
-        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``refused`` and a reason where
-        PyTorch cannot compute it. Then for each output what it is, how far the small moves and how far the wide ones
-        move its elements at most (0 or infinity for what are no floats), all three nested as the output is.
+        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``clean``: no NaN or infinity was
+        fed or computed; ``refused`` and a reason where PyTorch cannot compute it. Then for each output what it is, how
+        far the small moves and how far the wide ones move its elements at most (0 or infinity for what are no floats),
+        all three nested as the output is.
     """
     torch.set_num_threads(1)
     count = len(request["arrays"])
@@ -65,7 +66,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     values: list[Any] = []
     for name, value in exact.items():
         values += [_plain(value), _farthest(name, value, small), _farthest(name, value, wide)]
-    return {"outputs": list(exact), "width": min(FACTOR, _MOST / state.coarsest) if state.coarsest else FACTOR}, values
+    width = min(FACTOR, _MOST / state.coarsest) if state.coarsest else FACTOR
+    return {"outputs": list(exact), "width": width, "clean": state.clean}, values
 
 
 def _weights(weights: dict[str, Any], dtypes: dict[str, torch.dtype]) -> dict[str, Any]:
@@ -160,6 +162,7 @@ class _Errors(TorchDispatchMode):
 
     Attributes:
         coarsest: the largest unit roundoff that was met.
+        clean: nothing was NaN or infinite, as far as the runs without errors and with large ones tell.
     """
 
     @classmethod
@@ -174,6 +177,7 @@ class _Errors(TorchDispatchMode):
         module["narrowed"] = self._narrowed
         module["ranged"] = _ranged
         self.coarsest = 0.0
+        self.clean = True
         self._unit = self._ulps = self._scale = 0.0
         self._terms = self._step = 0
         self._sound: list[tuple[Any, Any]] = []
@@ -183,6 +187,8 @@ class _Errors(TorchDispatchMode):
         """Outputs by name; without errors where ``scale`` is 0."""
         self._unit, self._scale, self._step = 0.0, scale, 0
         self._random = np.random.default_rng(seed)
+        if not scale:
+            self.clean = all(map(_is_finite, tensors))
         with torch.no_grad(), self:
             return self._module["forward"](*tensors)
 
@@ -213,7 +219,10 @@ class _Errors(TorchDispatchMode):
         kwargs = kwargs or {}
         rule = RULES.get(func.overloadpacket.__name__) if self._unit and self._ulps else None
         if rule is None or "rounding_mode" in kwargs:
-            return func(*args, **kwargs)
+            result = func(*args, **kwargs)
+            if self.clean and abs(self._scale) != 1:
+                self.clean = _is_finite(result)
+            return result
         size = _size(self._unit * self._ulps, self._scale)
         if rule is _nonlinear and self._scale:
             args = (self._moved(args[0], size), *args[1:])
@@ -223,10 +232,13 @@ class _Errors(TorchDispatchMode):
             return result
         if not self._scale:
             self._sound.append((func, self._exact(rule, args, first)))
+            self.clean = self.clean and _is_finite(first)
             return result
         exact = self._noted(func, first)
         error = self._drawn(first) * size * rule(func, args, kwargs, first, self._terms)
         noisy = first + error if exact is None else torch.where(exact, first, first + error)
+        if self.clean and abs(self._scale) != 1:
+            self.clean = _is_finite(noisy)
         return (noisy, *result[1:]) if isinstance(result, tuple) else noisy
 
     def _exact(self, rule: Any, args: Any, result: Any) -> Any:
@@ -248,6 +260,17 @@ class _Errors(TorchDispatchMode):
         if not isinstance(x, torch.Tensor) or not x.is_floating_point():
             return x
         return torch.where(torch.isfinite(x), x + x * self._drawn(x) * size, x)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether no number in a tensor, or in those of a sequence or dictionary, is NaN or infinite."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_finite, value))
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
+        return True
+    return bool(torch.isfinite(value).all())
 
 
 def _ranged(x: Any, dtype: torch.dtype) -> Any:

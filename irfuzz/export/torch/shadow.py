@@ -31,6 +31,8 @@ _FINENESS = (ir.DataType.BFLOAT16, ir.DataType.FLOAT16, ir.DataType.FLOAT, ir.Da
 
 _CASTS = ("Cast", "CastLike")
 
+_RESIZING = ("Resize", "Upsample")
+
 
 def shadow(program: Program, specs: Specs) -> ModuleSource:
     """Lower a program to a PyTorch module that computes in float64 what the program computes in narrower floats.
@@ -93,6 +95,9 @@ def _numerics(program: Program, node: ir.Node, specs: Specs) -> tuple[int, int]:
     numerics = None if spec is None else spec.numerics
     if spec is None or numerics is None:
         return 1, 0
+    mode = node.attributes.get("mode")
+    if node.op_type in _RESIZING and (mode is None or mode.as_string() == "nearest"):
+        return 0, 0  # it copies, from places that are small whole numbers and exact
     terms = None
     if numerics.terms is not None and numerics.kind == "reduction":
         facts = [None if v is None else program.tensor(v) for v in node.inputs]
