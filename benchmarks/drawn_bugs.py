@@ -3,8 +3,9 @@
 A campaign's luck hangs on the load of the machine; how often a trigger is drawn does not. Programs are made as ``irfuzz
 fuzz`` makes them: sprouts, seeds, and mutants that brought something new. A program *holds* a fault where its trigger
 stands there (a test of nodes, below), and *shows* it where the faulty version then does something else than the fixed
-one, or than the reference. ``HELD_OUT`` are further faults of the same kinds, reported or of kinds that were reported,
-on which nothing was tuned; these are only looked for.
+one, or than the reference. It is *blamed* where the oracles, given what all of ``TARGETS`` did with it, say that the
+faulty version is wrong and do not merely suspect it. ``HELD_OUT`` are further faults of the same kinds, reported or of
+kinds that were reported, on which nothing was tuned; these are only looked for.
 
 Run ``python benchmarks/drawn_bugs.py [-n 3000] [--seed 1] [--hold] [--sprouts 0.4] [--json FILE]``; with ``--hold``
 nothing is run.
@@ -38,6 +39,7 @@ from irfuzz.isolate import Limits
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.table import FUZZING
+from irfuzz.oracle import judge
 from irfuzz.resources import seeds_dir
 from irfuzz.spec import load_specs
 
@@ -196,6 +198,12 @@ KNOWN: dict[str, tuple[Test, str, str, str]] = {
 }
 """Of each: its trigger, a target that has the fault, one that has not, and the end that shows it if no other does."""
 
+TARGETS = {
+    *("reference", "reference@1.22.0", "torch:eager", "onnxruntime:disabled", "onnxruntime:all", "onnx2torch"),
+    *(fault[1] for fault in KNOWN.values() if fault[1]),
+}
+"""Of a campaign that looks for all of them."""
+
 HELD_OUT: dict[str, Test] = {
     # microsoft/onnxruntime#32418: the same rewrite on the second operand, sizes that differ
     "identity Transpose of Gemm's B": lambda n: n.op_type == "Gemm" and keeps(source(n, 1)),
@@ -322,13 +330,25 @@ def differs(one: RunResult, other: RunResult, end: str) -> bool:
     return False
 
 
+def blamed(runner: Runner, program: Program, inputs: dict[str, Any], wanted: str) -> bool:
+    """Whether the oracles find a target wrong among all."""
+    targets = [t for t in runner.targets if t.name in TARGETS]
+
+    def rerun(other: Mapping[str, Any], moved: Program | None = None, /) -> list[RunResult]:
+        return runner.run(moved or program, other, targets)
+
+    verdicts = judge(program, inputs, rerun(inputs), rerun=rerun)
+    about = {v.target: str(v.evidence.get("also", "")).split(", ") for v in verdicts if not v.suspect}
+    return any(wanted in (target, *others) for target, others in about.items())
+
+
 def count(found: Iterator[tuple[Program, dict[str, Any]]], *, run: bool) -> tuple[Mapping[str, Counter[str]], int]:
     """How many programs hold and show each fault, and how many there were."""
-    counts = {"holds": Counter[str](), "shows": Counter[str](), "held out": Counter[str]()}
+    counts = {name: Counter[str]() for name in ("holds", "shows", "blamed", "held out")}
     total = 0
     there = {a.target.name for a in describe() if not a.why_not}
     tried = {k: f for k, f in KNOWN.items() if run and f[1] and {f[1], f[2]} <= there}
-    names = sorted({n for f in tried.values() for n in f[1:3]})
+    names = sorted({n for f in tried.values() for n in f[1:3]} | (TARGETS & there)) if tried else []
     runner = Runner(resolve(names), Limits(seconds=10)).__enter__() if names else None
     try:
         targets = {t.name: t for t in runner.targets} if runner else {}
@@ -343,7 +363,9 @@ def count(found: Iterator[tuple[Program, dict[str, Any]]], *, run: bool) -> tupl
             if runner is None or not wanted:
                 continue
             results = {r.target.name: r for r in runner.run(program, inputs, [targets[t] for t in wanted])}
-            counts["shows"].update(n for n in asked if differs(results[tried[n][1]], results[tried[n][2]], tried[n][3]))
+            shown = [n for n in asked if differs(results[tried[n][1]], results[tried[n][2]], tried[n][3])]
+            counts["shows"].update(shown)
+            counts["blamed"].update(n for n in shown if blamed(runner, program, inputs, tried[n][1]))
     finally:
         if runner:
             runner.close()
@@ -352,8 +374,10 @@ def count(found: Iterator[tuple[Program, dict[str, Any]]], *, run: bool) -> tupl
 
 def table(counts: Mapping[str, Counter[str]], total: int) -> str:
     """For people."""
-    lines = [f"{'of ' + str(total) + ' programs':44} {'hold':>6} {'show':>6}"]
-    lines += [f"{name:44} {counts['holds'][name]:6} {counts['shows'][name]:6}" for name in KNOWN]
+    lines = [f"{'of ' + str(total) + ' programs':44} {'hold':>6} {'show':>6} {'blamed':>6}"]
+    lines += [
+        f"{name:44} {counts['holds'][name]:6} {counts['shows'][name]:6} {counts['blamed'][name]:6}" for name in KNOWN
+    ]
     lines += [f"  held out: {name:32} {counts['held out'][name]:6}" for name in HELD_OUT]
     drawn = sum(counts["held out"][n] > 0 for n in HELD_OUT)
     shown = sum(counts["shows"][n] > 0 for n in KNOWN)
