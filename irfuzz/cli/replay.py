@@ -1,4 +1,4 @@
-"""``irfuzz replay``: a trace enters, the mutant that it describes leaves, byte for byte."""
+"""``irfuzz replay``: a trace enters, the model that it describes leaves, byte for byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from irfuzz.mutate.trace import Trace
 
 NAME = "replay"
-ABOUT = """Rebuild a mutant from its trace and check that it is the same byte for byte.
+ABOUT = """Rebuild a mutant or a generated model from its trace and check that it is the same byte for byte.
 
 Exit code: 0, or 2 where the trace or a seed is missing or wrong, or the result is another model."""
 EXAMPLES = """examples:
@@ -36,22 +36,27 @@ def arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.onnx_file import save_file
-    from irfuzz.mutate.trace import read_trace, rebuild
+    from irfuzz.generate.fresh import read_generated, rebuild_generated
+    from irfuzz.mutate.trace import read_trace, rebuild, sha256
 
-    recorded = read_trace(args.trace)
-    found = _seeds_for(recorded, args.seeds, args.trace)
+    generated = read_generated(args.trace)
     try:
-        data = rebuild(recorded, found.get)
+        if generated is not None:
+            data = rebuild_generated(generated)
+        else:
+            recorded = read_trace(args.trace)
+            data = rebuild(recorded, _seeds_for(recorded, args.seeds, args.trace).get)
     except InvalidProgram as error:
-        raise InvalidProgram(f"{args.trace}: {error}") from None
+        text = str(error)
+        raise InvalidProgram(text if text.startswith(str(args.trace)) else f"{args.trace}: {text}") from None
     if args.out is None:
-        print(f"{args.trace}: rebuilt, {len(data)} bytes, sha256 {recorded.sha256}")
+        print(f"{args.trace}: rebuilt, {len(data)} bytes, sha256 {sha256(data)}")
         return 0
     try:
         save_file(data, args.out)
     except UsageError as error:
         raise UsageError(f"--out {error}") from None
-    print(f"{args.out}: {len(data)} bytes, sha256 {recorded.sha256}")
+    print(f"{args.out}: {len(data)} bytes, sha256 {sha256(data)}")
     return 0
 
 

@@ -1,0 +1,121 @@
+"""``irfuzz generate``: nothing but a seed enters, valid models leave with the traces that rebuild them."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irfuzz.cli.inputs import writable_folder
+from irfuzz.cli.parser import Parser, names, place, whole
+from irfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.generate.fresh import Generated
+
+NAME = "generate"
+ABOUT = """Make valid models from nothing, each with a trace that rebuilds it byte for byte.
+
+The models are OUT/000000.onnx and so on, with their traces beside them. Operators, attributes and element types that
+were used rarely so far are preferred. Equal flags give equal bytes. Exit code: 0, or 2 where a flag is wrong."""
+EXAMPLES = """examples:
+  irfuzz generate -n 100 -o fresh --seed 7
+  irfuzz generate -n 20 -o cells --topology cell --nodes 30
+  irfuzz generate -n 20 -o small --ops Conv,Relu,MaxPool,Add
+  irfuzz replay fresh/000003.trace.json -o again.onnx"""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("-o", "--out", metavar="DIR", type=place, required=True, help="Folder for the models.")
+    add("-n", "--count", metavar="N", type=whole(0), default=10, help="How many models. Default: 10.")
+    add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    add(
+        "--nodes",
+        metavar="N",
+        type=whole(1),
+        default=10,
+        help="A model is done as soon as it has so many. Default: 10.",
+    )
+    add(
+        "--ops", metavar="NAMES", type=names,
+        help="Operators to use, separated by commas; in chains and cells, what merges values and fits them together "
+        "comes on top. Default: all of which calls are drawn.",
+    )  # fmt: skip
+    add(
+        "--topology", metavar="KIND", choices=("chain", "cell", "free"), default="free",
+        help="chain (layers in a row, with skips), cell (cells of layers) or free (any graph). Default: free.",
+    )  # fmt: skip
+    add("--opset", metavar="N", type=whole(1), default=17, help="13, 17, 18 or 21. Default: 17.")
+    add("--json", action="store_true", help="Print one JSON object a model.")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.generate.fresh import generate
+
+    try:
+        programs = generate(
+            n=args.count,
+            seed=args.seed,
+            nodes=args.nodes,
+            ops=args.ops,
+            topology=args.topology,
+            opset=args.opset,
+        )
+    except UsageError as error:
+        raise UsageError(f"--{error}") from None
+    first = next(programs, None)
+    if first is None and args.count:
+        raise UsageError(f"-n {args.count}: not one model could be made of these operators")
+    out = writable_folder(args.out, "--out")
+    operators: Counter[str] = Counter()
+    written = 0
+    try:
+        for program in _shown(chain([first] if first else [], programs), args.count):
+            _write(program, out, written, args.json)
+            operators.update(node.op_type for node in program.program.graph)
+            written += 1
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{written} of {args.count} models are in {out}") from None
+    if not args.json:
+        print(f"{written} models with {operators.total()} nodes of {len(operators)} operators in {out}")
+    if written < args.count:
+        raise UsageError(f"-n {args.count}: only {written} models could be made of these operators")
+    return 0
+
+
+def _write(program: Generated, out: Path, index: int, as_json: bool) -> None:
+    """Both files of a model, each whole, or neither."""
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.mutate.trace import write_trace
+
+    model, trace = out / f"{index:06d}.onnx", out / f"{index:06d}.trace.json"
+    try:
+        save_file(program.to_bytes(), model)
+        write_trace(program.trace, trace)
+    except BaseException:
+        for path in (model, trace, trace.with_name(f"{trace.name}.part")):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        raise
+    if as_json:
+        operators = [node.op_type for node in program.program.graph]
+        about = {"model": str(model), "trace": str(trace), "topology": program.wish.topology}
+        print(json.dumps({**about, "nodes": len(operators), "operators": operators}), flush=True)
+
+
+def _shown(programs: Iterable[Generated], count: int) -> Iterator[Generated]:
+    """The same, with a bar in a terminal."""
+    if not sys.stderr.isatty():
+        yield from programs
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(programs, total=count, description="generating", transient=True, console=Console(file=sys.stderr))

@@ -1,0 +1,240 @@
+"""A seed enters, any number of valid programs made from nothing leave, each with the trace that makes it again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from irfuzz import __version__
+from irfuzz.choices import Choices, Draw
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.generate.growth import IR_VERSIONS, Growth
+from irfuzz.generate.topologies import TOPOLOGIES
+from irfuzz.ir.verify import verify
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.trace import MAX_BYTES, sha256
+from irfuzz.spec import load_specs
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+SCHEMA = 1
+"""Version of the trace's format."""
+
+VERSION = 1
+"""Of the generator: raised whenever the same draws would give another program."""
+
+_ATTEMPTS = 20
+"""Programs in a row that may come to nothing."""
+
+_MOST_NODES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a program is to be like.
+
+    Attributes:
+        topology: ``chain``, ``cell`` or ``free``.
+        nodes: as soon as there are so many, nothing more is put in.
+        ops: the only operators that layers are drawn of, sorted; ``None`` for all.
+        opset: of the default domain.
+    """
+
+    topology: str = "free"
+    nodes: int = 10
+    ops: tuple[str, ...] | None = None
+    opset: int = 17
+
+    def __post_init__(self) -> None:
+        """Look whether there can be such a program.
+
+        Raises:
+            UsageError: a field is out of its range.
+        """
+        if self.topology not in TOPOLOGIES:
+            raise UsageError(f"topology: expected {', '.join(TOPOLOGIES)}, got {self.topology!r}")
+        if isinstance(self.nodes, bool) or not isinstance(self.nodes, int) or not 1 <= self.nodes <= _MOST_NODES:
+            raise UsageError(f"nodes: expected a number from 1 to {_MOST_NODES}, got {self.nodes!r}")
+        if self.opset not in IR_VERSIONS:
+            raise UsageError(f"opset: expected {', '.join(map(str, IR_VERSIONS))}, got {self.opset!r}")
+        if self.ops is not None:
+            known = sorted(s.op for s in load_specs().overlaid(self.opset) if not s.domain)
+            for op in self.ops:
+                if op not in known:
+                    raise UsageError(
+                        f"ops: no calls of {op!r} are drawn at opset {self.opset}; known: {', '.join(known)}"
+                    )
+            if not self.ops:
+                raise UsageError("ops: expected at least one operator")
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A program and the draws that made it."""
+
+    program: Program
+    wish: Wish
+    choices: tuple[Draw, ...]
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return self.program.to_bytes()
+
+    def to_bytes(self) -> bytes:
+        """The program as a serialized ONNX model."""
+        return self._bytes
+
+    @property
+    def model_proto(self) -> onnx.ModelProto:
+        """The program as an ONNX model."""
+        return self.program.to_proto()
+
+    @cached_property
+    def trace(self) -> dict[str, Any]:
+        """JSON-able: what was wished for, every draw, SHA-256 of ``to_bytes()`` (``docs/generation.md``)."""
+        wish = self.wish
+        return {
+            "schema": SCHEMA,
+            "irfuzz": __version__,
+            "generated": {
+                "version": VERSION,
+                "topology": wish.topology,
+                "nodes": wish.nodes,
+                "ops": None if wish.ops is None else list(wish.ops),
+                "opset": wish.opset,
+            },
+            "choices": list(self.choices),
+            "sha256": sha256(self._bytes),
+        }
+
+
+def generate(
+    *,
+    n: int = 1,
+    seed: int = 0,
+    nodes: int = 10,
+    ops: Sequence[str] | None = None,
+    topology: str = "free",
+    opset: int = 17,
+) -> Iterator[Generated]:
+    """``n`` valid programs made from nothing; equal arguments give equal bytes in every process.
+
+    Operators, attributes and element types that were used rarely so far are preferred.
+
+    Args:
+        n: how many programs.
+        seed: of all random choices.
+        nodes: a program is done as soon as it has so many.
+        ops: names of the only operators to use. In a chain or in cells, what merges values and fits them together comes
+            on top.
+        topology: ``chain``, ``cell`` (both as Muffin has them) or ``free``.
+        opset: 13, 17, 18 or 21.
+
+    Yields:
+        Programs; fewer than ``n`` only where the operators fit nothing.
+
+    Raises:
+        UsageError: a wrong argument, at once and not at the first program.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise UsageError(f"n: expected 0 or more programs, got {n!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise UsageError(f"seed: expected an integer, got {seed!r}")
+    if isinstance(ops, str):
+        raise UsageError(f"ops: expected a list of names, got the text {ops!r}")
+    return _generated(Wish(topology, nodes, None if ops is None else tuple(sorted(set(ops))), opset), n, seed)
+
+
+def _generated(wish: Wish, n: int, seed: int) -> Iterator[Generated]:
+    seen = Seen()
+    context = Context(load_specs(), seen)
+    made = failed = attempt = 0
+    while made < n and failed < _ATTEMPTS:
+        choices = Choices.from_seed(f"{seed}:{attempt}")
+        attempt += 1
+        try:
+            program = _grown(context, wish, choices)
+        except InvalidProgram:
+            failed += 1
+            continue
+        failed = 0
+        made += 1
+        seen.add_program(program)
+        yield Generated(program, wish, tuple(choices.record))
+
+
+def _grown(context: Context, wish: Wish, choices: Choices) -> Program:
+    """One program.
+
+    Raises:
+        InvalidProgram: the draws lead to none.
+    """
+    growth = Growth(context, choices, wish.opset, None if wish.ops is None else frozenset(wish.ops))
+    TOPOLOGIES[wish.topology](growth, wish.nodes)
+    program = growth.finish()
+    if not len(program.graph):
+        raise InvalidProgram("nothing could be inserted")
+    problems = verify(program, context.specs)
+    if problems:
+        raise InvalidProgram(str(problems[0]))
+    return program
+
+
+def read_generated(path: Path) -> dict[str, Any] | None:
+    """The trace of a generated program in a file; ``None`` where it is none, whatever else it may be."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) and "generated" in data else None
+
+
+def rebuild_generated(trace: Mapping[str, Any]) -> bytes:
+    """Make a generated program again.
+
+    Args:
+        trace: as ``Generated.trace`` gives it.
+
+    Returns:
+        The program's bytes, the same as when it was first made.
+
+    Raises:
+        InvalidProgram: the trace is not one of these, of another version, or gives another program.
+    """
+    if trace.get("schema") != SCHEMA:
+        raise InvalidProgram(f"field schema: expected {SCHEMA}, got {trace.get('schema')!r}")
+    about, draws = trace.get("generated"), trace.get("choices")
+    if not isinstance(about, dict) or set(about) != {"version", "topology", "nodes", "ops", "opset"}:
+        raise InvalidProgram(f"field generated: expected version, topology, nodes, ops and opset, got {about!r}"[:200])
+    if about["version"] != VERSION:
+        raise InvalidProgram(f"made by version {about['version']!r} of the generator, this one is {VERSION}")
+    if not isinstance(draws, list) or not all(type(d) is int or (type(d) is float and math.isfinite(d)) for d in draws):
+        raise InvalidProgram("field choices: expected a list of finite numbers")
+    ops = about["ops"]
+    if ops is not None and not (isinstance(ops, list) and all(isinstance(op, str) for op in ops)):
+        raise InvalidProgram(f"field generated.ops: expected null or a list of names, got {ops!r}"[:200])
+    try:
+        wish = Wish(about["topology"], about["nodes"], None if ops is None else tuple(ops), about["opset"])
+    except (UsageError, TypeError) as error:
+        raise InvalidProgram(f"field generated: {error}") from None
+    choices = Choices.from_record(draws)
+    data = _grown(Context(load_specs()), wish, choices).to_bytes()
+    if len(choices.record) != len(draws):
+        raise InvalidProgram(f"expected to use {len(draws)} draws, used {len(choices.record)}")
+    if sha256(data) != trace.get("sha256"):
+        raise InvalidProgram(
+            f"expected a model with sha256 {trace.get('sha256')}, got {sha256(data)}; the trace was made by irfuzz "
+            f"{trace.get('irfuzz')}, this is {__version__}"
+        )
+    return data
