@@ -105,7 +105,7 @@ class Campaign:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._jobs.end(PATIENCE_ASKED)
-        useless = isinstance(error, UsageError) and not self.continued and not self._programs()
+        useless = isinstance(error, UsageError) and not self.continued and not self.programs()
         self.database.close()
         if useless:
             self._folder.undo()
@@ -150,14 +150,14 @@ class Campaign:
             raise UsageError("no usable seed; give at least one ONNX model that loads")
         self._place_all()
         began = time.monotonic()
-        before, faults_before = self._programs(), self._count(INTERNAL)
+        before, faults_before = self.programs(), self._count(INTERNAL)
         self.database.set(TARGETS, "")
         self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
         with self._listening():
             for number in range(self.config.jobs):
                 self._jobs.start(number)
             while not self._asked:
-                progress = self._progress(began, before, faults_before)
+                progress = self.progress(began, before, faults_before)
                 watch(progress)
                 if seconds is not None and progress.seconds >= seconds:
                     break
@@ -171,7 +171,7 @@ class Campaign:
             self.interrupted = bool(self._asked)
             self.killed = self._jobs.end(PATIENCE_ASKED if self._asked else PATIENCE)
         self._place_all()  # of those that were killed, too
-        return self._progress(began, before, faults_before)
+        return self.progress(began, before, faults_before)
 
     @contextmanager
     def _listening(self) -> Generator[None]:
@@ -240,13 +240,15 @@ class Campaign:
                 about = {"job": row.job, "iteration": row.iteration, "seed": self.config.seed}
                 self._faults.keep(text_of(error), kind_of(error), about=about, models={"model.onnx": row.model})
 
-    def _programs(self) -> int:
+    def programs(self) -> int:
+        """Those that all of its runs have judged."""
         return sum(programs for _, _, programs, _ in self.database.tallies())
 
     def _count(self, name: str) -> int:
         return sum(counts.get(name, 0) for _, _, _, counts in self.database.tallies())
 
-    def _progress(self, began: float, before: int, faults_before: int) -> Progress:
+    def progress(self, began: float, before: int, faults_before: int) -> Progress:
+        """How far it has come since ``began``, when it had judged ``before`` programs and failed so many times."""
         seconds = time.monotonic() - began
         tallies = self.database.tallies()
         counts: dict[str, int] = {}

@@ -182,20 +182,17 @@ class Equivalence:
         target = found.results[0].target
         own = {v.name for v in found.program.graph.inputs}
         inputs = {name: value for name, value in found.inputs.items() if name in own}
-        best: list[Contradiction] = [found]
+        steps = found.chain if found.other is None else ()
 
         def still(candidate: Program, given: Mapping[str, Value]) -> bool:
             try:
-                again = self._again(found.model, candidate, given, target, found.chain, found.other, fresh=False)
+                again = self._again(found.model, candidate, given, target, steps, found.other, fresh=False)
             except (InvalidProgram, Unsupported):
                 return False
-            if again is None or again.comparison.symptom != found.comparison.symptom:
-                return False
-            best.append(again)
-            return True
+            return again is not None and again.comparison.symptom == found.comparison.symptom
 
         small = reduce_case(found.program, inputs, still, seconds=seconds)
-        again = self._again(found.model, small.program, small.inputs, target, found.chain, found.other)
+        again = self._again(found.model, small.program, small.inputs, target, steps, found.other)
         return self._located(again or found) if found.other is not None else again or found
 
     # ---- one comparison ---------------------------------------------------------------------
