@@ -95,12 +95,18 @@ def arguments(parser: Parser) -> None:
         "--sprouts", metavar="SHARE", type=share, default=0.4,
         help="Share of the programs that grow from one node instead of a seed: small, and quickly run. Default: 0.4.",
     )  # fmt: skip
+    add(
+        "--equiv", action="store_true",
+        help="Test each target against itself, in one process: every mutant is rewritten into forms that compute the "
+        "same and run in other ways; a finding names the rewrite and the operator.",
+    )  # fmt: skip
     add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
     add("-q", "--quiet", action="store_true", help="Print no progress.")
 
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.campaign import Campaign
+    from irfuzz.campaign.contradictions import contradict
     from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
 
     config = _config(args, Campaign.stored_config(args.out))
@@ -117,10 +123,11 @@ def run(args: argparse.Namespace) -> int:
                 _say(f"continuing the campaign in {args.out}, seed {config.seed}")
             for text in targets_lines({t.name: t.version for t in chosen}, missing):
                 _say(text)
-            if len({t.component for t in chosen}) < 3:
+            if len({t.component for t in chosen}) < 3 and not args.equiv:
                 _say("fewer than three components: where two differ in numbers, nobody tells which is right")
         with watcher(campaign, args.time, quiet=quiet) as watch:
-            progress = campaign.run(args.time, watch, stop_at=args.programs)
+            work = contradict if args.equiv else Campaign.run
+            progress = work(campaign, args.time, watch, stop_at=args.programs)
         rows = campaign.findings()
         code = 3 if progress.internal_errors else 1 if rows else 0
         if code == 0 and not campaign.interrupted:
