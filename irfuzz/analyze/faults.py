@@ -43,6 +43,13 @@ class Fault:
     loose: bool = False
     needed: bool = True
 
+    @property
+    def certain(self) -> bool:
+        """Every number of the range is at fault."""
+        r = self.range
+        beyond = r.high < self.low or r.low > self.high
+        return beyond or (self.nonzero and r.low == 0 == r.high)
+
 
 Check = Callable[[Context, ir.Node, Inputs, Format], Iterator[Fault]]
 

@@ -37,6 +37,7 @@ class Config:
         slow_share: largest part of the time for targets that take seconds a program.
         sprouts: share of the programs that grow from one node instead of a program of the corpus.
         search: name of the strategy that chooses parents and mutators.
+        hunt: what inputs are steered to, one of ``hunt.HUNTS``.
     """
 
     seed: int = 0
@@ -52,6 +53,7 @@ class Config:
     sprouts: float = 0.0
     slow_share: float = 0.25
     search: str = "thompson"
+    hunt: str = "both"
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):

@@ -19,6 +19,7 @@ from irfuzz.campaign import audit, journal, lineage, schedule
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
+from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.steering import Steering
@@ -96,6 +97,7 @@ class Job:
         self.steering = Steering(self.config, self.corpus, self.seen, NEWEST)
         self.steering.recall(self.database, number)
         self.ranges = seed_ranges()
+        self._hunt = Hunt(self.config.hunt)
         settle()
         self.stop = False
         self._sampling = Sampling((), 0.0, self.counts)
@@ -213,7 +215,8 @@ class Job:
         self._mutant = program
         try:
             ranges = self.ranges.get(entry.seed)
-            inputs = make_inputs(program, choices.seed(), ranges=ranges, special=choices.boolean(0.1))
+            seed = choices.seed()
+            inputs = make_inputs(program, seed, ranges=ranges, special=choices.boolean(0.1))
         except Unsupported:
             return "no inputs"
         invalid = any(edit.relation is Relation.INVALID for edit in edits)
@@ -221,7 +224,12 @@ class Job:
         quick = self._sampling.quick
         wanted = quick if invalid else schedule.turn(quick, self._at, self.config.every)
         features, keep = (0, False) if mutant is None or invalid else self.steering.count(entry, mutant, plan)
-        return Made(entry, parent, edits, program, program.to_bytes(), inputs, invalid, tuple(wanted), features, keep)
+        hunt = ""
+        if not invalid:
+            inputs, hunt = self._hunt.steer(program, inputs, seed, ranges, choices)
+            self.counts["steered"] += bool(hunt)
+        model = program.to_bytes()
+        return Made(entry, parent, edits, program, model, inputs, invalid, tuple(wanted), features, keep, hunt)
 
     def _run(self, runner: Runner, made: Sequence[Made | str | None]) -> Sequence[list[RunResult] | None]:
         """What became of each program; ``None`` where that could not be found out by our own fault."""
@@ -276,7 +284,7 @@ class Job:
             more = runner.run(program, inputs, slow, tag=f"{self.number}/{self._at}")
             self._sampling.ran(more)
             results = [*results, *more]
-        verdicts = judge(program, inputs, results, expected_invalid=made.invalid)
+        verdicts = judge(program, inputs, results, shadow=runner.shadow, expected_invalid=made.invalid)
         self.programs += 1
         self.counts["declared invalid"] += made.invalid
         self._count(results)
@@ -286,7 +294,9 @@ class Job:
             if left:
                 results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
             trace = lineage.dump(self._trace(made.entry, edits, made.model))
-            case = Case(program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at)
+            case = Case(
+                program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at, made.hunt
+            )  # fmt: skip
             triage.look(case, self.counts)
         if made.keep and any(r.exit is Exit.OK for r in results):
             self._remember(made)

@@ -26,6 +26,7 @@ class Made:
         targets: those that run it at first.
         features: how many of its features no program before it had.
         keep: it is to be a parent, if anything runs it.
+        hunt: what its inputs were steered to; empty where they were not.
     """
 
     entry: Entry
@@ -38,6 +39,7 @@ class Made:
     targets: tuple[Target, ...]
     features: int
     keep: bool
+    hunt: str = ""
 
     def size(self) -> int:
         """Bytes of model and tensors."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SLOW_SHARE, SHORT = 0.25, 300.0
 """Share of slow targets where none is given; in less than so many seconds they would hardly have started."""
 
+HUNTS = ("both", "numeric", "nan", "none")
+
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
@@ -94,6 +96,11 @@ def arguments(parser: Parser) -> None:
     add(
         "--sprouts", metavar="SHARE", type=share, default=0.4,
         help="Share of the programs that grow from one node instead of a seed: small, and quickly run. Default: 0.4.",
+    )  # fmt: skip
+    add(
+        "--hunt", choices=HUNTS, default="both",
+        help="What the static analysis steers the inputs of some programs to: numeric differences (away from what "
+        "may give NaN), NaN (into it), both in turn, or none. Default: both.",
     )  # fmt: skip
     add(
         "--equiv", action="store_true",
@@ -183,6 +190,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         sprouts=args.sprouts,
         search=args.search,
         slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
+        hunt=args.hunt,
     )
 
 

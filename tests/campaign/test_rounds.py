@@ -48,7 +48,8 @@ def test_programs_do_not_depend_on_rounds(tmp_path: Path, tiny: Path, monkeypatc
     run_all = Runner.run_all
 
     def counted(self: Runner, tasks: list[Task]) -> Any:
-        rounds.append(len(tasks))
+        if tasks[0].tag:  # not those of a triage
+            rounds.append(len(tasks))
         return run_all(self, tasks)
 
     monkeypatch.setattr(Runner, "run_all", counted)
