@@ -189,6 +189,12 @@ def _duplicates(call: Call) -> bool:
     return bool((np.diff(ordered, axis=axis) == 0).any())
 
 
+def _region_ends_first(call: Call) -> bool:
+    """True unless all regions are known and end where they begin or later."""
+    regions = call.array(1)
+    return regions is None or not bool((regions[..., 2:] >= regions[..., :2]).all())
+
+
 def _foreign_letters(call: Call) -> bool:
     """True unless all strings are known to be ASCII: constants, what was fed, and numbers as text."""
     array = call.array(0)
@@ -220,6 +226,7 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("LSTM", "optional_activation"): _optional_activation,
         ("RNN", "optional_activation"): _optional_activation,
         ("Einsum", "integer_overflow"): _integer_overflow,
+        ("RoiAlign", "region_outside"): _region_ends_first,
         ("ReduceL1", "integer_overflow"): _integer_overflow,
         ("ReduceProd", "integer_overflow"): _integer_overflow,
         ("ReduceSum", "integer_overflow"): _integer_overflow,

@@ -109,3 +109,26 @@ def test_logarithms_of_integers_are_nobodys_fault(parse, run, op, kind, undefine
     results = [run("onnxruntime:disabled", y), run("torch:eager", y), refused]
     (verdict,) = judge(program, {"x": np.array([5, 6], y.dtype)}, results)
     assert (verdict.target, verdict.suspect) == ("reference", undefined)
+
+
+@pytest.mark.parametrize(("region", "undefined"), [([2, 2, 1, 3], True), ([1, 1, 3, 3], False)])
+def test_only_a_region_that_ends_before_it_begins_is_left_open(parse, run, region, undefined) -> None:
+    program = parse(
+        "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) "
+        "{ y = RoiAlign<sampling_ratio=1>(x, r, b) }"
+    )
+    inputs = {"x": np.ones((1, 1, 4, 4), np.float32), "r": np.array([region], np.float32), "b": np.zeros(1, np.int64)}
+    right, wrong = np.ones((1, 1, 1, 1), np.float32), np.full((1, 1, 1, 1), 2, np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
+    assert ("region_outside" in str(verdict.evidence.get("suspect"))) == undefined
+
+
+@pytest.mark.parametrize(("kind", "number", "undefined"), [("int32", 6, True), ("float", 1, False)])
+def test_only_a_window_of_integers_is_left_open(parse, run, kind, number, undefined) -> None:
+    program = parse(f"g (int64 n) => ({kind}[m] y) {{ y = HannWindow<output_datatype={number}>(n) }}")
+    dtype = np.dtype("int32" if kind == "int32" else "float32")
+    right, wrong = np.array([0, 1, 1, 0], dtype), np.array([0, 5, 1, 0], dtype)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"n": np.array(4)}, results, rerun=lambda fed, *_: results)
+    assert ("integer_window" in str(verdict.evidence.get("suspect"))) == undefined
