@@ -26,7 +26,9 @@ def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: 
         width: how many times.
         dtype: the output's own type.
     """
-    finite = small[np.isfinite(small)]
+    # Elements at a jump say nothing of their neighbours: it does not grow with the moves.
+    linear = np.minimum(small, JUMP / width * wide)
+    finite = linear[np.isfinite(linear)]
     typical = NEIGHBOURS * float(np.median(finite)) if finite.size else 0.0
     with np.errstate(invalid="ignore", over="ignore"):
         own = resolution(dtype) / 2 * np.where(np.isfinite(reference), np.abs(reference), 0.0)

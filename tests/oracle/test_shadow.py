@@ -1,0 +1,153 @@
+"""The float64 shadow: its reference and bounds, jumps that it shows, what it refuses, and verdicts that rest on it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from irfuzz.errors import Unsupported
+from irfuzz.execute.shadow import Shadow, ShadowRun
+from irfuzz.export.torch.shadow import shadow
+from irfuzz.isolate import Limits
+from irfuzz.oracle import Symptom, judge
+from irfuzz.oracle.bound import SAFETY, bound_of
+from irfuzz.spec import load_specs
+
+FLOAT = np.dtype(np.float32)
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+
+@pytest.fixture(scope="module")
+def shade() -> Iterator[Shadow]:
+    made = Shadow(Limits(seconds=60))
+    yield made
+    made.close()
+
+
+def bounds(run: ShadowRun, name: str, dtype: np.dtype = FLOAT) -> np.ndarray:
+    return bound_of(run.reference[name], run.small[name], run.wide[name], run.width, dtype)
+
+
+def test_the_reference_is_exact_and_the_bound_holds_any_order_of_a_sum(shade, parse):
+    program = parse("g (float[1,300] x, float[300,4] w) => (float[1,4] y) { y = MatMul(x, w) }")
+    rng = np.random.default_rng(1)
+    x, w = (rng.standard_normal(s).astype(np.float32) for s in ((1, 300), (300, 4)))
+    run = shade.run(program, {"x": x, "w": w})
+    assert run.clean
+    np.testing.assert_allclose(run.reference["y"], x.astype(np.float64) @ w.astype(np.float64), rtol=1e-13)
+    bound = bounds(run, "y")
+    for order in (np.arange(300), np.arange(300)[::-1], rng.permutation(300)):
+        total = np.zeros(4, np.float32)
+        for k in order:
+            total = total + x[0, k] * w[k]
+        assert (np.abs(total - run.reference["y"][0]) < bound[0]).all()
+    assert (bound < 1e-3 * np.abs(run.reference["y"]).max()).all()
+
+
+def test_cancellation_widens_the_bound(shade, parse):
+    program = parse(
+        "g (float[4] x, float[4] c) => (float[4] y, float[4] z) { b = Add(x, c)  y = Sub(b, c)  z = Tanh(x) }"
+    )
+    x = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
+    run = shade.run(program, {"x": x, "c": np.full(4, 1e6, np.float32)})
+    assert (bounds(run, "y") > 0.05).all()  # a rounding at 1e6
+    assert (bounds(run, "z") < 1e-4).all()
+
+
+def test_elements_near_a_jump_are_undecided_and_others_are_not(shade, parse):
+    program = parse(
+        "g (float[3] x, float[3] c) => (float[3] y, int64[3] i) { p = Mul(x, c)  y = Round(p)  i = Cast<to=7>(p) }"
+    )
+    x = np.array([0.1, 0.25, 0.65], np.float32)
+    c = np.array([5.0, 5.0, 5.0], np.float32)  # 0.1 * 5 is beside a half, 1.25 and 3.25 are far from one
+    run = shade.run(program, {"x": x, "c": c})
+    bound = bounds(run, "y")
+    assert bound[0] >= 1
+    assert bound[1] < 0.01
+    assert (np.maximum(run.small["i"], run.wide["i"]) == [0, 0, 0]).all()
+
+
+def test_a_cast_to_half_rounds_and_half_precision_ends_at_its_range(shade, parse):
+    program = parse(
+        "g (float[3] x) => (float[3] y, float[3] z) "
+        "{ h = Cast<to=10>(x)  y = Cast<to=1>(h)  s = Mul(h, h)  z = Cast<to=1>(s) }"
+    )
+    x = np.array([1.0001, 2.0, 300.0], np.float32)
+    run = shade.run(program, {"x": x})
+    np.testing.assert_array_equal(run.reference["y"], x.astype(np.float16).astype(np.float64))
+    np.testing.assert_array_equal(run.reference["z"], [1.0, 4.0, np.inf])
+    assert not run.clean
+
+
+def test_sums_of_whole_numbers_are_exact(shade, parse):
+    program = parse("g (float[2,3] x, float[3,2] w) => (float[2,2] y) { m = MatMul(x, w)  y = Floor(m) }")
+    run = shade.run(program, {"x": np.ones((2, 3), np.float32), "w": np.full((3, 2), 2, np.float32)})
+    assert (bounds(run, "y") < 1e-4).all()
+
+
+def test_what_pytorch_cannot_say_is_refused(shade, parse):
+    program = parse("g (float[2] x) => (float[2] y) { q = Cast<to=17>(x)  y = Cast<to=1>(q) }", 19)
+    assert "FLOAT8" in shade.run(program, {"x": np.ones(2, np.float32)}).refused
+    with pytest.raises(Unsupported):
+        shadow(program, load_specs())
+
+
+def test_bounds_of_elements():
+    reference = np.array([1.0, 1.0, 0.0, 1.0])
+    small, wide = np.array([1e-6, 0.0, 0.0, 1e-6]), np.array([1e-4, 0.0, 0.0, 0.5])
+    bound = bound_of(reference, small, wide, 100.0, FLOAT)
+    assert bound[0] == SAFETY * 1e-6
+    assert bound[3] == 0.5  # five thousand times what a hundred roundings would move it
+    assert bound[1] == SAFETY * 2.0**-24 * 2 or bound[1] < bound[0]
+    assert 0 < bound[2] < 1e-5
+
+
+@pytest.mark.planted
+def test_a_verdict_rests_on_the_shadow_and_carries_its_ratio(shade, gemm, run, fed):
+    right = np.tanh(fed["x"] @ fed["w"])
+    wrong = right * np.float32(1.001)
+    results = [run("reference", right), run("onnxruntime:all", wrong)]
+    (verdict,) = judge(gemm, fed, results, shadow=shade.run)
+    assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.DIFFERENCE, "onnxruntime:all", False)
+    assert verdict.witnesses == ("reference",)
+    assert verdict.evidence["rule"] == "float64 shadow"
+    assert verdict.distance is not None
+    assert verdict.bound is not None
+    assert verdict.ratio == pytest.approx(verdict.distance / verdict.bound)
+    assert verdict.ratio > 10
+    # Noise is silence, and so is what only the shadow contradicts: the targets' own spread decides then.
+    noisy = right * np.float32(1 + 3e-7)
+    assert judge(gemm, fed, [run("reference", right), run("onnxruntime:all", noisy)], shadow=shade.run) == []
+    assert judge(gemm, fed, [run("reference", wrong), run("onnxruntime:all", wrong)], shadow=shade.run) == []
+
+
+def test_where_the_shadow_refuses_the_spread_decides_and_says_so(gemm, run, fed):
+    right = np.tanh(fed["x"] @ fed["w"])
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:all", right + 1)]
+
+    def refuses(*_):
+        return ShadowRun(refused="no lowering")
+
+    (verdict,) = judge(gemm, fed, results, shadow=refuses)
+    assert verdict.target == "onnxruntime:all"
+    assert verdict.evidence["rule"] == "spread of the targets (no shadow: no lowering)"
+
+
+def test_more_witnesses_against_the_shadow_are_right(gemm, run, fed):
+    right = np.tanh(fed["x"] @ fed["w"])
+    other = right + 1  # what three components agree on is not wrong because irfuzz's own lowering differs
+    results = [
+        run("reference", other),
+        run("onnxruntime:all", other),
+        run("openvino", other),
+        run("torch:eager", right),
+    ]
+    own = ShadowRun(
+        {"y": right.astype(np.float64)}, {"y": np.full((2, 3), 1e-7)}, {"y": np.full((2, 3), 1e-5)}, 100.0, clean=True
+    )
+    (verdict,) = judge(gemm, fed, results, shadow=lambda *_: own)
+    assert verdict.target == "torch:eager"
+    assert "far from the shadow" in str(verdict.evidence["rule"])
