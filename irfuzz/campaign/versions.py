@@ -165,6 +165,7 @@ class _Version:
             self.inputs,
             [*self.witnesses, *results],
             rerun=self._again,
+            shadow=self.runner.shadow,
             expected_invalid=self.invalid,
         )
         variant = self.blamed.name.partition(":")[2]
