@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import onnx_ir as ir
@@ -15,12 +17,17 @@ from irfuzz.ir.infer import infer_call
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import guarded
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.expose_value import MOST_OUTPUTS
+from irfuzz.mutate.grow import Grower
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import attributes, facts_of
-from irfuzz.mutate.sites import is_exact, layer_sites, node_at
+from irfuzz.mutate.relayer import attributes, dims_of, facts_of, largest
+from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import OpSpec, check_call
+
+_FRESH = 0.7
+"""How often a new layer is put behind the value."""
 
 _BFLOAT16_CAST = 13
 """First opset whose Cast knows bfloat16."""
@@ -41,16 +48,48 @@ class RareDtype:
 
     context: Context
     name: ClassVar[str] = "rare-dtype"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
-        """Layers whose element types were measured."""
-        return layer_sites(program, self.context.specs, overlaid=True)
+        """Values between layers, all of whose sizes are known or have names."""
+        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw a type, types that no program has shown first, and cast around the node."""
-        node = node_at(program, site)
+        """Draw a type, rarely shown ones first, and cast around the layer at a value, or around a new one behind it."""
+        value = value_at(program, site)
+        if choices.boolean(_FRESH):
+            node = self._fresh(program, value, choices)
+            if node is None:
+                return Skipped("no call was found")
+            fresh = f"{node.op_type} behind {site}"
+            done = self._retype(program, node, fresh, choices)
+            return fresh if isinstance(done, Skipped) else done
+        node = value.producer()
+        if node is None or node not in layer_nodes(program, self.context.specs):
+            return Skipped("not a layer")
+        return self._retype(program, node, f"{node.op_type} at {site}", choices)
+
+    def _fresh(self, program: Program, value: ir.Value, choices: Choices) -> ir.Node | None:
+        """A new layer that reads a value, of an operator of which rare types are missing, as an output."""
+        if len(program.graph.outputs) >= MOST_OUTPUTS:
+            return None
+        wanted = self.context.wanted
+
+        def choose(specs: Sequence[OpSpec]) -> OpSpec:
+            if wanted is None:
+                return choices.pick(specs)
+            weights = [0.01 + sum(wanted.dtype(s.op, d.name) for d in rare_types(s)) for s in specs]
+            return choices.weighted(specs, weights)
+
+        grower = Grower(self.context, Inserter(program, None), choices, largest(program))
+        result = grower.layer(value, choose)
+        if result is None:
+            return None
+        program.add_output(result)
+        return result.producer()
+
+    def _retype(self, program: Program, node: ir.Node, where: str, choices: Choices) -> str | Skipped:
         op = node.op_type
         spec = self.context.specs.get(op, program.opset)
         if spec is None:
@@ -85,7 +124,16 @@ class RareDtype:
                 )
                 program.replace_uses(old, back, outputs=True)
         program.prune()
-        return f"{op} at {site} computes in {way.dtype.name}"
+        return f"{where} computes in {way.dtype.name}"
+
+
+@lru_cache(maxsize=512)
+def rare_types(spec: OpSpec) -> tuple[ir.DataType, ...]:
+    """Element types of the first input that casts lead to, and that were not measured to run."""
+    formal = spec.formal(0)
+    measured = () if formal is None else spec.portable.get(formal.type_str, ())
+    reach = (*CASTABLE, ir.DataType.BFLOAT16)
+    return () if formal is None else tuple(d for d in reach if d in formal.dtypes and d not in measured)
 
 
 def _ways(program: Program, node: ir.Node, spec: OpSpec) -> list[_Way]:

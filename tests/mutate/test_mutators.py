@@ -75,7 +75,16 @@ def apply_once(mutator: Mutator, program: Program, seed: int) -> tuple[Program, 
     raise AssertionError(f"{mutator.name} found nothing to do")
 
 
-MAY_ADD = ("wrap-if", "wrap-loop", "insert-random", "empty-tensor", "cover-next", "insert-chain", "insert-cell")
+MAY_ADD = (
+    "wrap-if",
+    "wrap-loop",
+    "insert-random",
+    "empty-tensor",
+    "cover-next",
+    "insert-chain",
+    "insert-cell",
+    "rare-dtype",
+)
 """Mutators some of whose edits append an output."""
 
 

@@ -23,7 +23,8 @@ _LATE = 0.99
 PRIOR = 0.5
 """Features and cost before anything is known: every arm is tried."""
 
-_INVALID = frozenset({"invalid-value", "invalid-element"})
+_NO_ARMS = frozenset({"invalid-value", "invalid-element", "freeze-defaults"})
+"""Mutators that are for something else than coverage."""
 
 
 class Arms:
@@ -83,7 +84,7 @@ class Thompson:
     sprouts: ClassVar[bool] = True
 
     def __init__(self, mutators: Sequence[str]) -> None:
-        self._mutators = Arms([name for name in mutators if name not in _INVALID])
+        self._mutators = Arms([name for name in mutators if name not in _NO_ARMS])
         self._seeds = Arms()
         self._recent = 1.0
 
@@ -108,12 +109,14 @@ class Thompson:
         return Plan(len(names), tuple(names))
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
-        """Share what a mutant brought and cost among the mutators that made it; those that failed cost, too."""
-        names = outcome.applied or tuple(name for name in plan.mutators if name is not None)
+        """Share what a mutant brought and cost among the mutators that made it; those that failed cost as much."""
         cost = 1.0 + outcome.nodes / 20.0
-        for name in names:
+        failed = [name for name in plan.mutators if name is not None and name not in outcome.applied]
+        each = cost / max(1, len(outcome.applied) + len(failed))
+        for name in (*outcome.applied, *failed):
             if name in self._mutators:
-                self._mutators.add(name, outcome.gain / len(names), cost / len(names))
+                gain = 0.0 if name in failed else outcome.gain / len(outcome.applied)
+                self._mutators.add(name, gain, each)
         self._seeds.add(parent.seed, outcome.gain, cost)
         self._recent = _LATE * self._recent + (1.0 - _LATE) * outcome.gain
 
