@@ -208,7 +208,7 @@ def test_no_input_tells_the_forms_apart(name: str) -> None:
     for graph, program in programs().items():
         widths = NARROW if graph == "rest" else WIDTHS
         for site in rewrite.sites(program, specs):
-            for draw in range(2):
+            for draw in range(3):
                 made = rewrite_once(program, specs, rewrite, site, Choices.from_seed(f"{graph}/{draw}"))
                 if isinstance(made, Skipped):
                     continue
