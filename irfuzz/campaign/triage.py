@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from irfuzz.campaign.budget import Budget
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
@@ -32,12 +33,6 @@ from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.report.known import labelled
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
-
-SHARE = 0.4
-"""Largest part of a job's time that goes into triage; what comes in faster is counted as ``untriaged``."""
-
-GRACE = 60.0
-"""Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
 
 TIMES = 32
 """How often one program runs in one process before what it showed among others counts as not repeatable."""
@@ -110,7 +105,7 @@ class Triage:
         self._known: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._began = time.monotonic()
-        self._spent = 0.0
+        self._budget = Budget(tuple(t.name for t in runner.targets))
 
     def look(self, case: Case, counts: Counter[str]) -> None:
         """Store what is new about a case and count what is not."""
@@ -123,11 +118,14 @@ class Triage:
                 counts["repeated"] += 1
             elif self._likely.again(verdict, case.program, _words(verdict, case.program)):
                 counts["likely repeated"] += 1
-            elif self._spent > GRACE + SHARE * (time.monotonic() - self._began):
+            elif not self._budget.allows(verdict.target, time.monotonic() - self._began):
                 counts["untriaged"] += 1
             else:
                 counts[self._finding(case, verdict)] += 1
-        self._spent += time.monotonic() - start
+            now = time.monotonic()
+            self._budget.took(verdict.target, now - start)
+            start = now
+        self._budget.took("", time.monotonic() - start)
 
     # ---- the two ways -----------------------------------------------------------------------
 
