@@ -85,6 +85,10 @@ class Source:
                     yield program, choices
                     break
 
+    def call(self, choices: Choices) -> Program | None:
+        """A call of any operator."""
+        return self._call(choices.pick(self._ops), choices)
+
     def _draw(self, choices: Choices, ops: list[str], fit: list[Program]) -> Program | None:
         if ops and choices.boolean(0.75):
             program = self._call(choices.pick(ops), choices)
