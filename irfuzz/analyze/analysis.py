@@ -15,15 +15,16 @@ from irfuzz.analyze.context import Context, whole
 from irfuzz.analyze.faults import Fault
 from irfuzz.analyze.formats import format_of
 from irfuzz.analyze.interval import INF, TOP, Range, finite_part, hull
+from irfuzz.analyze.logic import taken, tested
 from irfuzz.analyze.products import PRODUCTS
 from irfuzz.analyze.ranges import Ranges, start_initializer, start_input
 from irfuzz.analyze.reductions import REDUCTIONS
 from irfuzz.analyze.symbols import Symbols
 from irfuzz.analyze.table import TRANSFER
-from irfuzz.analyze.tensor import MOST_PARTS, Grid, Tensor
+from irfuzz.analyze.tensor import MOST_PARTS, Grid, Tensor, Test
 from irfuzz.errors import UsageError
 from irfuzz.facts import tensors_in
-from irfuzz.ir.bodies import reads_of
+from irfuzz.ir.bodies import captures_of, reads_of
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 
@@ -190,7 +191,7 @@ class _Walk:
             None if v is None else (t or self.context.grid.plain(None, None, TOP))
             for v, t in zip(node.inputs, inputs, strict=True)
         ]
-        sources: frozenset[str] = frozenset().union(*(self._sources.get(v, frozenset()) for v in reads_of(node)))
+        sources = self._sources_of(node)
         if node.op_type in _CONTROL and node.domain in ("", "ai.onnx"):
             outputs = _CONTROL[node.op_type](self, node, inputs)
         else:
@@ -200,6 +201,10 @@ class _Walk:
             self._sources[value] = sources
             self._growth[value] = growth
             self._set(value, tensor)
+
+    def _sources_of(self, node: ir.Node) -> frozenset[str]:
+        """Names of the program's inputs that a call, or the bodies that it runs, depend on."""
+        return frozenset[str]().union(*(self._sources.get(v, frozenset()) for v in reads_of(node)))
 
     def _grown(self, node: ir.Node) -> int:
         """How many operations have put bounds together since there was one that is surely attained."""
@@ -252,25 +257,36 @@ class _Walk:
 
     # control flow
 
-    def _body(self, graph: ir.Graph, given: Sequence[Tensor]) -> list[Tensor]:
+    def _body(self, node: ir.Node, graph: ir.Graph, given: Sequence[Tensor]) -> list[Tensor]:
         """What a body's outputs are for given inputs; it may run again, and others may use the same names."""
         self.inner += 1
         self._initializers(graph)
-        outer: frozenset[str] = frozenset()
+        outer = self._sources_of(node)  # after a turn or two a state may depend on all others
         for value, tensor in zip(graph.inputs, given, strict=False):
             self._set(value, tensor)
-            self._sources.setdefault(value, outer)
+            self._sources[value] = outer
         for node in graph:
             self._node(node)
         self.inner -= 1
         return [self.values.get(v) or self.context.grid.plain(None, None, TOP) for v in graph.outputs]
 
     def if_(self, node: ir.Node, inputs: list[Tensor | None]) -> list[Tensor]:
-        """If: what either branch gives, or the one that is taken."""
-        condition = inputs[0].range if inputs[0] is not None else Range(0.0, 1.0)
-        names = [n for n, taken in (("then_branch", condition.high > 0), ("else_branch", condition.low < 1)) if taken]
-        results = [self._body(node.attributes[n].as_graph(), ()) for n in names or ["then_branch"]]
+        """If: what either branch gives under the condition, or the one that is taken."""
+        condition = inputs[0]
+        assert condition is not None
+        results = [self._branch(node, name, tests) for name, tests in taken(condition)]
         return [self._joined(node, i, [r[i] for r in results]) for i in range(len(node.outputs))]
+
+    def _branch(self, node: ir.Node, name: str, tests: Sequence[Test]) -> list[Tensor]:
+        """What a branch gives where tests of the condition's one element hold for what it reads."""
+        graph = node.attributes[name].as_graph()
+        before = {v: self.values[v] for v in captures_of(graph) if v in self.values} if tests else {}
+        for value, tensor in before.items():
+            self.values[value] = tested(self.context, tensor, tests)
+        try:
+            return self._body(node, graph, ())
+        finally:
+            self.values.update(before)
 
     def _joined(self, node: ir.Node, index: int, tensors: Sequence[Tensor]) -> Tensor:
         if len(tensors) == 1 and tensors[0].shape == self.context.shape(node, index):
@@ -287,7 +303,7 @@ class _Walk:
         def turn(number: Range, now: Sequence[Tensor]) -> tuple[Range, list[Tensor]]:
             counter = self.context.grid.plain(ir.DataType.INT64, (), number)
             condition = self.context.grid.plain(ir.DataType.BOOL, (), Range(1.0, 1.0))
-            goes_on, *results = self._body(body, [counter, condition, *now])
+            goes_on, *results = self._body(node, body, [counter, condition, *now])
             return goes_on.range, results
 
         return self._repeat(
@@ -316,7 +332,7 @@ class _Walk:
         def turn(number: Range, now: Sequence[Tensor]) -> tuple[Range, list[Tensor]]:
             del number
             fresh = [self.context.grid.plain(t.dtype, t.shape, t.range) for t in slices]
-            return Range(1.0, 1.0), self._body(body, [*now, *fresh])
+            return Range(1.0, 1.0), self._body(node, body, [*now, *fresh])
 
         return self._repeat(node, states, body.inputs, turn, most, exact=isinstance(size, int))
 

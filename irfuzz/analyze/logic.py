@@ -76,6 +76,54 @@ def where(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> P
     return ctx.related(node, parts, hull(found))
 
 
+def taken(condition: Tensor) -> list[tuple[str, tuple[Test, ...]]]:
+    """The branches of If that may be taken, and what holds in each of them of the condition's one element."""
+    bounds = condition.range
+    tests = condition.parts[0].tests if condition.single else ()
+    found: list[tuple[str, tuple[Test, ...]]] = []
+    if bounds.high > 0 or bounds.low >= 1:
+        found.append(("then_branch", tests))
+    if bounds.low < 1:
+        found.append(("else_branch", tuple(opposite(t) for t in tests) if len(tests) == 1 else ()))
+    return found
+
+
+def tested(ctx: Context, tensor: Tensor, tests: Sequence[Test]) -> Tensor:
+    """A tensor where tests of a condition of one element hold: of its own one element, or of its extremes.
+
+    It is another symbol there: what is computed of it in one branch is not what the other computes.
+    """
+    if not tests or not tensor.whole or not ctx.grid.symbols.relations:
+        return tensor
+    (part,) = tensor.parts
+    bounds = under(part, tests) if tensor.single else _between(part, tests)
+    return tensor if bounds == part.range else ctx.grid.plain(tensor.dtype, tensor.shape, bounds)
+
+
+_EXTREMES = {"ReduceMin": (">", ">=", "=="), "ReduceMax": ("<", "<=", "==")}
+"""What is said of an extreme and holds for all elements then."""
+
+
+def _between(part: Part, tests: Sequence[Test]) -> Range:
+    """The range of elements whose smallest or largest is tested."""
+    bounds = part.range
+    for test in tests:
+        if len(test.form.terms) != 1:
+            continue
+        ((extreme, _),) = test.form.terms
+        if extreme.kind not in _EXTREMES or not extreme.args or extreme.args[0] is not part.symbol:
+            continue
+        found = _implied(Part(extreme.range, extreme, Form(((extreme, 1.0),))), test)
+        if found is None or found[0] not in _EXTREMES[extreme.kind]:
+            continue
+        told = under(Part(extreme.range, extreme, Form(((extreme, 1.0),))), (test,))
+        low = max(bounds.low, told.low) if extreme.kind == "ReduceMin" else bounds.low
+        high = min(bounds.high, told.high) if extreme.kind == "ReduceMax" else bounds.high
+        nonzero = bounds.nonzero or (told.nonzero and (low >= 0 or high <= 0))
+        bounds = Range(low, max(low, high), bounds.nan, nonzero, bounds.loose)
+    return bounds
+
+
 def under(part: Part, tests: Sequence[Test]) -> Range:
     """The range of a partition where tests hold of the same elements: those whose form is a multiple of its own."""
     bounds = part.range

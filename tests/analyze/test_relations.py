@@ -264,3 +264,37 @@ def test_normalised_equal_elements_deviate_by_what_their_products_are_rounded_by
     wrong, found = outside(text, {"x": (-88, 200)})
     assert not wrong
     assert 2.763 + 1e-3 < found.ranges["y"].high < 3
+
+
+BRANCHES = {
+    "own-element": "g (float x) => (float y) { c = Greater(x, z)",
+    "smallest": "g (float[4] x) => (float[4] y) { m = ReduceMin<keepdims = 0>(x) c = Greater(m, z)",
+    "not-that-one": "g (float[4] x) => (float[4] y) { m = ReduceMax<keepdims = 0>(x) c = Greater(m, z)",
+}
+
+
+@pytest.mark.parametrize(("name", "faults"), [("own-element", []), ("smallest", []), ("not-that-one", ["a"])])
+def test_branches_are_followed_under_their_condition(name: str, faults: list[str]) -> None:
+    head, body = BRANCHES[name].split(" {", 1)
+    kind = "float" if name == "own-element" else "float[4]"
+    text = f"""{head} <float z = {{0}}> {{ {body} y = If(c) <
+      then_branch = t () => ({kind} a) {{ a = Log(x) }}, else_branch = e () => ({kind} b) {{ b = Abs(x) }}> }}"""
+    wrong, found = outside(text, {"x": (-3, 3)})
+    assert [w.output for w in found.warnings] == faults
+    assert not wrong or faults
+
+
+def test_the_other_branch_is_followed_under_the_opposite() -> None:
+    text = """g (float x) => (float y) <float z = {0}> { c = Greater(x, z) y = If(c) <
+      then_branch = t () => (float a) { a = Neg(x) }, else_branch = e () => (float b) { b = Log(x) }> }"""
+    _, found = outside(text, {"x": (-3, 3)})
+    (warning,) = found.warnings
+    assert (warning.output, warning.fault.range.high) == ("b", 0)
+
+
+def test_warnings_in_loops_name_the_inputs_of_their_states() -> None:
+    text = """g (float x, float w) => (float y) <int64 t = {40}, bool c = {1}, float one = {1}> {
+      y = Loop(t, c, x) <body = b (int64 i, bool go, float s) => (bool on, float o) {
+        on = Identity(go) q = Div(one, w) o = Log(s) }> }"""
+    _, found = outside(text, {"x": (-3, 3), "w": (-1, 1)})
+    assert {w.output: w.inputs for w in found.warnings} == {"q": ("w",), "o": ("w", "x")}
