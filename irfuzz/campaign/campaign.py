@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from irfuzz.campaign import journal, lineage
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
+from irfuzz.campaign.covered import Covered
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
 from irfuzz.campaign.processes import Death, Processes
@@ -49,6 +50,7 @@ class Progress:
         internal_errors: faults of irfuzz itself in this run.
         last: seconds since the newest finding; ``None`` where there is none.
         counts: everything else, by name.
+        coverage: share of each of COMET's criteria that the programs cover, from 0 to 1 (docs/coverage.md).
     """
 
     seconds: float
@@ -62,6 +64,7 @@ class Progress:
     internal_errors: int
     last: float | None
     counts: Mapping[str, int] = field(default_factory=dict)
+    coverage: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-able data."""
@@ -97,6 +100,7 @@ class Campaign:
             raise
         self._jobs = Processes(self.layout, self._folder.lock, lambda number: self.database.tally(number)[1])
         self._faults = Faults(self.layout.internal)
+        self._covered = Covered(self.database)
 
     def __enter__(self) -> Self:
         return self
@@ -269,4 +273,5 @@ class Campaign:
             internal_errors=counts.get(INTERNAL, 0) - faults_before + len(self.deaths),
             last=time.time() - found["last"] if found["last"] else None,
             counts=dict(sorted(counts.items())),
+            coverage=dict(self._covered.shares(seconds, programs)),
         )

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from pathlib import Path
 
 from irfuzz.cli.inputs import file_to_write
 from irfuzz.cli.parser import Parser, one_line, place
@@ -15,7 +16,8 @@ NAME = "coverage"
 ABOUT = """Measure how much of the operators' inputs, parameters and sequences a set of models covers.
 
 The criteria are COMET's (layer input, layer parameter, layer sequence), on ONNX operators at opset 17 with the space
-that ships with irfuzz, and GraphFuzz's counts. Models are taken in the order of their modification times.
+that ships with irfuzz, and GraphFuzz's counts. Models are taken in the order of their modification times. Of a campaign
+it tells what all of its programs cover, over its time.
 Exit code: 0, or 2 where the input is wrong."""
 EXAMPLES = """examples:
   irfuzz coverage seeds
@@ -25,13 +27,14 @@ EXAMPLES = """examples:
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("models", metavar="MODEL", nargs="+", type=place, help="Models, or folders of them.")
+    add("models", metavar="MODEL", nargs="+", type=place, help="Models, folders of them, or one folder of a campaign.")
     add("--operators", action="store_true", help="Print each operator's coverage too.")
     add("--html", metavar="FILE", type=place, help="Write a page with the curve over the models.")
     add("--json", action="store_true", help="Print JSON.")
 
 
 def run(args: argparse.Namespace) -> int:
+    from irfuzz.campaign.config import Layout
     from irfuzz.frontends.checker import Checker
     from irfuzz.frontends.convert import Converters
     from irfuzz.frontends.onnx_file import find_models, load_seed, save_file
@@ -40,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.search.coverage.space import load
 
     page = file_to_write(args.html, "--html")
+    if len(args.models) == 1 and Layout(args.models[0]).database.is_file():
+        return _campaign(args, page)
     files, problems = find_models(args.models)
     files.sort(key=lambda path: (path.stat().st_mtime, path))
     coverage = Coverage(load())
@@ -65,6 +70,33 @@ def run(args: argparse.Namespace) -> int:
         save_file(report.as_html(coverage, curve).encode(), page)
     if args.json:
         print(json.dumps(report.as_json(coverage, curve, len(problems))))
+    else:
+        print(report.as_text(coverage, operators=args.operators))
+    return 0
+
+
+def _campaign(args: argparse.Namespace, page: Path | None) -> int:
+    """What the programs of a campaign cover: those that it ran, of which it keeps only a few."""
+    from irfuzz.campaign.config import Layout
+    from irfuzz.campaign.covered import coverage_of, curve_of
+    from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.report import coverage as report
+    from irfuzz.search.coverage.record import CRITERIA
+    from irfuzz.store.database import Database
+
+    database = Database(Layout(args.models[0]).database)
+    coverage = coverage_of(database)
+    rows = curve_of(database)
+    database.close()
+    if not rows:
+        raise UsageError(f"{args.models[0]}: this campaign has not counted any coverage yet")
+    curve: list[tuple[str, dict[str, float]]] = [
+        (f"{row[0]:.0f} s", dict(zip(CRITERIA, row[2:], strict=True))) for row in rows
+    ]
+    if page is not None:
+        save_file(report.as_html(coverage, curve).encode(), page)
+    if args.json:
+        print(json.dumps(report.as_json(coverage, curve, 0)))
     else:
         print(report.as_text(coverage, operators=args.operators))
     return 0

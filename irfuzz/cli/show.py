@@ -113,7 +113,7 @@ def line(p: Progress) -> str:
     new = "" if p.last is None else f" (last new one {_ago(p.last)} ago)"
     return (
         f"{p.seconds:.0f} s, {p.programs} programs ({p.rate:.0f}/s), corpus {p.corpus}, "
-        f"findings {p.findings}{new}, suspects {p.suspects}{_sampled(p)}"
+        f"findings {p.findings}{new}, suspects {p.suspects}{_sampled(p)}{_covered(p)}"
         + (f", unreplayed {p.unreplayed}" if p.unreplayed else "")
         + (f", internal errors {p.internal_errors}" if p.internal_errors else "")
     )
@@ -129,6 +129,13 @@ def _ago(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
+def _covered(p: Progress) -> str:
+    """Coverage of COMET's criteria, as far as a job has told of it."""
+    if not any(p.coverage.values()):
+        return ""
+    return ", coverage " + " ".join(f"{name} {share:.1%}" for name, share in p.coverage.items())
+
+
 def _table(p: Progress, seconds: float) -> Table:
     from rich.table import Table
 
@@ -140,6 +147,8 @@ def _table(p: Progress, seconds: float) -> Table:
         ("findings", f"{p.findings}" + ("" if p.last is None else f"  (last new one {_ago(p.last)} ago)")),
         ("suspects", str(p.suspects)),
     ]
+    if any(p.coverage.values()):
+        rows.append(("coverage", "  ".join(f"{name} {share:.1%}" for name, share in p.coverage.items())))
     share = share_of(p.counts)
     if share is not None:
         rows.append(("slow targets", f"on {p.counts.get(SAMPLED, 0)} programs  ({share:.0%} of the time)"))

@@ -1,0 +1,66 @@
+"""What the jobs of a campaign say they cover enters, the shares of all together and their curve over time leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from irfuzz.campaign.steering import COVERAGE
+from irfuzz.search.coverage.record import CRITERIA, Coverage
+from irfuzz.search.coverage.space import load
+from irfuzz.store.database import Database
+
+CURVE = "coverage curve"
+"""Key of the setting that holds the curve: rows of seconds, programs and the share of each criterion."""
+
+ROWS = 1000
+"""Of a longer curve every second row is dropped."""
+
+
+class Covered:
+    """The union of what the jobs cover; a job's part is read again only where it has changed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._coverage = Coverage(load())
+        self._texts: dict[str, str] = {}
+        curve = database.settings().get(CURVE)
+        self._curve: list[list[float]] = json.loads(curve) if curve else []
+        self._before = self._curve[-1][0] if self._curve else 0.0
+
+    def shares(self, seconds: float, programs: int) -> Mapping[str, float]:
+        """The share of each criterion, from 0 to 1, and a row of the curve where they have changed.
+
+        Args:
+            seconds: since this run of the campaign began.
+            programs: of all runs.
+        """
+        changed = False
+        for key, text in self._database.settings().items():
+            if key.startswith(COVERAGE) and self._texts.get(key) != text:
+                self._texts[key] = text
+                self._coverage.absorb(json.loads(text))
+                changed = True
+        shares = self._coverage.shares()
+        found = {name: shares[name].ratio for name in CRITERIA}
+        if changed:
+            self._curve.append([round(self._before + seconds, 1), programs, *(round(r, 5) for r in found.values())])
+            if len(self._curve) > ROWS:
+                self._curve = self._curve[::2]
+            self._database.set(CURVE, json.dumps(self._curve))
+        return found
+
+
+def curve_of(database: Database) -> list[list[float]]:
+    """The curve of a campaign: rows of seconds, programs, and the share of each of ``CRITERIA``."""
+    text = database.settings().get(CURVE)
+    return json.loads(text) if text else []
+
+
+def coverage_of(database: Database) -> Coverage:
+    """What the jobs of a campaign cover together."""
+    coverage = Coverage(load())
+    for key, text in database.settings().items():
+        if key.startswith(COVERAGE):
+            coverage.absorb(json.loads(text))
+    return coverage
