@@ -54,17 +54,20 @@ def draws(case: Case, runner: Runner, runs: int, seed: int) -> tuple[bool, float
     return False, time.monotonic() - started
 
 
-def search(case: Case, runner: Runner, runs: int, seed: int, *, paper: bool) -> tuple[bool, float]:
-    """Algorithm 1, ours or with the paper's noise and objective only."""
+def search(
+    case: Case, runner: Runner, runs: int, seed: int, *, paper: bool = False, guide: str = ""
+) -> tuple[bool, float]:
+    """Algorithm 1, ours or with the paper's noise and objective only, or with gradients."""
     settings = Settings(POPULATION, PARENTS, snap=0.0 if paper else 0.3)
     generations = 1 + (runs - POPULATION) // (POPULATION - PARENTS)
-    plan = Plan(settings=settings, generations=generations, seconds=600, seed=seed, paper=paper)
+    plan = Plan(settings=settings, generations=generations, seconds=600, seed=seed, paper=paper, guide=guide)
     outcome = evolve(Program.from_proto(case.model()), runner, plan, case.ranges)
     return outcome.witness is not None, outcome.seconds
 
 
 METHODS = {
-    "genetic": lambda *a: search(*a, paper=False),
+    "genetic": search,
+    "with gradients": lambda *a: search(*a, guide="gradient"),
     "genetic, paper": lambda *a: search(*a, paper=True),
     "draws": draws,
 }

@@ -36,6 +36,7 @@ def arguments(parser: Parser) -> None:
     add("model", metavar="MODEL", type=place, help="A model, of any kind that `irfuzz fuzz` takes.")
     add("--level", choices=("input", "weights", "both"), default="input", help="What evolves (default: input).")
     add("--fitness", choices=tuple(DEFAULTS), default="nan", help="What is looked for (default: nan).")
+    add("--guide", choices=("gradient",), default="", help="Follow gradients of the PyTorch lowering too; for NaN.")
     add("--targets", metavar="NAMES", type=names, help="What runs it; see `irfuzz targets`.")
     range_arguments(parser)
     add(
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         generations=args.generations,
         seconds=args.time,
         seed=args.seed,
+        guide=args.guide,
     )
     with Runner(_targets(args.targets, args.fitness)) as runner:
         outcome = evolve(program, runner, plan, ranges, _progress)

@@ -17,6 +17,7 @@ from irfuzz.ir.program import Program
 from irfuzz.search.fitness import Fault, InconsistencyFitness, NanFitness
 from irfuzz.search.genetic import Evolution, Settings
 from irfuzz.search.genome import Ends, Genome, Level, genome_of
+from irfuzz.search.gradient import Guide
 
 DEATHS = frozenset({Exit.CRASH, Exit.EXITED})
 """The paper's first oracle."""
@@ -36,6 +37,7 @@ class Plan:
         seconds: at most; a generation under way is finished.
         seed: of all draws.
         paper: only the paper's objective, for comparisons.
+        guide: ``gradient``: half of each generation goes where gradients of the PyTorch lowering lead; for ``nan``.
     """
 
     level: Level = Level.INPUT
@@ -45,6 +47,7 @@ class Plan:
     seconds: float = 60.0
     seed: int = 0
     paper: bool = False
+    guide: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,19 @@ def evolve(
         UsageError: a range is that of nothing in the program; nothing can evolve; no target runs the program; there is
             nothing to compare.
     """
-    started = time.monotonic()
     genome = genome_of(program, plan.level, ranges, plan.seed)
+    if plan.guide != "gradient":
+        return _evolve(program, runner, plan, genome, progress, None)
+    if plan.fitness != "nan":
+        raise UsageError(f"--guide gradient: it leads to NaN; expected --fitness nan, got {plan.fitness}")
+    with Guide(genome) as guide:
+        return _evolve(program, runner, plan, genome, progress, guide)
+
+
+def _evolve(
+    program: Program, runner: Runner, plan: Plan, genome: Genome, progress: Progress, guide: Guide | None
+) -> Outcome:
+    started = time.monotonic()
     fitness = NanFitness(genome.program, paper=plan.paper) if plan.fitness == "nan" else InconsistencyFitness(program)
     names = None if isinstance(fitness, NanFitness) else fitness.logits
     probe = tap(genome.program, names)
@@ -121,6 +135,8 @@ def evolve(
         if best and time.monotonic() - started > plan.seconds:
             break
         asked = evolution.ask()
+        if guide is not None:
+            asked = evolution.insert(guide.steps(_best_of(evolution, asked)))
         feeds = [genome.inputs(genes) for genes in asked]
         results = runner.run_all([Task(probe, f, model=model) for f in feeds])
         runs += len(asked)
@@ -139,6 +155,13 @@ def evolve(
         progress(len(best), plan.generations, best[-1])
     seconds = time.monotonic() - started
     return Outcome(witness, tuple(best), runs, unconfirmed, seconds, len(genome.start()), genome.left_out)
+
+
+def _best_of(evolution: Evolution, asked: np.ndarray) -> list[np.ndarray]:
+    """The parents that are best in one objective each; before there are any, the first of those that are asked for."""
+    if not len(evolution.parents):
+        return [asked[0]]
+    return [evolution.parents[i] for i in dict.fromkeys(evolution.fitness.argmax(axis=0).tolist())]
 
 
 def _check(row: list[RunResult], kind: str) -> None:

@@ -104,6 +104,13 @@ class Evolution:
             self._asked = np.stack([self._child() for _ in range(count)])
         return self._asked
 
+    def insert(self, chromosomes: Sequence[np.ndarray]) -> np.ndarray:
+        """Put others, made legal, in place of the last of what was asked for, at most half; returns all that is."""
+        count = min(len(chromosomes), len(self._asked) // 2)
+        for place, genes in enumerate(chromosomes[:count]):
+            self._asked[len(self._asked) - count + place] = self._legal(genes)
+        return self._asked
+
     def tell(self, fitness: np.ndarray) -> None:
         """Select from what was asked for and the parents (lines 6 and 7).
 

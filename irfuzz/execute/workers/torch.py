@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
 import shutil
 import sysconfig
@@ -62,8 +63,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     """Answer ``{"do": "describe"}`` or run a module.
 
     ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (``{"name"}`` of the rest) and
-    ``variants`` (``mode``, a key of ``MODES``, or ``way``, one of ``ways/torch.py``). The
-    values of the outputs follow one another in the order in which the module gives them.
+    ``variants`` (``mode``, a key of ``MODES``, or ``gradient`` and objectives as JSON, or ``way``, one of
+    ``ways/torch.py``). The values of the outputs follow one another in the order in which the module gives them.
     """
     if request["do"] == "describe":
         return {"version": torch.__version__, "modes": {"compile": _cannot_compile()}}, []
@@ -105,6 +106,9 @@ def _run(
         if way:
             course.at("run")
             outputs = _ways().run(way, module, *module["tensors"](_bits(weights), _bits(inputs)))
+        elif mode.startswith("gradient "):
+            objectives = json.loads(mode.partition(" ")[2])
+            outputs = _gradient(module, _bits(weights), _bits(inputs), course, objectives)
         else:
             outputs = MODES[mode](module, _bits(weights), _bits(inputs), course)
         about = [_about(name, value) for name, value in outputs.items()]
@@ -180,6 +184,45 @@ def _export(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, A
         exported = torch.export.export(taken, taken.flat, strict=False)
         course.at("run")
         return taken.outputs(exported.module()(*taken.flat))
+
+
+OBJECTIVES: dict[str, Callable[[Any, Any], Any]] = {
+    "least": lambda a, b: -a.min(),
+    "most": lambda a, b: a.max(),
+    "largest": lambda a, b: a.abs().max(),
+    "zeros": lambda a, b: -(a.abs() + b.abs()).min(),
+    "row": lambda a, b: -(a.abs().amax(-1) if a.ndim else a.abs()).min(),
+}
+"""Differentiable forms of the objectives of ``irfuzz.search.fitness``, of an operand and the last one."""
+
+
+def _gradient(
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course, objectives: list[Any]
+) -> dict[str, Any]:
+    """Of each objective (kind and two names, of inputs or outputs) its value and its gradient in each float input.
+
+    The outputs are called ``PLACE/`` for the value and ``PLACE/INPUT`` for a gradient; objectives that do not depend on
+    any input, or have no finite gradient, are left out.
+    """
+    course.at("run")
+    constants, given = module["tensors"](weights, inputs)
+    moving = {n: t for n, t in given.items() if isinstance(t, torch.Tensor) and t.is_floating_point()}
+    moving = {n: t.detach().clone().requires_grad_() for n, t in moving.items()}
+    values = {**given, **moving}
+    values = {**values, **module["forward"](constants, values)}
+    found: dict[str, Any] = {}
+    for place, (kind, first, second) in enumerate(objectives):
+        a, b = values.get(first), values.get(second)
+        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor) or not a.numel():
+            continue
+        if not (a.is_floating_point() and b.is_floating_point() and a.requires_grad):
+            continue
+        score = OBJECTIVES[kind](a, b if kind == "zeros" else a)
+        gradients = torch.autograd.grad(score, list(moving.values()), retain_graph=True, allow_unused=True)
+        if all(g is None or bool(torch.isfinite(g).all()) for g in gradients):
+            found[f"{place}/"] = score.detach()
+            found.update({f"{place}/{n}": g for n, g in zip(moving, gradients) if g is not None})  # noqa: B905
+    return found
 
 
 class _Reads(TorchFunctionMode):

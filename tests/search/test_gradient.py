@@ -1,0 +1,45 @@
+"""Gradients of the PyTorch lowering lead to NaN that noise does not reach."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from irfuzz.errors import UsageError
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.ir.program import Program
+from irfuzz.search.evolve import Plan, evolve
+from irfuzz.search.genetic import Settings
+from irfuzz.search.genome import Level, genome_of
+from irfuzz.search.gradient import Guide
+
+pytestmark = pytest.mark.backend
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 40] x) => (float[1, 1] y)
+<float shift = {30.0}> { s = ReduceSum<keepdims = 1>(x) d = Sub(shift, s) y = Sqrt(d) }"""
+RANGES = {"x": (0.0, 1.0)}
+
+
+def program() -> Program:
+    return Program.from_proto(onnx.parser.parse_model(TEXT))
+
+
+def test_a_step_reaches_the_end_of_the_domain() -> None:
+    """The operand is linear, so that one step of Newton's is exact: every element grows by the same."""
+    genome = genome_of(program(), Level.INPUT, RANGES, 0)
+    start = genome.start() * 0 + 0.5
+    with Guide(genome) as guide:
+        steps = guide.steps([start])
+    assert steps[0] == pytest.approx(0.75, abs=1e-4)
+    assert steps[2].sum() > 30.5
+
+
+def test_the_guided_search_finds_nan_in_its_first_generation() -> None:
+    plan = Plan(settings=Settings(population=8, parents=2), generations=1, guide="gradient")
+    with Runner(resolve(["reference"])) as runner:
+        guided = evolve(program(), runner, plan, RANGES)
+        with pytest.raises(UsageError, match="leads to NaN"):
+            evolve(program(), runner, Plan(fitness="inconsistency", guide="gradient"), RANGES)
+    assert guided.witness is not None
+    assert guided.witness.fault.value == "y"
