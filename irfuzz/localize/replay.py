@@ -104,20 +104,27 @@ def replay(runner: Runner, program: Program, known: Mapping[str, Value], base: T
 
 
 def _narrow(run: Callable[[int, int], Replayed], count: int) -> Replayed | None:
-    """The smallest run of nodes that is faulty, as far as halving finds it; ``None`` where even all are not."""
+    """The smallest run of nodes that is faulty, as far as halving finds it; ``None`` where there is none.
+
+    What ONNX leaves open in a part of a run excuses the whole, so a run that differs where it may is halved too, after
+    those that are faulty.
+    """
     first, end = 0, count
     best = run(first, end)
-    if not best.faulty:
+    if not best.faulty and best.outcome is not Outcome.OPEN:
         return None
     step = count // 2
     while step:
-        for start, stop in ((first + step, end), (first, end - step)):
-            if start < stop and (smaller := run(start, stop)).faulty:
-                best, first, end = smaller, start, stop
-                break
-        else:
+        parts = [(a, b) for a, b in ((first + step, end), (first, end - step)) if a < b]
+        found = [(run(a, b), a, b) for a, b in parts]
+        smaller = next((f for f in found if f[0].faulty), None)
+        if smaller is None and not best.faulty:
+            smaller = next((f for f in found if f[0].outcome is Outcome.OPEN), None)
+        if smaller is None:
             step //= 2
-    return best
+        else:
+            best, first, end = smaller
+    return best if best.faulty else None
 
 
 def _chunk(

@@ -1,0 +1,111 @@
+"""CRADLE and AUDEE on trained models and real labelled data: scikit-learn's digits and diabetes.
+
+``python -m benchmarks.digits`` takes 100 samples of each on runtimes that need milliseconds; ``--all`` takes all 1,797
+images and 442 patients, ``--targets`` what is named. Printed are inconsistencies between healthy targets, the pattern
+histogram and the map of a planted normalisation fault, and how far AUDEE's search moves two targets apart (figure 3).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+from sklearn.datasets import load_diabetes, load_digits
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.ir.program import Program
+from irfuzz.localize.check import Report, check
+from irfuzz.localize.labelled import labels_for
+from irfuzz.oracle.cradle import CLASS_BINS, unique
+from irfuzz.search.evolve import Plan, evolve
+
+ROOT = Path(__file__).parents[1]
+QUICK = "reference,onnxruntime:disabled,onnxruntime:all,torch:eager,torch:jit,tensorflow:eager"
+PAIRS = (["onnxruntime:disabled", "torch:eager"], ["reference", "tests/planted_targets/wrong.py:tanh_saturates"])
+FAULTS = ("variance_is_deviation", "drops_mean")
+
+
+def digits(factor: int, border: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Images of shape (n, 1, 8 * factor, 8 * factor) with a border of zeros, 0 to 1, and their classes."""
+    pixels, classes = load_digits(return_X_y=True)
+    images = (pixels[:count].reshape(-1, 1, 8, 8) / 16.0).astype(np.float32)
+    images = images.repeat(factor, axis=2).repeat(factor, axis=3)
+    wide = np.pad(images, [(0, 0), (0, 0), (border, border), (border, border)])
+    return wide, classes[:count].astype(np.int64)
+
+
+def patients(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Measured values of shape (n, 10), and the progress of the disease."""
+    rows, progress = load_diabetes(return_X_y=True, scaled=False)
+    return rows[:count].astype(np.float32), progress[:count].astype(np.float32)
+
+
+def compare(model: Program, rows: np.ndarray, truth: np.ndarray, classes: int, targets: list[str]) -> Report:
+    """Every target on every sample."""
+    name = model.graph.inputs[0].name or ""
+    labels = labels_for(truth, model.graph.outputs[0].name or "", classes, None)
+    samples = [{name: rows[i : i + 1]} for i in range(len(rows))]
+    with Runner(resolve(targets), required=False) as runner:
+        return check(runner, model, samples, labels=labels)
+
+
+def told(what: str, report: Report) -> int:
+    """One line; how many pairs are inconsistent."""
+    bad = [i for i in report.inconsistencies if i.inconsistent]
+    wrong = [d for d in report.disagreements if not d.undecided]
+    left_out = f", left out: {', '.join(report.absent)}" if report.absent else ""
+    print(
+        f"{what}: {report.samples} samples, {len(report.targets)} targets, {len(report.inconsistencies)} pairs: "
+        f"{len(bad)} inconsistent, {len(unique(report.inconsistencies))} unique, {len(wrong)} disagreements beyond "
+        f"rounding{left_out}",
+        flush=True,
+    )
+    return len(bad)
+
+
+def load(name: str) -> Program:
+    return Program.from_proto(onnx.load(ROOT / "seeds" / f"{name}.onnx"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="all samples")
+    parser.add_argument("--targets", default=QUICK, help="names with commas")
+    parser.add_argument("--generations", type=int, default=20)
+    args = parser.parse_args()
+    os.chdir(ROOT)
+    count = 10_000 if args.all else 100
+    targets = args.targets.split(",")
+    images, classes = digits(3, 4, count)
+    bad = told("digits LeNet", compare(load("lenet5"), images, classes, 10, targets))
+    bad += told("diabetes", compare(load("diabetes"), *patients(count), 1, targets))
+    images, classes = digits(2, 0, count)
+    for fault in FAULTS:
+        pair = ["reference", f"tests/planted_targets/wrong.py:{fault}"]
+        report = compare(load("resnet"), images, classes, 10, pair)
+        told(f"digits ResNet, planted {fault}", report)
+        (found,) = report.inconsistencies
+        print("  " + ", ".join(f"{n} at distance {b}" for b, n in zip(CLASS_BINS, found.pattern, strict=True)))
+        for located in report.located:
+            high = [] if located.map is None else [x for x in located.map.ranked if x.highlighted]
+            right = sum(x.op == "BatchNormalization" for x in high)
+            print(f"  map: {len(high)} highlighted, {right} of them normalisations, the first {high[0].op}")
+            print(f"  replay: {', '.join(sorted({r.op for r in located.replayed if r.faulty}))} differ alone")
+    for pair in PAIRS:
+        with Runner(resolve(pair)) as runner:
+            plan = Plan(fitness="inconsistency", generations=args.generations, seconds=600)
+            outcome = evolve(load("lenet5"), runner, plan, {"image": (0.0, 1.0)})
+        first, last = outcome.best[0], outcome.best[-1]
+        witness = "none" if outcome.witness is None else outcome.witness.fault.shown
+        grown = f"{first:.3g} after generation 1, {last:.3g} after {len(outcome.best)}"
+        print(f"LeNet, {' and '.join(pair)}: distance {grown} ({last / max(first, 1e-30):.2g} times); found: {witness}")
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
