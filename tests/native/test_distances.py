@@ -217,6 +217,25 @@ def test_one_special_value_anywhere() -> None:
             assert (got["sum_abs"], got["low_a"], got["high_a"], got["ulp_histogram"][0]) == (0, 1, 1, size - 2)
 
 
+def test_blocks_between_special_ones_are_taken_as_any_other() -> None:
+    """For some blocks after one with NaN all are taken with care, and then no more: nothing of it shows in the sums."""
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal(40 * 1024).astype(np.float32)
+    b = a + np.float32(0.25) * rng.standard_normal(a.size).astype(np.float32)
+    spots = [3 * 1024 + 7, 4 * 1024, 20 * 1024 + 1023, 39 * 1024 + 500]
+    a[spots] = np.nan
+    record = distances([a], [b], atol=0.1, ulp=True, relative=True, cosine=True)[0]
+    kept = np.ones(a.size, bool)
+    kept[spots] = False
+    x, y = a[kept].astype(np.float64), b[kept].astype(np.float64)
+    assert (record["nan_a"], record["mismatched"], record["first_mismatch"]) == (4, 4, spots[0])
+    assert record["sum_abs"] == pytest.approx(math.fsum(np.abs(x - y)), rel=1e-15)
+    assert record["beyond"] == np.count_nonzero(np.abs(x - y) > 0.1)
+    assert record["dot"] == pytest.approx(math.fsum(x * y), rel=1e-13)
+    assert record["max_rel"] == np.max(np.abs(x - y) / np.maximum(np.abs(x), np.abs(y)))
+    assert record["ulp_histogram"].sum() == a.size - 4
+
+
 def test_what_was_not_asked_for_is_not_there() -> None:
     got = distances([np.ones(20)], [np.zeros(20)])[0]
     assert np.isnan([got[name] for name in ("max_rel", "dot", "norm_a", "norm_b", "cosine")]).all()

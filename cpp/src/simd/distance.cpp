@@ -16,6 +16,8 @@ namespace irfuzz::IRFUZZ_TARGET {
 namespace {
 
 constexpr std::size_t block = 64 * group;
+// Where special values are scattered, a block without any says little of the next one, and taking one twice is dear.
+constexpr int careful_blocks = 8;
 constexpr double infinite = __builtin_inf();
 // From here on, sums of a chunk could overflow; they are kept apart, scaled down.
 constexpr double huge = 0x1p900;
@@ -279,13 +281,14 @@ template <typename E, bool Extra, bool Careful>
         __builtin_prefetch(a + i + ahead);
         __builtin_prefetch(b + i + ahead);
         if constexpr (Careful) {
-            bool plain = true;
+            // One test a group: a branch for each vector costs more than the comparisons.
+            Mask plain = less(absolute(E::numbers(a + i) - E::numbers(b + i)), all(huge));
 #pragma GCC unroll 8
-            for (std::size_t g = 0; g < wides; ++g) {
+            for (std::size_t g = 1; g < wides; ++g) {
                 const F64 apart = absolute(E::numbers(a + i + g * wide) - E::numbers(b + i + g * wide));
-                plain = plain && every(less(apart, all(huge)));
+                plain = plain & less(apart, all(huge));
             }
-            if (!plain) {
+            if (!every(plain)) [[unlikely]] {
                 special_group<E>(chunk, a + i, b + i, bound != nullptr ? bound + i : nullptr, group, origin + i);
                 ratio = threshold(chunk.totals.max_rel);
                 continue;
@@ -352,10 +355,11 @@ void add_block(Chunk<E>& chunk, const typename E::Type* a, const typename E::Typ
     chunk.block_specials = false;
     Terms terms{};
     if (even != 0) {
-        if (chunk.totals.careful || !whole_groups<E, Extra, false>(chunk, a, b, bound, even, origin, terms)) {
+        if (chunk.totals.careful > 0 || !whole_groups<E, Extra, false>(chunk, a, b, bound, even, origin, terms)) {
             (void)whole_groups<E, Extra, true>(chunk, a, b, bound, even, origin, terms);
         }
-        chunk.totals.careful = chunk.block_specials;
+        chunk.totals.careful =
+            chunk.block_specials ? careful_blocks : chunk.totals.careful - (chunk.totals.careful > 0 ? 1 : 0);
     }
     if (even != count) {
         Type left[group] = {};

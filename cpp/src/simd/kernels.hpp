@@ -51,7 +51,7 @@ struct Totals {
     std::int64_t not_finite = 0;  // pairs with a special value on a side
     std::int64_t beyond = 0;
     std::uint64_t max_ulp = 0;
-    bool careful = false;                           // the last block held special values, so the next one probably does
+    int careful = 0;                                // so many blocks more are taken to hold special values
     std::uint64_t ulp_histogram[ulp_buckets] = {};  // NOLINT: the functions of std::array would be compiled many times
 };
 

@@ -122,6 +122,9 @@ class UlpCounts {
             V words[8];
 #pragma GCC unroll 8
             for (std::size_t j = 0; j < 8; ++j) {
+                // This block is in the cache; meanwhile the next one can come.
+                __builtin_prefetch(a + i + j * lanes + count);
+                __builtin_prefetch(b + i + j * lanes + count);
                 const V apart = distance(load<V>(a + i + j * lanes), load<V>(b + i + j * lanes), infinity);
                 furthest = unsigned_max(apart, furthest);
                 words[j] = mark<Bits>(apart);
