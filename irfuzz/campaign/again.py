@@ -25,7 +25,7 @@ from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.reduce.session import Try
 from irfuzz.reduce.state import State
-from irfuzz.report.bundle import SCHEMA, replays, write_bundle
+from irfuzz.report.bundle import SCHEMA, write_shown
 from irfuzz.report.known import labelled
 from irfuzz.store.database import Status
 from irfuzz.store.tensors import unpack
@@ -193,9 +193,9 @@ def reduce_finding(
         if about.get("shown"):
             row = replace(row, verdict=json.dumps({**asdict(again), "shown": about["shown"]}))
         row = labelled(row)
-        write_bundle(out, row, label=str(about.get("label", "")))
         python = next((t.interpreter for t in runners[0].targets if t.name == again.target), "") or sys.executable
-        shown, _ = replays(out, seconds=max(120.0, 12 * timeout), python=python)
+        label, patience = str(about.get("label", "")), max(120.0, 12 * timeout)
+        shown = write_shown(out, row, seconds=patience, python=python, label=label)[1]
         return Outcome(before, len(case.program.graph), edits, case.tries, case.complete, key, shown)
 
 

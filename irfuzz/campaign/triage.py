@@ -29,7 +29,7 @@ from irfuzz.oracle import judge, normalise_message, signature
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
-from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.bundle import write_bundle, write_shown
 from irfuzz.report.known import labelled
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
@@ -233,9 +233,8 @@ class Triage:
         row = labelled(row)
         draft = self._layout.drafts / f"job{case.job}"
         shutil.rmtree(draft, ignore_errors=True)
-        write_bundle(draft, row)
         python = next(t.interpreter for t in self._runner.targets if t.name == row.target)
-        shown, log = replays(draft, seconds=max(120.0, 12 * self._config.timeout), python=python)
+        row, shown, log = write_shown(draft, row, seconds=max(120.0, 12 * self._config.timeout), python=python)
         if not shown:
             runs = json.loads(row.runs)
             row = replace(row, status=Status.UNREPLAYED, runs=json.dumps([*runs, {"repro.py": log[-2000:]}]))
@@ -258,9 +257,7 @@ class Triage:
         def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
             return self._runner.run(moved or program, other, targets)
 
-        return judge(
-            program, inputs, results, rerun=rerun, shadow=self._runner.shadow, expected_invalid=invalid
-        )
+        return judge(program, inputs, results, rerun=rerun, shadow=self._runner.shadow, expected_invalid=invalid)
 
     def _shows(
         self,

@@ -50,13 +50,14 @@ def answer_text(
     if array.dtype.isbuiltin != 1:  # of ml_dtypes: a script that reads the answer may lack it
         array = array.astype(np.float64)
     if array.ndim == 0:
-        return _special(repr(array.item()))
+        return special(repr(array.item()))
     if array.size > MOST:
         return ""
-    return f"np.array({_special(repr(array.tolist()))}, {array.dtype.name!r})"
+    return f"np.array({special(repr(array.tolist()))}, {array.dtype.name!r})"
 
 
-def _special(text: str) -> str:
+def special(text: str) -> str:
+    """Source text of numbers with NaN and infinities spelled as numpy has them."""
     return re.sub(r"\b(nan|inf)\b", r"np.\1", text)
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from irfuzz.oracle.types import Symptom
 from irfuzz.report import contradiction
 from irfuzz.report.markdown import report_text
 from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, repro_source
+from irfuzz.report.short import short_source
 from irfuzz.report.tool_pieces import files_of
 from irfuzz.store.database import FindingRow
 from irfuzz.store.tensors import MANIFEST, unpack
@@ -47,6 +49,9 @@ WITNESSES = 2
 
 LOWERINGS = {"torch": torch.lower, "tensorflow": tensorflow.lower}
 """By component; a script runs what these make."""
+
+LONG = "long"
+"""``script`` of a verdict: ``repro.py`` is the script that runs the witnesses, too."""
 
 _ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
 """Symptoms that need no witness."""
@@ -118,7 +123,13 @@ def _files(row: FindingRow, label: str) -> dict[str, bytes]:
     if tool is not None:
         files.update(files_of(tool))
         files.update(_lowered_files(row, tool.takes) if tool.takes in LOWERINGS else {})
-    files["repro.py"] = repro_source(_scene(row, verdict, blamed, witnesses)).encode()
+    scene = _scene(row, verdict, blamed, witnesses)
+    source = repro_source(scene)
+    whole = verdict.get("script") == LONG or verdict["oracle"] == contradiction.ORACLE
+    short = None if whole else short_source(scene, row.model, row.inputs)
+    if short is not None:
+        files["compare.py"] = source.replace("python repro.py ", "python compare.py ").encode()
+    files["repro.py"] = (short or source).encode()
     if verdict["oracle"] == contradiction.ORACLE:
         wanted = blamed.component if witnesses and blamed.component in LOWERINGS else ""
         before = module_files(Program.from_bytes(row.original_model), wanted) if wanted else {}
@@ -243,7 +254,7 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
         "status": row.status,
         "label": label,
         "known": verdict.get("known", []),
-        "verdict": {key: value for key, value in verdict.items() if key not in ("shown", "known")},
+        "verdict": {key: value for key, value in verdict.items() if key not in ("shown", "known", "script")},
         "versions": {r["target"]: r["version"] for r in runs},
         "environments": {r["target"]: r["requirement"] for r in runs if r.get("requirement")},
         "shown": verdict.get("shown", []),
@@ -298,3 +309,25 @@ def replays(folder: Path, *, seconds: float, python: str = sys.executable) -> tu
     text = output.decode(errors="replace")
     # A script that cannot be run at all exits with 1 too.
     return process.returncode == 1 and "the fault shows" in text.splitlines(), text
+
+
+def with_long_script(row: FindingRow) -> FindingRow:
+    """The row of a finding that a short script does not show."""
+    return replace(row, verdict=json.dumps({**json.loads(row.verdict), "script": LONG}))
+
+
+def write_shown(
+    folder: Path, row: FindingRow, *, seconds: float, python: str = sys.executable, label: str = ""
+) -> tuple[FindingRow, bool, str]:
+    """Write a folder with a script that shows the finding: the short one, else the one that runs the witnesses.
+
+    Returns:
+        The row as it is to be stored, whether a script showed it, and what the last one printed.
+    """
+    write_bundle(folder, row, label=label)
+    shown, told = replays(folder, seconds=seconds, python=python)
+    if shown or not (folder / "compare.py").exists():
+        return row, shown, told
+    row = with_long_script(row)
+    write_bundle(folder, row, label=label)
+    return row, *replays(folder, seconds=seconds, python=python)

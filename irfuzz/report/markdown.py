@@ -10,6 +10,7 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 
+from irfuzz.report.reason import sections_of
 from irfuzz.report.where import where_text
 from irfuzz.store.database import FindingRow
 
@@ -30,6 +31,7 @@ def report_text(row: FindingRow) -> str:
     if row.suspect:
         lines += [f"**Suspect**: {escape(verdict['evidence'].get('suspect', 'the evidence is too thin'))}.", ""]
     lines += _summary(row, verdict)
+    lines += _reasons(row, verdict)
     lines += ["", "## How to see it", "", "```", *_commands(row, runs), "```", ""]
     lines += ["It exits with 1 where the fault shows, 0 where it does not, 2 where it cannot be told.", ""]
     for told in (str(r["repro.py"]) for r in all_runs if "repro.py" in r):
@@ -74,6 +76,25 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
         link = f" <{known['link']}>" if known.get("link") else ""
         lines.append(f"- likely known: {_code(known['id'])}, {escape(known['title'])}{link}")
     return lines + [f"- {escape(key)}: {escape(value)}" for key, value in verdict["evidence"].items()]
+
+
+def _reasons(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
+    """Why what is expected is right: who else says so, and what ONNX says of the operators."""
+    try:
+        sections = sections_of(onnx.load_model_from_string(row.model))
+    except DecodeError:
+        return []
+    if not sections or row.symptom in ("crash", "hang", "memory", "protocol"):
+        return []
+    lines = ["", "## Why that is expected", ""]
+    agree = ", ".join(map(_code, verdict["witnesses"]))
+    if agree and "expected" in verdict["evidence"]:
+        got = f"{agree}: {escape(verdict['evidence']['expected'])}; got {escape(verdict['evidence'].get('got', ''))}."
+        lines += [got, ""]
+    for section in sections:
+        lines.append(f"- [{section.name}]({section.link})")
+        lines += [f"  - {escape(quote)}" for quote in section.quotes]
+    return lines
 
 
 def _commands(row: FindingRow, runs: Sequence[Mapping[str, Any]]) -> list[str]:

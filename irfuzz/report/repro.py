@@ -85,7 +85,7 @@ def repro_source(scene: Scene) -> str:
         InternalError: a target of an unknown component.
     """
     parts = [
-        f'"""{_line(scene.title)}\n\n{_usage(scene)}"""\n\n{_imports(scene)}\n{pieces.IMPORTS}',
+        f'"""{one_line(scene.title)}\n\n{_usage(scene)}"""\n\n{_imports(scene)}\n{pieces.IMPORTS}',
         pieces.ODD_INPUTS if scene.odd_inputs else pieces.PLAIN_INPUTS,
         *_runners(scene),
         _settings(scene),
@@ -121,7 +121,7 @@ def _usage(scene: Scene) -> str:
         lowered = name in packages or (tool is not None and tool.takes == name)
         files += [f"{name}_model.py", f"{name}_weights.npz"] if lowered else []
     parties = (scene.blamed, *scene.witnesses)
-    seen = ", ".join(dict.fromkeys(f"{_line(p.component)} {_line(p.version)}".strip() for p in parties))
+    seen = ", ".join(dict.fromkeys(f"{one_line(p.component)} {one_line(p.version)}".strip() for p in parties))
     return (
         f"Seen with {seen}.\n\n"
         "    python repro.py    # exit code 1 where it shows, 0 where it does not, 2 where it cannot be told\n\n"
@@ -134,7 +134,7 @@ def _how_to_get(scene: Scene) -> str:
     """How to run the version that is blamed, where it is not simply the one at hand."""
     if not scene.blamed.requirement:
         return ""
-    component, *others = (shlex.quote(_line(word)) for word in scene.blamed.requirement.split())
+    component, *others = (shlex.quote(one_line(word)) for word in scene.blamed.requirement.split())
     more = "".join(f" --with {other}" for other in others if other != "numpy")
     missing = "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
     return (
@@ -159,7 +159,7 @@ def _recorded(scene: Scene) -> dict[str, str]:
     return {p.name: p.answer for p in scene.witnesses if p.answer and (p.component, p.environment) != own}
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """Text on one line that cannot end a docstring, whatever is in it."""
     flat = " ".join(text.split())[:LONGEST_TITLE].replace("\\", "\\\\").replace('"', "'")
     return "".join(c if c.isprintable() else f"\\\\u{ord(c):04x}" for c in flat)

@@ -1,0 +1,217 @@
+"""What a finding has to show enters; a script of less than 40 lines that builds the model leaves, if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.oracle.types import Symptom
+from irfuzz.report.answers import special
+from irfuzz.report.reason import sections_of
+from irfuzz.report.repro import LONGEST_TITLE, Scene, one_line
+from irfuzz.store.tensors import unpack
+
+LINES, COLUMNS = 39, 160
+ELEMENTS = 64
+"""Most of all tensors together that are written down."""
+
+_A = onnx.AttributeProto
+_PLAIN = frozenset({_A.INT, _A.FLOAT, _A.STRING, _A.INTS, _A.FLOATS, _A.STRINGS})
+
+_TAKEN = frozenset({"op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload"})
+"""Words of ``helper.make_node`` itself."""
+
+_RUN = {
+    "onnxruntime": """import onnxruntime as ort
+SETUP
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.LEVEL
+run = lambda: ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run([OUTPUT], inputs)[0]
+""",
+    "reference": """from onnx.reference import ReferenceEvaluator
+SETUP
+run = lambda: ReferenceEvaluator(model).run([OUTPUT], inputs)[0]
+""",
+}
+"""By component: an import, a place for what is common, and ``run``."""
+
+
+_HOOK = 'sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))'
+"""Python would exit with 1 for an error."""
+
+
+def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
+    """The script's text; ``None`` where the long one has to do (``repro.repro_source``).
+
+    It compares with what the witnesses answered when it was written, and says why that is right.
+
+    Args:
+        scene: what is to be shown.
+        model: the reduced program.
+        inputs: as ``store.tensors.pack`` gives them.
+    """
+    blamed = scene.blamed
+    if blamed.environment or blamed.component not in _RUN or scene.odd_inputs or scene.odd_types or scene.runs > 1:
+        return None
+    if set(blamed.options) - {"level"}:
+        return None
+    judged = _judged(scene)
+    try:
+        proto = onnx.load_model_from_string(model)
+        built = _model(proto, unpack(inputs))
+    except (InvalidProgram, ValueError, TypeError):
+        return None
+    if judged is None or built is None:
+        return None
+    level = str(blamed.options.get("level", "all"))
+    level = "ORT_DISABLE_ALL" if level == "disabled" else f"ORT_ENABLE_{level.upper()}"
+    package, _, run = _RUN[blamed.component].partition("SETUP\n")
+    helpers = "from onnx import helper, numpy_helper" if "numpy_helper" in built else "from onnx import helper"
+    text = "\n".join([
+        f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *_about(scene, proto), '"""',
+        "import os", "import sys", "",
+        _HOOK,
+        "import numpy as np", "import onnx", package.strip(), helpers, "",
+        built, run.replace("LEVEL", level).replace("OUTPUT", repr(_output(scene, proto))).strip(),
+        *judged,
+        'print("the fault shows" if shows else "the fault does not show")',
+        "sys.exit(int(shows))", "",
+    ])  # fmt: skip
+    lines = text.splitlines()
+    return text if len(lines) <= LINES and max(map(len, lines)) <= COLUMNS * 2 else None
+
+
+def _output(scene: Scene, proto: onnx.ModelProto) -> str:
+    return scene.output or proto.graph.output[0].name
+
+
+def _about(scene: Scene, proto: onnx.ModelProto) -> list[str]:
+    """What a reader needs to know first."""
+    blamed = scene.blamed
+    names = ["numpy", "onnx"] + ([blamed.component] if blamed.component != "reference" else [])
+    seen = f"{one_line(blamed.component)} {one_line(blamed.version)}".strip()
+    codes = "Exit code 1 where it shows, 0 where not, 2 where it cannot be told."
+    lines = [f"Seen with {seen}; needs {', '.join(names)}. {codes}"]
+    witnesses = ", ".join(f"{one_line(w.name)} {one_line(w.version)}".strip() for w in scene.witnesses)
+    if witnesses:
+        lines.append(f"What is expected is what {witnesses} answer")
+        lines[-1] += ", by:" if sections_of(proto) else "."
+        lines += [f"  {s.name}, {s.link}" for s in sections_of(proto)]
+    return lines
+
+
+def _judged(scene: Scene) -> list[str] | None:
+    """How the script tells, in lines; ``None`` where it takes more than a comparison."""
+    if scene.symptom is Symptom.REJECTION:
+        return [
+            "shows, got = False, None", "try:", "    got = run()", "except Exception as error:",
+            '    shows, got = True, f"{type(error).__name__}: {error}"',
+            'print("expected an answer, got", got)',
+        ]  # fmt: skip
+    if scene.symptom is Symptom.CRASH:
+        return [
+            "child = os.fork()", "if not child:", "    run()", "    os._exit(0)",
+            "shows = os.WIFSIGNALED(os.waitpid(child, 0)[1])",
+            'print("expected an answer, got", "a process that dies" if shows else "one")',
+        ]  # fmt: skip
+    answers = {w.answer for w in scene.witnesses}
+    if not answers or "" in answers or not scene.output:
+        return None
+    expected = scene.witnesses[0].answer
+    if scene.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
+        if len(answers) > 1 or "string" in expected:
+            return None
+        got = 'got = "{0.dtype.name}{1}".format(np.asarray(got), list(np.shape(got)))'
+        return ["got = run()", got, f"expected = {expected}", 'print("expected", expected, "got", got)',
+                "shows = got != expected"]  # fmt: skip
+    if scene.symptom not in (Symptom.DIFFERENCE, Symptom.NAN_INF) or scene.place is None or scene.place[0]:
+        return None
+    index = ", ".join(map(str, scene.place[1]))
+    lines = [f"got = np.asarray(run())[{index or '()'}]", f"expected = {expected}",
+             'print("expected", expected, "got", got)']  # fmt: skip
+    if scene.symptom is Symptom.NAN_INF:
+        return [*lines, "kind = lambda x: str(float(x)) if not np.isfinite(float(x)) else 0",
+                "shows = kind(got) != kind(expected)"]  # fmt: skip
+    if not scene.bound or not np.isfinite(scene.bound):
+        return [*lines, "shows = bool(got != expected)"]
+    # The witnesses may differ by rounding, which the bound has room for.
+    return [*lines, f"shows = abs(float(got) - float(expected)) > {scene.bound!r}"]
+
+
+def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
+    """Source of ``inputs`` and ``model``, its bytes; ``None`` where that is long or needs more than helpers."""
+    graph = proto.graph
+    if proto.functions or graph.sparse_initializer or any(not isinstance(v, np.ndarray) for v in inputs.values()):
+        return None
+    weights = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    arrays = [*weights.values(), *inputs.values()]
+    constants = [a.t for n in graph.node for a in n.attribute if a.type == _A.TENSOR]
+    arrays += [numpy_helper.to_array(t) for t in constants]
+    if sum(a.size for a in arrays) > ELEMENTS or any(a.dtype.isbuiltin != 1 or a.dtype.kind in "OUSVc" for a in arrays):
+        return None
+    nodes = [_node(n) for n in graph.node]
+    if None in nodes or any(v.type.WhichOneof("value") != "tensor_type" for v in (*graph.input, *graph.output)):
+        return None
+    opsets = ", ".join(f"helper.make_opsetid({o.domain!r}, {o.version})" for o in proto.opset_import)
+    lines = [f"inputs = {_arrays(inputs)}", *([f"weights = {_arrays(weights)}"] if weights else [])]
+    lines += ["nodes = [", *(f"    {node}," for node in nodes), "]"]
+    values = [f"[{', '.join(_info(v) for v in part)}]" for part in (graph.input, graph.output)]
+    end = ", [numpy_helper.from_array(a, n) for n, a in weights.items()]" if weights else ""
+    lines.append(f"sides = {values[0]}, {values[1]}")
+    lines.append(f"graph = helper.make_graph(nodes, {graph.name or 'g'!r}, *sides{end})")
+    lines.append(
+        f"model = helper.make_model(graph, opset_imports=[{opsets}], ir_version={proto.ir_version}).SerializeToString()"
+    )
+    return "\n".join(lines)
+
+
+def _arrays(arrays: Mapping[str, np.ndarray]) -> str:
+    return "{" + ", ".join(f"{name!r}: {_array(a)}" for name, a in arrays.items()) + "}"
+
+
+def _array(array: np.ndarray) -> str:
+    if array.size == 0:
+        return f"np.zeros({array.shape}, {array.dtype.name!r})"
+    if array.size > 1 and len(set(array.ravel().tolist())) == 1:
+        return f"np.full({array.shape}, {special(repr(array.ravel()[0].item()))}, {array.dtype.name!r})"
+    return f"np.array({special(repr(array.tolist()))}, {array.dtype.name!r})"
+
+
+def _info(value: onnx.ValueInfoProto) -> str:
+    kind = value.type.tensor_type
+    shape: list[Any] | None = None
+    if kind.HasField("shape"):
+        shape = [d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in kind.shape.dim]
+    name = TensorProto.DataType.Name(kind.elem_type)
+    return f"helper.make_tensor_value_info({value.name!r}, onnx.TensorProto.{name}, {shape})"
+
+
+def _node(node: onnx.NodeProto) -> str | None:
+    attributes: list[str] = []
+    for attribute in node.attribute:
+        if not attribute.name.isidentifier() or attribute.name in _TAKEN:
+            return None
+        if attribute.type == _A.TENSOR:
+            text = f"numpy_helper.from_array({_array(numpy_helper.to_array(attribute.t))})"
+        elif attribute.type in _PLAIN:
+            value = helper.get_attribute_value(attribute)
+            if isinstance(value, Sequence) and not len(value):
+                return None  # of an empty list helpers do not know the type
+            text = special(_literal(value))
+        else:
+            return None
+        attributes.append(f"{attribute.name}={text}")
+    domain = f", domain={node.domain!r}" if node.domain else ""
+    words = "".join(f", {text}" for text in attributes)
+    return f"helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{domain}{words})"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return f"[{', '.join(_literal(v) for v in value)}]"
+    return repr(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value)

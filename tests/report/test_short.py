@@ -1,0 +1,94 @@
+"""Short scripts: less than 40 lines that build the model, and need nothing beside them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.oracle.types import Symptom
+from irfuzz.report.reason import sections_of
+from irfuzz.report.repro import Party, Scene
+from irfuzz.report.short import short_source
+from irfuzz.store.tensors import pack
+
+TEXT = (
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) <float[1] w = {0.5}>'
+    " { pads = Constant <value = int64[6] {0, 0, 1, 0, 0, 1}> () p = Pad (x, pads)"
+    ' m = MaxPool <kernel_shape = [3], auto_pad = "NOTSET"> (p) y = Mul (m, w) }'
+)
+X = {"x": np.array([[[-1, -2, -3, -4]]], np.float32)}
+
+
+def scene(symptom: Symptom, answer: str, component: str = "reference", **more: object) -> Scene:
+    options = {"level": "disabled"} if component == "onnxruntime" else {}
+    blamed = Party(component, component, options, "1")
+    witness = Party("other", "other", {}, "2", answer=answer)
+    fields = {"output": "y", "place": ((), (0, 0, 3)), "bound": 1e-6, "outputs": ["y"], **more}
+    return Scene('it """ is\n\\wrong', symptom, blamed, [witness], **fields)  # type: ignore[arg-type]
+
+
+def script(scene: Scene, model: bytes = b"") -> str | None:
+    return short_source(scene, model or onnx.parser.parse_model(TEXT).SerializeToString(), pack(X))
+
+
+def run(text: str | None, folder: Path) -> tuple[int, str]:
+    assert text is not None
+    assert len(text.splitlines()) < 40
+    place = folder / "alone"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / "repro.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-P", "repro.py"], cwd=place, check=False, capture_output=True, text=True, timeout=120,
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("symptom", "answer", "code"),
+    [
+        (Symptom.DIFFERENCE, "0.0", 0),  # -1.5 is right with minus infinity as padding; the Pad has zeros
+        (Symptom.DIFFERENCE, "-1.5", 1),
+        (Symptom.NAN_INF, "np.nan", 1),
+        (Symptom.NAN_INF, "3.0", 0),
+        (Symptom.WRONG_SHAPE, "'float32[1, 1, 4]'", 0),
+        (Symptom.WRONG_DTYPE, "'float64[1, 1, 4]'", 1),
+        (Symptom.REJECTION, "'answers'", 0),
+        (Symptom.CRASH, "", 0),
+    ],
+)
+def test_what_it_says(symptom: Symptom, answer: str, code: int, tmp_path: Path) -> None:
+    component = "onnxruntime" if answer == "0.0" else "reference"
+    got, told = run(script(scene(symptom, answer, component)), tmp_path)
+    assert (got, told.splitlines()[-1]) == (code, "the fault shows" if code else "the fault does not show"), told
+
+
+def test_what_cannot_be_told(tmp_path: Path) -> None:
+    text = script(scene(Symptom.REJECTION, "'answers'"))
+    assert text is not None
+    assert run(text.replace("from onnx.reference import", "from not_there import"), tmp_path)[0] == 2
+    assert run(text.replace("helper.make_node('Mul'", "helper.make_node('Mule'"), tmp_path)[0] in (1, 2)
+
+
+def test_where_the_long_one_has_to_do() -> None:
+    assert script(scene(Symptom.DIFFERENCE, "0.0", "torch")) is None
+    assert script(scene(Symptom.DIFFERENCE, "")) is None
+    assert script(scene(Symptom.HANG, "")) is None
+    assert script(scene(Symptom.DIFFERENCE, "0.0", odd_types=True)) is None
+    big = TEXT.replace("float[1] w = {0.5}", f"float[99] w = {{{', '.join(['0.5'] * 99)}}}")
+    assert script(scene(Symptom.DIFFERENCE, "0.0"), onnx.parser.parse_model(big).SerializeToString()) is None
+
+
+def test_sections_are_those_of_the_operators() -> None:
+    sections = {s.name: s for s in sections_of(onnx.parser.parse_model(TEXT))}
+    assert set(sections) == {"Pad-13", "MaxPool-12", "Mul-14"}
+    assert sections["MaxPool-12"].link == "https://onnx.ai/onnx/operators/onnx__MaxPool.html"
+    assert any(q.startswith("auto_pad: auto_pad must be either NOTSET") for q in sections["MaxPool-12"].quotes)
