@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from benchmarks import soundness
+from benchmarks import analysis_truth, soundness
 from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.analyze.table import TRANSFER
@@ -80,3 +80,24 @@ def test_inner_values_of_the_seeds_stay_inside(entry) -> None:
             assert np.nanmax(wide) <= bounds.high or suspects, (output.name, np.nanmax(wide), bounds)
             checked += 1
     assert checked >= 2
+
+
+@pytest.mark.backend
+def test_nothing_that_a_mutant_computes_was_safe_from_it() -> None:
+    pytest.importorskip("onnxruntime")
+    count = analysis_truth.mutants(12, 1, light=False)
+    assert not count.unsound, count.unsound[:5]
+    assert count.programs >= 6
+    assert count.values > 100
+
+
+@pytest.mark.backend
+def test_a_wrong_range_is_told() -> None:
+    program = Program.from_bytes((ROOT / "seeds/lenet5.onnx").read_bytes())
+    found = analyze(program)
+    found.warnings.clear()
+    found.unjudged.clear()
+    (output,) = program.graph.outputs
+    count = analysis_truth.Count()
+    analysis_truth.compare(program, found, {output.name or "": np.full((1, 10), 1e30, np.float32)}, count, "it")
+    assert len(count.unsound) == 1
