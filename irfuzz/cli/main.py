@@ -20,6 +20,7 @@ from irfuzz.cli import (
     equiv,
     evolve,
     export,
+    findings,
     fuzz,
     generate,
     mutate,
@@ -66,6 +67,7 @@ class Command(Protocol):
 _MODULES = (
     fuzz,
     reduce,
+    findings,
     mutate,
     replay,
     check,

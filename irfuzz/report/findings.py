@@ -1,0 +1,106 @@
+"""Folders of findings enter, what a list of them shows leaves; a person's label is put into one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import UsageError
+
+ABOUT = "finding.json"
+FOLDERS = ("findings", "suspects", "unreplayed")
+"""Of a campaign's ``--out`` folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finding's folder and the contents of its ``finding.json``."""
+
+    folder: Path
+    about: Mapping[str, Any]
+
+    @property
+    def known(self) -> list[str]:
+        """Ids of the known issues that explain it."""
+        return [k["id"] for k in self.about.get("known", [])]
+
+    @property
+    def label(self) -> str:
+        """What a person has said of it."""
+        return str(self.about.get("label", ""))
+
+    def to_json(self) -> dict[str, Any]:
+        """What stands in a list."""
+        keys = ("title", "symptom", "target", "signature", "suspect", "status")
+        about = {key: self.about.get(key, "") for key in keys}
+        return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
+
+
+def entries(paths: Sequence[Path]) -> list[Entry]:
+    """The findings that paths name: a finding's folder, a folder of such, or a campaign's.
+
+    Raises:
+        UsageError: a path has none, or a ``finding.json`` cannot be read.
+    """
+    found: dict[Path, Entry] = {}
+    for path in paths:
+        places = [path, *(path / name for name in FOLDERS)]
+        folders = [p for p in places if (p / ABOUT).is_file()]
+        folders += sorted(f.parent for p in places for f in p.glob(f"*/{ABOUT}"))
+        if not folders and not any(p.is_dir() for p in places[1:]):
+            raise UsageError(f"{path}: no finding there: expected a folder with {ABOUT}, or a campaign's --out folder")
+        found.update({folder: read(folder) for folder in folders})
+    return list(found.values())
+
+
+def read(folder: Path) -> Entry:
+    """One finding.
+
+    Raises:
+        UsageError: the folder is none.
+    """
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+    except OSError as error:
+        raise UsageError(f"{folder}: not the folder of a finding: {ABOUT}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{folder / ABOUT}: not JSON: {error}") from None
+    if not isinstance(about, dict) or "symptom" not in about or "target" not in about:
+        raise UsageError(f"{folder / ABOUT}: expected an object with symptom and target")
+    return Entry(folder, about)
+
+
+def label(folder: Path, text: str) -> Entry:
+    """Say of a finding what it is; an empty text takes that back.
+
+    Raises:
+        UsageError: the folder is no finding, or cannot be written.
+    """
+    about = {**read(folder).about, "label": text}
+    draft = folder / f".{ABOUT}.part"
+    try:
+        draft.write_text(json.dumps(about, indent=1) + "\n")
+        draft.replace(folder / ABOUT)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+    return read(folder)
+
+
+def as_text(found: Sequence[Entry]) -> str:
+    """A line or two for each, and how many are known or labelled."""
+    lines: list[str] = []
+    for entry in found:
+        marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
+        marks += [f"label: {entry.label}"] if entry.label else []
+        lines.append(f"{entry.folder}\n  {entry.about.get('title', '')}")
+        lines += [f"  {'; '.join(marks)}"] if marks else []
+    known = Counter(name for entry in found for name in entry.known)
+    labels = Counter(entry.label for entry in found if entry.label)
+    new = sum(not entry.known and not entry.label for entry in found)
+    lines.append(f"{len(found)} findings, {new} of them neither known nor labelled")
+    lines += [f"  {count} x {name}" for name, count in [*known.most_common(), *labels.most_common()]]
+    return "\n".join(lines)

@@ -1,0 +1,70 @@
+"""``irfuzz findings`` from its words to its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from irfuzz.cli.main import main
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    for number, (kind, known) in enumerate([("findings", ["a"]), ("findings", []), ("suspects", [])], 1):
+        folder = tmp_path / kind / f"000{number}"
+        folder.mkdir(parents=True)
+        about = {
+            "schema": 1, "title": f"title {number}", "symptom": "crash", "target": "t", "signature": f"s{number}",
+            "suspect": kind == "suspects", "status": "confirmed", "label": "",
+            "known": [{"id": k, "title": "", "link": ""} for k in known],
+        }  # fmt: skip
+        (folder / "finding.json").write_text(json.dumps(about))
+        (folder / "report.md").write_text(f"# <report> {number}\n")
+    return tmp_path
+
+
+def test_list_label_and_show(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    second = str(out / "findings" / "0002")
+    assert main(["findings", "label", second, "wontfix"]) == 0
+    capsys.readouterr()
+    assert main(["findings", "list", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "3 findings, 1 of them neither known nor labelled" in text
+    assert "  1 x a\n  1 x wontfix" in text
+    assert main(["findings", "list", str(out), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(e["signature"], e["known"], e["label"], e["suspect"]) for e in listed] == [
+        ("s1", ["a"], "", False),
+        ("s2", [], "wontfix", False),
+        ("s3", [], "", True),
+    ]
+    assert main(["findings", "show", second]) == 0
+    assert capsys.readouterr().out == "# <report> 2\n\n"
+    assert main(["findings", "show", second, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["label"] == "wontfix"
+    assert main(["findings", "label", second, ""]) == 0
+    assert json.loads((out / "findings" / "0002" / "finding.json").read_text())["label"] == ""
+
+
+def test_open_writes_a_page(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["findings", "open", str(out / "findings" / "0001"), "--no-browser"]) == 0
+    page = Path(capsys.readouterr().out.strip())
+    assert "<pre># &lt;report&gt; 1" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show", "{}"], "not the folder of a finding"),
+        (["list", "{}/findings/0001/nothing"], "no finding there"),
+        (["label", "{}/findings/0001"], "expected TEXT"),
+        (["show", "{}/findings/0001", "more"], "expected PATH alone"),
+    ],
+)
+def test_what_is_no_finding(out: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["findings", *(w.format(out) for w in words)]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
