@@ -182,7 +182,7 @@ class Bench:
             finite = np.isfinite(measure.reference)
             value = np.where(finite, np.abs(measure.reference), 0.0)
             rms = float(np.sqrt(np.mean(value[finite] ** 2))) if finite.any() else 0.0
-            scale = np.maximum(np.maximum(value, rms), smallest(first.dtype) / DECIDED)
+            scale = np.maximum(np.maximum(value, rms), np.sqrt(smallest(first.dtype)) / DECIDED)
             decided += int((~finite | (measure.bound <= DECIDED * scale)).sum())
             measures[leaf.label] = measure, first
             far = [float(measure.ratios(a.astype(np.float64)).max(initial=0.0)) for a in leaf.values.values()]

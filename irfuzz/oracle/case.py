@@ -15,7 +15,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.inline import without_functions
 from irfuzz.oracle.kinds import accepted
 from irfuzz.oracle.nudge import Nudges, Rerun, measure
-from irfuzz.oracle.numbers import FACTOR, SCREEN, is_float, resolution
+from irfuzz.oracle.numbers import FACTOR, SCREEN, SCREEN_FEW, is_float, resolution, worth_a_look
 from irfuzz.oracle.path import Path, path_to
 from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
 from irfuzz.oracle.sized import sized
@@ -159,7 +159,8 @@ class Case:
         shape = fact.static_shape
         first: np.ndarray | None = None
         # The smallest bound that the numeric oracle can come to, so nothing is lost here.
-        limit = (FACTOR if self._shadow is None else SCREEN) * resolution(dtype) if is_float(dtype) else 0.0
+        eps = resolution(dtype) if is_float(dtype) else 0.0
+        limit = (FACTOR if self._shadow is None else SCREEN_FEW) * eps
         for result in self.ran:
             value = result.outputs.get(name)
             if not isinstance(value, np.ndarray) or value.dtype != dtype:
@@ -173,7 +174,11 @@ class Case:
             if value.shape != shape:
                 return False
             if value is not first and not _close(first, value, limit):
-                return False
+                if self._shadow is None or not eps or not _close(first, value, SCREEN * eps):
+                    return False
+                d = difference(first, value)
+                if worth_a_look(value, first, eps * min(d.max_a, d.max_b), eps):
+                    return False
         return True
 
     def _agreed_nested(self, name: str, fact: Fact) -> bool:

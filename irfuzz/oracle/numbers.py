@@ -11,11 +11,29 @@ FACTOR = 100.0
 """A difference is one where it exceeds the spread of independent witnesses by this factor."""
 
 SCREEN = 25.0
-"""Outputs that differ by less, in units of their type's resolution at their largest number, are not looked at; where no
-shadow can be asked, ``FACTOR`` stands in its place."""
+"""Where a shadow can be asked, it runs for outputs that differ by more than so many cheap floors."""
+
+SCREEN_FEW, SCREEN_SHARE = 3.0, 1e-4
+"""Or by more than a few, where an element differs by this share of itself: small elements beside large ones."""
 
 HUGE = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e30, np.dtype(ml_dtypes.bfloat16): 1e30}
 """From this magnitude on, whether a sum overflows depends on its order; for smaller types 1/16 of the range."""
+
+
+def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool:
+    """Whether two tensors without NaN and infinity differ by so much that a shadow should decide.
+
+    Args:
+        a: one.
+        b: the other.
+        floor: what correct components differ by.
+        eps: resolution of their type.
+    """
+    distance = np.abs(np.subtract(a, b, dtype=np.float64))
+    if not distance.size or distance.max() > SCREEN * floor:
+        return bool(distance.size)
+    share = max(SCREEN_SHARE, SCREEN * eps)
+    return bool(((distance > SCREEN_FEW * floor) & (distance > share * np.abs(b.astype(np.float64)))).any())
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from irfuzz.execute.types import Target
 from irfuzz.oracle import numeric
 from irfuzz.oracle.bound import JUMP, SAFETY, bound_of
 from irfuzz.oracle.nudge import WIDE
-from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numbers import is_float, resolution, worth_a_look
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import SHADOW, Blame, divide, plainest
 
@@ -63,6 +63,11 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
         values = {name: a.astype(np.float64) for name, a in leaf.values.items()}
         if not case.has_shadow:
             yield from numeric.judge_spread(case, leaf, path, values)
+            continue
+        # A cheap look first, so that noise costs no run of the shadow.
+        least = numeric.floor(case, leaf, path, measured=True)
+        one, *others = [np.where(np.isfinite(v), v, 0.0) for v in values.values()]
+        if not any(worth_a_look(other, one, least, resolution(first.dtype)) for other in others):
             continue
         run = case.shadow()
         found = measure_of(run, leaf, first, path, case)
