@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -12,8 +13,10 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.taps import run_tapped
 from irfuzz.ir.program import Program
+from irfuzz.localize.check import check
 from irfuzz.localize.hidden import localise
-from irfuzz.localize.replay import replay
+from irfuzz.localize.labelled import labels_for
+from irfuzz.localize.replay import Outcome, Replayed, _narrow, replay
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "planted_targets"))
 import wrong
@@ -60,3 +63,35 @@ def test_it_is_named_first_and_the_map_has_it(name: str) -> None:
     assert found[0].name in planted
     assert made.faithful
     assert planted & {layer.name for layer in made.layers if layer.highlighted}
+
+
+def test_a_run_is_narrowed_though_a_part_of_it_is_left_open() -> None:
+    """Nodes 5 and 6 together are wrong; where node 2 is among them, ONNX leaves open what the whole gives."""
+
+    def run(first: int, end: int) -> Replayed:
+        wrong_here = first <= 5 and end >= 7
+        outcome = Outcome.AGREES if not wrong_here else Outcome.OPEN if first <= 2 else Outcome.DIFFERS
+        return Replayed(first, end, "", "", outcome)
+
+    found = _narrow(run, 12)
+    assert found is not None
+    assert (found.first, found.end) == (5, 7)
+    assert _narrow(lambda a, b: Replayed(a, b, "", "", Outcome.OPEN), 12) is None
+
+
+def test_a_planted_normalisation_gives_the_pattern_and_the_map(root: Path) -> None:
+    """CRADLE on real labelled digits: healthy scores against those of a normalisation without its mean."""
+    with np.load(root / "seeds" / "resnet.inputs.npz") as arrays:
+        images, truth = arrays["image"][:2], arrays["labels"][:2]
+    program = Program.from_bytes((root / "seeds" / "resnet.onnx").read_bytes())
+    labels = labels_for(truth, "scores", 10, None)
+    with Runner(resolve(["reference", f"{FILE}:drops_mean"])) as runner:
+        report = check(runner, program, [{"image": images[i : i + 1]} for i in range(2)], labels=labels)
+    (pair,) = report.inconsistencies
+    assert pair.inconsistent
+    assert sum(pair.pattern) == 2
+    assert sum(pair.pattern[:2]) >= 1
+    (located,) = report.located
+    assert located.map is not None
+    assert located.map.ranked[0].op == "BatchNormalization"
+    assert {r.op for r in located.replayed if r.faulty} == {"BatchNormalization"}
