@@ -48,6 +48,9 @@ _MISSED = 0.25
 _BESIDE = 0.7
 """How often the result becomes an output: where it is fitted to what was there, the fit hides what is wrong with it."""
 
+_PLAIN = 0.4
+"""How often a call is as plain as most are: optimisers know these, and what is unusual beside them is then alone."""
+
 _PARAMETERS = 0.2
 """How often a computed value may stand where weights stand as a rule."""
 
@@ -61,7 +64,7 @@ class InsertNeighbours:
 
     context: Context
     name: ClassVar[str] = "insert-neighbours"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -154,7 +157,10 @@ class InsertNeighbours:
         if not places or not fact.is_static:
             return None
         position = choices.pick(places)
-        call = sample_call(spec, {position: fact}, choices, seen=self.context.drawn, max_elements=_ELEMENTS)
+        plain = choices.boolean(_PLAIN)
+        call = sample_call(
+            spec, {position: fact}, choices, seen=self.context.drawn, max_elements=_ELEMENTS, plain=plain
+        )
         if call is None or any(p is not None and p.fact.dtype is ir.DataType.STRING for p in call.inputs):
             return None
         inputs: list[str | None] = []

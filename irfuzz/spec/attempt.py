@@ -33,6 +33,9 @@ from irfuzz.spec.nested import always_nested, outer_of
 from irfuzz.spec.plan import Step, make_plan
 from irfuzz.spec.types import AttrSpec, Call, Domain, Formal, InputPlan, OpSpec
 
+_PLAIN = 0.85
+"""How often a plain call leaves out each attribute and input that it may leave out, at least."""
+
 _DTYPES = {name: d for d, name in DTYPE_NAMES.items()}
 
 
@@ -40,7 +43,14 @@ class Attempt:
     """One pass over the plan; every method may raise ``Failed``."""
 
     def __init__(
-        self, spec: OpSpec, given: Mapping[int, Fact], choices: Choices, seen: Seen | None, limit: int
+        self,
+        spec: OpSpec,
+        given: Mapping[int, Fact],
+        choices: Choices,
+        seen: Seen | None,
+        limit: int,
+        *,
+        plain: bool = False,
     ) -> None:
         assert spec.overlay is not None
         self.spec = spec
@@ -50,6 +60,7 @@ class Attempt:
         self.choices = choices
         self.seen = seen
         self.limit = limit
+        self.given_up = _PLAIN if plain else 0.0
         self.env: dict[str, Any] = {"max_elements": limit, "version": spec.since}
         self.attrs: dict[str, Any] = {}
         self.dtypes: dict[int, ir.DataType] = {}
@@ -101,7 +112,7 @@ class Attempt:
             elif formal.option == "single" or i in self.given:
                 out.append(True)
             else:
-                out.append(choices.boolean(self.overlay.present.get(formal.name, 0.5)))
+                out.append(choices.boolean(min(self.overlay.present.get(formal.name, 0.5), 1 - self.given_up)))
         while out and not out[-1] and len(out) > spec.min_inputs:
             out.pop()
         for i, formal in enumerate(spec.inputs):
@@ -234,7 +245,7 @@ class Attempt:
         d = a.domain
         assert d is not None
         wanted = d.when is None or d.when.holds(self.env) is True
-        if not wanted or (not a.required and self.choices.boolean(d.omit)):
+        if not wanted or (not a.required and self.choices.boolean(max(d.omit, self.given_up))):
             self.env[a.name] = self.omitted(a, d)
             if self.good(step.rules):
                 return

@@ -24,6 +24,7 @@ def sample_call(
     *,
     seen: Seen | None = None,
     max_elements: int = 4096,
+    plain: bool = False,
 ) -> Call | None:
     """Draw attributes and the remaining inputs so that the call is valid and ONNXRuntime's CPU provider runs it.
 
@@ -38,6 +39,7 @@ def sample_call(
         seen: what was covered before; unseen attribute values and element types are preferred.
         max_elements: bound on the elements of each new input, and of the output where the overlay can tell its size
             (or twice the largest given input, where that is more).
+        plain: leave out nearly everything that may be left out, as most calls in the wild do.
 
     Returns:
         ``None`` where the given facts cannot be inputs (type, rank, values not known) or no attempt succeeded.
@@ -52,7 +54,7 @@ def sample_call(
         _check_given(spec, given)
         for _ in range(ATTEMPTS):
             try:
-                return Attempt(spec, given, choices, seen, limit).run()
+                return Attempt(spec, given, choices, seen, limit, plain=plain).run()
             except Failed:
                 continue
     except Impossible:
