@@ -10,6 +10,7 @@ import atheris  # pyright: ignore[reportMissingImports]
 from irfuzz.embed.atheris import custom_crossover, custom_mutator
 
 library = ctypes.CDLL(sys.argv[1])
+library.LLVMFuzzerInitialize(None, None)
 library.LLVMFuzzerTestOneInput.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 
 

@@ -70,9 +70,11 @@ def build(folder: Path, kind: str) -> None:
     }
     configure = [f"-D{name}={value}" for name, value in options.items()]
     subprocess.run(["cmake", "-S", str(source), "-B", str(made), "-G", "Ninja", *configure], check=True)
-    subprocess.run(["cmake", "--build", str(made)], check=True)
-    libraries = [str(made / "libonnx.a"), str(made / "libonnx_proto.a"), "-lprotobuf", "-lpthread"]
-    whole = ["-Wl,--whole-archive", libraries[0], "-Wl,--no-whole-archive", *libraries[1:]]
+    ninja = ["ninja", "-C", str(made)]
+    listed = subprocess.run([*ninja, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
+    objects = re.findall(r"^(CMakeFiles/onnx\.dir/onnx/(?!version_converter).*\.o):", listed, re.MULTILINE)
+    subprocess.run([*ninja, "onnx_proto", *objects], check=True)
+    whole = [*(str(made / name) for name in objects), str(made / "libonnx_proto.a"), "-lprotobuf", "-lpthread"]
     defines = ["-DONNX_NAMESPACE=onnx", "-DONNX_ML=1", "-std=c++17", f"-I{source}", f"-I{made}"]
     target = ["-fsanitize=fuzzer", "-o", str(made / "harness")]
     if kind == "atheris":

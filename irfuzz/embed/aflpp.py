@@ -27,6 +27,7 @@ class _State:
     rng: random.Random = field(default_factory=random.Random)
     trimmer: Trimmer | None = None
     said: str = "start"
+    sent: tuple[bytearray, ...] = (bytearray(),)
 
 
 _STATE: list[_State] = []
@@ -70,19 +71,28 @@ def fuzz(buf: bytearray, add_buf: bytearray | None, max_size: int) -> bytearray:
     return bytearray(made)
 
 
-def describe(max_description_length: int) -> str:
-    """What the last call did; part of the names of saved files."""
-    return f"irfuzz-{_state().said}"[:max_description_length]
+def describe(max_description_length: int) -> bytes:
+    """What the last call did; part of the names of saved files.
+
+    Bytes, though AFL++'s documentation has a string: its C code takes nothing else, and what it meets instead makes
+    the next call fail.
+    """
+    return f"irfuzz-{_state().said}"[:max_description_length].encode()
 
 
-def introspection() -> str:
-    """Counts for the introspection file."""
-    return " ".join(f"{name}={count}" for name, count in sorted(_state().mutator.counts.items()))
+def introspection() -> bytes:
+    """Counts for the introspection file; bytes, as ``describe``."""
+    return " ".join(f"{name}={count}" for name, count in sorted(_state().mutator.counts.items())).encode()
 
 
 def post_process(buf: bytearray) -> bytearray:
-    """What the target gets: the buffer as it is."""
-    return buf
+    """What the target gets: the buffer as it is.
+
+    AFL++ gives its references up before it reads the answer, so that a copy has to remain here.
+    """
+    state = _state()
+    state.sent = (state.sent[-1], bytearray(buf))
+    return state.sent[-1]
 
 
 def init_trim(buf: bytearray) -> int:

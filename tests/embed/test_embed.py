@@ -102,8 +102,8 @@ def test_afl_functions() -> None:
         aflpp.init(11)
         made = [aflpp.fuzz(bytearray(SEEDS[0]), bytearray(SEEDS[1]), 1 << 20) for _ in range(12)]
         digests = [hashlib.sha256(bytes(m)).hexdigest() for m in made]
-        assert aflpp.describe(12).startswith("irfuzz-")
-        assert "mutated=" in aflpp.introspection()
+        assert aflpp.describe(12).startswith(b"irfuzz-")
+        assert b"mutated=" in aflpp.introspection()
         aflpp.deinit()
         return digests
 
