@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import onnx_ir as ir
 
@@ -312,9 +313,20 @@ def max_pool(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     data = inputs[0]
     assert data is not None
     return [
-        ctx.plain(node, data.range),
+        ctx.plain(node, _windowed(data.range)),
         *(ctx.plain(node, Range(0.0, 2.0**62), i) for i in range(1, len(node.outputs))),
     ]
+
+
+def _windowed(r: Range) -> Range:
+    """The largest elements of windows: onnxruntime leaves NaN out; of nothing it gives the lowest number."""
+    return replace(r, low=-INF, nonzero=False) if r.nan else r
+
+
+def global_maximum(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
+    """GlobalMaxPool."""
+    (found,) = global_pool(_extreme)(ctx, node, inputs)
+    return [ctx.plain(node, _windowed(found.range))]
 
 
 def global_pool(summary: Summary) -> Transfer:
@@ -362,7 +374,7 @@ REDUCTIONS: Mapping[str, Transfer] = {
     "CumSum": running,
     "GlobalAveragePool": global_pool(_mean),
     "GlobalLpPool": lp(lambda ctx, node, data: _area(data)),
-    "GlobalMaxPool": global_pool(_extreme),
+    "GlobalMaxPool": global_maximum,
     "Hardmax": hardmax,
     "LogSoftmax": log_softmax,
     "LpPool": lp(lambda ctx, node, data: (1.0, _window(ctx, node))),

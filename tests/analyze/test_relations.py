@@ -298,3 +298,10 @@ def test_warnings_in_loops_name_the_inputs_of_their_states() -> None:
         on = Identity(go) q = Div(one, w) o = Log(s) }> }"""
     _, found = outside(text, {"x": (-3, 3), "w": (-1, 1)})
     assert {w.output: w.inputs for w in found.warnings} == {"q": ("w",), "o": ("w", "x")}
+
+
+@pytest.mark.parametrize("pool", ["MaxPool<kernel_shape = [2]>", "GlobalMaxPool"])
+def test_the_largest_of_nothing_but_nan_is_the_lowest_number(pool: str) -> None:
+    text = f"g (float[1,1,2] x) => (float[1,1,1] y) <float[1,1,2] n = {{nan, nan}}> {{ s = Add(x, n) y = {pool}(s) }}"
+    wrong, _ = outside(text, {"x": (0, 1)})
+    assert not wrong
