@@ -7,6 +7,7 @@ name (its docs/custom_mutators.md); one process has one mutator, so its state is
 from __future__ import annotations
 
 import random
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from irfuzz.embed.mutator import ModelMutator
@@ -18,6 +19,9 @@ ENERGY = 64
 CROSSED = 0.15
 """Share of calls that splice with the other buffer."""
 
+SENT = 64
+"""Answers of ``post_process`` that are kept alive."""
+
 
 @dataclass
 class _State:
@@ -27,7 +31,7 @@ class _State:
     rng: random.Random = field(default_factory=random.Random)
     trimmer: Trimmer | None = None
     said: str = "start"
-    sent: tuple[bytearray, ...] = (bytearray(),)
+    sent: OrderedDict[bytes, bytearray] = field(default_factory=OrderedDict)
 
 
 _STATE: list[_State] = []
@@ -88,11 +92,15 @@ def introspection() -> bytes:
 def post_process(buf: bytearray) -> bytearray:
     """What the target gets: the buffer as it is.
 
-    AFL++ gives its references up before it reads the answer, so that a copy has to remain here.
+    AFL++ gives its references up before it reads the answer, and reads it until a new queue entry is calibrated, for
+    which it calls this several times: copies of the last ones remain here, and equal buffers have one.
     """
-    state = _state()
-    state.sent = (state.sent[-1], bytearray(buf))
-    return state.sent[-1]
+    sent, data = _state().sent, bytes(buf)
+    made = sent.setdefault(data, bytearray(data))
+    sent.move_to_end(data)
+    if len(sent) > SENT:
+        sent.popitem(last=False)
+    return made
 
 
 def init_trim(buf: bytearray) -> int:
