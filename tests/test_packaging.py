@@ -145,6 +145,7 @@ def test_missing_data_is_named(tmp_path: Path) -> None:
 def test_entry_point_and_extras(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"irfuzz": "irfuzz.cli.main:main"}
+    assert project["entry-points"]["pytest11"] == {"irfuzz": "irfuzz.embed.pytest_plugin"}
     extras = project["optional-dependencies"]
     assert {"onnxruntime", "gpu", "torch", "tensorflow", "converters", "test", "all"} <= set(extras)
     core = " ".join(project["dependencies"])

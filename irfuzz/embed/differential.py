@@ -1,0 +1,362 @@
+"""A user's converter enters and is compared with independent runtimes; its first fault leaves, small and stored."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import onnx
+import onnx.printer
+
+from irfuzz.campaign.watch import Watch
+from irfuzz.choices import Choices
+from irfuzz.embed.beside import OWN, WITNESSES, Beside, Convert
+from irfuzz.embed.single import single_call
+from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.execute.types import Exit, RunResult, Value
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.sprouts import sprouts
+from irfuzz.ir.program import Program
+from irfuzz.mutate.convert_opset import newest_for
+from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.types import Relation
+from irfuzz.oracle import judge, title
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.reduce import reduce_case
+from irfuzz.spec import load_specs
+from irfuzz.spec.types import OpSpec
+from irfuzz.store.tensors import pack, unpack
+
+OPSET = 17
+"""Of single calls."""
+
+CALLS = 2
+"""Of each operator, before it counts as one that the converter lacks."""
+
+HOPELESS = 1000
+
+MAX_NODES = 32
+
+SHOWN = 400
+"""Characters of an array that are printed."""
+
+Seed = onnx.ModelProto | bytes | Program
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to look for faults.
+
+    Attributes:
+        seeds: models to start from; without any, calls of single operators and programs of one node.
+        operators: names of operators to draw those calls of; all where empty.
+        seconds: when to end without a finding; ``None`` for no such limit.
+        programs: how many programs the converter is to take at most; ``None`` for no such limit.
+        edits: most edits of each program.
+        seed: decides about the programs, with their number alone.
+        tolerance: see ``Beside``.
+        targets: names of the witnesses.
+        reduce: seconds for making a finding small.
+    """
+
+    seeds: Sequence[Seed] = ()
+    operators: Sequence[str] = ()
+    seconds: float | None = 20.0
+    programs: int | None = None
+    edits: int = 4
+    seed: int = 0
+    tolerance: float | None = None
+    targets: Sequence[str] = WITNESSES
+    reduce: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fault of the converter.
+
+    Attributes:
+        verdict: what is said of it.
+        program: that shows it.
+        inputs: of it.
+        results: what everybody did.
+        origin: one line: where it comes from.
+        folder: where it is stored.
+    """
+
+    verdict: Verdict
+    program: Program
+    inputs: Mapping[str, Value]
+    results: Sequence[RunResult]
+    origin: str
+    folder: Path
+
+    def text(self) -> str:
+        """What a reader needs to see it, in some lines."""
+        evidence = self.verdict.evidence
+        lines = [title(self.verdict, self.program), f"({self.origin})", ""]
+        lines += [onnx.printer.to_text(self.program.to_proto()).strip(), ""]
+        lines += [f"input {name} = {_shown(value)}" for name, value in self.inputs.items()]
+        right = next((r for r in self.results if r.target.name in self.verdict.witnesses and r.exit is Exit.OK), None)
+        own = next(r for r in self.results if r.target.name == OWN.name)
+        for name in right.outputs if right is not None else ():
+            assert right is not None
+            lines.append(f"expected {name} = {_shown(right.outputs[name])}")
+            if own.exit is Exit.OK:
+                lines.append(f"got {name} = {_shown(own.outputs.get(name))}")
+        if self.verdict.distance is not None:
+            lines.append(
+                f"distance {self.verdict.distance:.3g} at {evidence.get('element', self.verdict.output)}, "
+                f"allowed {self.verdict.bound or 0.0:.3g}"
+            )
+        if own.log:
+            if self.verdict.symptom is Symptom.REJECTION:
+                lines.append("(for what a converter does not support it raises NotImplementedError)")
+            lines += ["", own.log.strip()]
+        agree = ", ".join(f"{r.target.name} {r.target.version}" for r in self.results if r.target.name != OWN.name)
+        lines += ["", f"witnesses: {agree}", f"stored in {self.folder}"]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a campaign without a finding has done.
+
+    Attributes:
+        replayed: stored findings that no longer show.
+        made: programs that the converter was given.
+        compared: those that it ran and that were compared.
+        unsupported: those that it said it does not support.
+        skipped: numbers under which no program came about.
+    """
+
+    replayed: int = 0
+    made: int = 0
+    compared: int = 0
+    unsupported: int = 0
+    skipped: int = 0
+
+
+def look_for_fault(convert: Convert, folder: Path, options: Options) -> Found | Tally:
+    """Replay what is stored in a folder, then run new programs until one shows a fault, which is stored there.
+
+    Args:
+        convert: the converter; called in this process.
+        folder: one folder in it for each stored finding.
+        options: how long, and on what.
+
+    Raises:
+        UsageError: an option is wrong, a target cannot be used, or a stored finding cannot be read.
+    """
+    tally = Tally()
+    began = time.monotonic()
+    with Beside(convert, options.targets, options.tolerance) as runner:
+        for stored in sorted(p.parent for p in folder.glob("*/finding.json")):
+            found = _replayed(runner, stored)
+            if found is not None:
+                return found
+            tally.replayed += 1
+        programs = _Programs(options, newest_for((t.opset, t.ir) for t in runner.witnesses))
+        for number in itertools.count():
+            if options.seconds is not None and time.monotonic() - began > options.seconds:
+                break
+            if options.programs is not None and tally.made >= options.programs:
+                break
+            if tally.skipped > HOPELESS and not tally.made:
+                raise UsageError(f"seeds: of {tally.skipped} mutants none is valid and can be given inputs")
+            case = programs.make(number)
+            if case is None:
+                tally.skipped += 1
+                continue
+            tally.made += 1
+            verdict, results = _judged(runner, *case)
+            if not results:
+                tally.unsupported += 1
+                continue
+            tally.compared += 1
+            programs.ran(case[0])
+            if verdict is not None:
+                return _smallest(runner, *case, verdict, results, folder, options, number)
+    return tally
+
+
+class _Programs:
+    """Makes programs by number; which they are depends on the seed and on what the converter supports alone.
+
+    Args:
+        options: seeds or operators, edits and seed.
+        newest: the newest opset that the witnesses take.
+    """
+
+    def __init__(self, options: Options, newest: int) -> None:
+        self._options = options
+        self._engine = Engine(load_specs(), max_nodes=MAX_NODES, max_opset=newest)
+        self._seeds = [_program(seed) for seed in options.seeds]
+        self._calls = () if self._seeds else _operators(tuple(options.operators))
+        self._ran: dict[str, OpSpec] = {}
+
+    def ran(self, program: Program) -> None:
+        """Be told of a program that the converter supports: operators that it runs alone are called again."""
+        nodes = list(program.nodes())
+        if len(nodes) == 1:
+            self._ran.update({s.op: s for s in self._calls if s.op == nodes[0].op_type})
+
+    def make(self, number: int) -> tuple[Program, Mapping[str, Value]] | None:
+        """A program with inputs; ``None`` where nothing came of what was drawn."""
+        choices = Choices.from_seed(f"{self._options.seed}/{number}")
+        most = self._options.edits
+        program: Program | None
+        if number < len(self._seeds):
+            program, edits = self._seeds[number], 0  # the user's models as they are
+        elif number < CALLS * len(self._calls):  # each operator some times, to see which there are
+            program, edits = _call(self._calls[number // CALLS], choices), 0
+        elif self._ran and choices.boolean(0.75):
+            program = _call(self._ran[choices.pick(sorted(self._ran))], choices)
+            edits = choices.integer(0, most) if choices.boolean() else 0
+        else:
+            starts = self._seeds or list(sprouts().values())
+            program, edits = choices.pick(starts), choices.integer(min(1, most), most)
+        if program is not None and edits:
+            mutant = self._engine.mutate(program, choices, edits)
+            if mutant is None or any(edit.relation is Relation.INVALID for edit in mutant.edits):
+                return None
+            program = mutant.program
+        try:
+            return None if program is None else (program, make_inputs(program, choices.seed()))
+        except (Unsupported, InvalidProgram):
+            return None
+
+
+def _call(spec: OpSpec, choices: Choices) -> Program | None:
+    model = single_call(spec, OPSET, choices, choices.seed())
+    return None if model is None else Program.from_proto(model)
+
+
+@cache
+def _operators(names: tuple[str, ...]) -> tuple[OpSpec, ...]:
+    known = {spec.op: spec for spec in load_specs().overlaid(OPSET) if spec.is_sampled}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"operators: irfuzz draws no calls of {name!r}; of these: {', '.join(sorted(known))}")
+    return tuple(known[name] for name in names or sorted(known))
+
+
+def _program(seed: Seed) -> Program:
+    if isinstance(seed, Program):
+        return seed
+    return Program.from_bytes(seed) if isinstance(seed, bytes) else Program.from_proto(seed)
+
+
+def _judged(
+    runner: Beside, program: Program, inputs: Mapping[str, Value]
+) -> tuple[Verdict | None, Sequence[RunResult]]:
+    """The converter's proven fault, and what everybody did; nothing where it does not support the program."""
+    own = runner.run_own(program, inputs)
+    if own.exit is Exit.UNSUPPORTED:
+        return None, ()
+
+    def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
+        return runner.run(moved or program, other)
+
+    results = runner.compare(program, inputs, own)
+    verdicts = judge(program, inputs, results, rerun=rerun)
+    return next((v for v in verdicts if v.target == OWN.name and not v.suspect), None), results
+
+
+def _smallest(
+    runner: Beside,
+    program: Program,
+    inputs: Mapping[str, Value],
+    verdict: Verdict,
+    results: Sequence[RunResult],
+    folder: Path,
+    options: Options,
+    number: int,
+) -> Found:
+    """The finding made small, with the same symptom, and stored."""
+    watch = Watch([runner], verdict, program)
+    small = reduce_case(
+        program,
+        inputs,
+        watch.still,
+        values_of=watch.values_of,
+        seconds=options.reduce,
+        starts=watch.blamed(program, inputs)[1],
+    )
+    again, seen = _judged(runner, small.program, small.inputs)
+    steps = f"made small from {len(program.graph)} nodes in {small.tries} tries"
+    if again is None or again.symptom is not verdict.symptom:
+        # A converter that does not always do the same.
+        again, seen, steps = verdict, results, "as found: it does not show every time"
+        final, values = program, dict(inputs)
+    else:
+        final, values = small.program, small.inputs
+    origin = f"seed {options.seed}, program {number}, {steps}"
+    return _stored(folder, Found(again, final, values, seen, origin, folder))
+
+
+def _stored(folder: Path, found: Found) -> Found:
+    """The finding with a folder of its own, whole or not at all."""
+    model, inputs = found.program.to_bytes(), pack(found.inputs)
+    place = folder / hashlib.sha256(model + inputs).hexdigest()[:12]
+    found = Found(found.verdict, found.program, found.inputs, found.results, found.origin, place)
+    verdict = found.verdict
+    about = {
+        "schema": 1,
+        "title": title(verdict, found.program),
+        "symptom": verdict.symptom.value,
+        "origin": found.origin,
+        "distance": verdict.distance,
+        "bound": verdict.bound,
+        "evidence": dict(verdict.evidence),
+        "witnesses": {r.target.name: r.target.version for r in found.results if r.target.name != OWN.name},
+    }
+    right = next((r for r in found.results if r.target.name in verdict.witnesses and r.exit is Exit.OK), None)
+    own = next(r for r in found.results if r.target.name == OWN.name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix="draft-", dir=folder))
+        (draft / "model.onnx").write_bytes(model)
+        (draft / "inputs.npz").write_bytes(inputs)
+        if right is not None:
+            (draft / "expected.npz").write_bytes(pack(right.outputs))
+        if own.exit is Exit.OK:
+            (draft / "got.npz").write_bytes(pack(own.outputs))
+        (draft / "finding.txt").write_text(found.text() + "\n")
+        (draft / "finding.json").write_text(json.dumps(about, indent=1) + "\n")
+        shutil.rmtree(place, ignore_errors=True)
+        draft.rename(place)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+    return found
+
+
+def _replayed(runner: Beside, stored: Path) -> Found | None:
+    """A stored finding, where it still shows."""
+    try:
+        about = json.loads((stored / "finding.json").read_text())
+        program = Program.from_bytes((stored / "model.onnx").read_bytes())
+        inputs = unpack((stored / "inputs.npz").read_bytes(), str(stored / "inputs.npz"))
+    except (OSError, ValueError, InvalidProgram) as error:
+        raise UsageError(f"{stored}: not a stored finding: {error}; delete the folder") from None
+    verdict, results = _judged(runner, program, inputs)
+    if verdict is None:
+        return None
+    return Found(verdict, program, inputs, results, f"replayed; {about.get('origin', 'stored before')}", stored)
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, list):
+        return f"[{', '.join(_shown(v) for v in value)}]"[:SHOWN]
+    text = " ".join(str(value.tolist()).split())
+    text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return f"{value.dtype}[{', '.join(map(str, value.shape))}] {text}"

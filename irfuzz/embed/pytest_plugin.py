@@ -1,0 +1,107 @@
+"""pytest's plug-in: a test's converter and its marker enter, a differential campaign runs and fails with what it finds.
+
+Nothing of irfuzz is imported before a test asks for the fixture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MARKER = "irfuzz(seeds, operators, budget, programs, edits, seed, tolerance, targets, reduce): options of the fixture irfuzz_differential"  # noqa: E501
+FOLDER = "irfuzz_folder"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where findings are stored."""
+    parser.addini(FOLDER, "folder for what irfuzz_differential finds, relative to rootdir", default=".irfuzz")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", MARKER)
+
+
+@pytest.fixture
+def irfuzz_differential(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Call it with ``convert(onnx.ModelProto) -> callable(dict of arrays)``; it fails with what irfuzz finds.
+
+    Keywords, which may also stand in ``@pytest.mark.irfuzz``: ``seeds`` (models to mutate), ``operators`` (without
+    seeds: what to call), ``budget`` ("20s", "2m" or seconds), ``programs`` (instead of a budget: how many), ``edits``,
+    ``seed``, ``tolerance``, ``targets`` (the witnesses), ``reduce`` (seconds for making a finding small).
+    """
+    __tracebackhide__ = True
+    node = request.node
+    folder = Path(request.config.rootpath, str(request.config.getini(FOLDER)), folder_name(node.nodeid))
+    marked: dict[str, Any] = {}
+    for mark in reversed(list(node.iter_markers("irfuzz"))):
+        if mark.args:
+            raise pytest.UsageError(f"{node.nodeid}: pytest.mark.irfuzz takes keywords only, got {mark.args!r}")
+        marked.update(mark.kwargs)
+
+    def differential(convert: Callable[..., Any], **options: Any) -> None:
+        __tracebackhide__ = True
+        from irfuzz.embed.differential import Found, look_for_fault
+        from irfuzz.errors import UsageError
+
+        try:
+            found = look_for_fault(convert, folder, options_of({**marked, **options}))
+        except UsageError as error:
+            pytest.fail(f"irfuzz: {error}", pytrace=False)
+        if isinstance(found, Found):
+            again = f"python -m pytest {node.nodeid!r}" if "'" not in node.nodeid else "the same test"
+            lines = (found.text(), f"replay: {again} (stored findings run first; delete the folder to forget this one)")
+            pytest.fail("irfuzz: " + "\n".join(lines), pytrace=False)
+        if not found.replayed and not found.compared:
+            asked = f"{found.made} programs, {found.unsupported} not supported by it"
+            pytest.fail(f"irfuzz: the converter ran none of {asked}; name what it has: operators=[...]", pytrace=False)
+
+    return differential
+
+
+def options_of(given: dict[str, Any]) -> Any:
+    """The keywords as ``Options``.
+
+    Raises:
+        UsageError: one is unknown, or not what it should be.
+    """
+    from irfuzz.embed.differential import Options
+    from irfuzz.errors import UsageError
+
+    known = {"seeds", "operators", "budget", "programs", "edits", "seed", "tolerance", "targets", "reduce"}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise UsageError(f"unknown option {', '.join(unknown)}; known: {', '.join(sorted(known))}")
+    for name, least in (("programs", 1), ("edits", 0), ("seed", 0)):
+        value = given.get(name, least)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise UsageError(f"{name}: expected an integer of at least {least}, got {value!r}")
+    rest = {name: value for name, value in given.items() if name not in ("budget", "reduce")}
+    if "budget" in given:
+        rest["seconds"] = seconds_of("budget", given["budget"])
+    elif "programs" in given:
+        rest["seconds"] = None
+    if "reduce" in given:
+        rest["reduce"] = seconds_of("reduce", given["reduce"])
+    return Options(**rest)
+
+
+def seconds_of(name: str, text: object) -> float:
+    """A duration in seconds: a number, or ``"500ms"``, ``"20s"``, ``"2m"``, ``"1h"``."""
+    from irfuzz.errors import UsageError
+
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(text).strip())
+    if found is None:
+        raise UsageError(f"{name}: expected a duration such as '20s' or '2m', got {text!r}")
+    return float(found[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}[found[2]]
+
+
+def folder_name(nodeid: str) -> str:
+    """A test's own folder: readable, safe as a file name, and no other test's."""
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", nodeid.replace(".py::", "-")).strip("-")[-80:]
+    return f"{slug}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
