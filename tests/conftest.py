@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import locale
 import os
+import signal
 import sys
 import types
 from collections.abc import Iterator
@@ -23,6 +24,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 benchmarks = types.ModuleType("benchmarks")
 benchmarks.__path__ = [str(ROOT / "benchmarks")]
 sys.modules.setdefault("benchmarks", benchmarks)
+
+# A shell starts background jobs with Ctrl-C ignored, and so would be every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("irfuzz", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("irfuzz")
