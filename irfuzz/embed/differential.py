@@ -176,7 +176,11 @@ def look_for_fault(convert: Convert, folder: Path, options: Options) -> Found | 
                 tally.skipped += 1
                 continue
             tally.made += 1
-            verdict, results = _judged(runner, *case)
+            try:
+                verdict, results = _judged(runner, *case)
+            except (Unsupported, InvalidProgram):  # what a run showed cannot be judged
+                tally.skipped += 1
+                continue
             if not results:
                 tally.unsupported += 1
                 continue
