@@ -26,6 +26,7 @@ from irfuzz.reduce import reduce_case
 from irfuzz.reduce.session import Try
 from irfuzz.reduce.state import State
 from irfuzz.report.bundle import SCHEMA, write_shown
+from irfuzz.report.contradiction import ORACLE
 from irfuzz.report.known import labelled
 from irfuzz.store.database import Status
 from irfuzz.store.tensors import unpack
@@ -88,8 +89,12 @@ def read_finding(folder: Path) -> Stored:
     """
     try:
         about = json.loads((folder / "finding.json").read_text())
+        if missing := {"symptom", "target", "versions", "verdict"} - set(about):
+            raise UsageError(f"{folder}/finding.json: expected {', '.join(sorted(missing))} too")
         if about["schema"] != SCHEMA:
             raise UsageError(f"{folder}/finding.json: expected schema {SCHEMA}, got {about['schema']}")
+        if about["verdict"]["oracle"] == ORACLE:
+            raise UsageError(f"{folder}: a target that contradicts itself; it was made small when it was found")
         read = [
             (Program.from_bytes((at / "model.onnx").read_bytes()), unpack((at / "inputs.npz").read_bytes(), str(at)))
             for at in (folder, folder / "original")

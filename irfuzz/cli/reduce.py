@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import shutil
 import sys
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,35 +107,35 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     assert out is not None
     _, program = one_model(args.what)
     inputs = _inputs(args.inputs, program)
-    folder = _state(out)
-    question = f"{args.check}{' fails' if args.fail_is_interesting else ''}"
-    command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)
-    began, before = time.monotonic(), len(program.graph)
-    state = State(folder, program, inputs, question)
-    progress = _Progress(quiet=args.json)
+    with _state(out) as folder:
+        question = f"{args.check}{' fails' if args.fail_is_interesting else ''}"
+        command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)
+        began, before = time.monotonic(), len(program.graph)
+        state = State(folder, program, inputs, question)
+        progress = _Progress(quiet=args.json)
 
-    def told(one: Try) -> None:
-        state.saw(one)
-        progress(one, len(state.program.graph))
+        def told(one: Try) -> None:
+            state.saw(one)
+            progress(one, len(state.program.graph))
 
-    try:
-        if not state.complete:
-            interesting, how = command.look(state.program, state.inputs)
-            if not interesting:
-                raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
-            with Runner(resolve(["reference"]), Limits(seconds=args.timeout)) as runner:
+        try:
+            if not state.complete:
+                interesting, how = command.look(state.program, state.inputs)
+                if not interesting:
+                    raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
+                with Runner(resolve(["reference"]), Limits(seconds=args.timeout)) as runner:
 
-                def values_of(program: Program, given: Any) -> Any:
-                    (result,) = runner.run(tap(program), given)
-                    return result.outputs if result.exit is Exit.OK else {}
+                    def values_of(program: Program, given: Any) -> Any:
+                        (result,) = runner.run(tap(program), given)
+                        return result.outputs if result.exit is Exit.OK else {}
 
-                small = reduce_case(
-                    state.program, state.inputs, command, values_of=values_of, seconds=args.time, tries=1 << 30,
-                    jobs=jobs, skip=state.skip, on_try=told,
-                )  # fmt: skip
-            state.finish(small.program, small.inputs, complete=small.complete)
-    finally:
-        state.close()
+                    small = reduce_case(
+                        state.program, state.inputs, command, values_of=values_of, seconds=args.time, tries=1 << 30,
+                        jobs=jobs, skip=state.skip, on_try=told,
+                    )  # fmt: skip
+                state.finish(small.program, small.inputs, complete=small.complete)
+        finally:
+            state.close()
     save_file(state.program, out)
     save_file(pack(state.inputs), out.with_suffix(".npz"))
     return {
@@ -158,12 +161,15 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     stored = read_finding(args.what)
     seeds = {p.digest: p for p in seeds_of(args.seeds).values()} if args.seeds else {}
     out = args.out or args.what
-    folder = _state(out)
-    began = time.monotonic()
-    done = reduce_finding(
-        stored, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
-        progress=_Progress(quiet=args.json), timeout=args.timeout,
-    )  # fmt: skip
+    if args.out is not None and not (out.exists() and out.samefile(args.what)):
+        _room(out)
+    out = out if out.name not in ("", "..") else out.resolve()
+    with _state(out) as folder:
+        began = time.monotonic()
+        done = reduce_finding(
+            stored, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
+            progress=_Progress(quiet=args.json), timeout=args.timeout,
+        )  # fmt: skip
     return {
         "finding": str(out),
         "before": done.before,
@@ -178,10 +184,32 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     }
 
 
-def _state(out: Path) -> Path:
+@contextlib.contextmanager
+def _state(out: Path) -> Generator[Path]:
+    """The folder of the reduction's state; it goes again where the reduction fails before it has come anywhere."""
     from irfuzz.cli.inputs import writable_folder
+    from irfuzz.reduce.state import worthless
 
-    return writable_folder(out.with_name(f"{out.name}.state"), "--out")
+    folder = out.with_name(f"{out.name}.state")
+    before = folder.exists()
+    try:
+        yield writable_folder(folder, "--out")
+    except BaseException:
+        if not before and folder.is_dir() and worthless(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _room(out: Path) -> None:
+    """See that the new folder takes the place of nothing but a finding.
+
+    Raises:
+        UsageError: it would.
+    """
+    if out.is_dir() and not (out / "finding.json").is_file() and any(out.iterdir()):
+        raise UsageError(f"--out {out}: holds files that are no finding; expected a new folder")
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out}: is a file; expected a folder")
 
 
 def _inputs(path: Path | None, program: Program) -> dict[str, Value]:

@@ -27,11 +27,16 @@ def export_corpus(seeds: Path, folder: Path, *, max_bytes: int = 20_000, seed: i
         The files written, in the order of their names.
 
     Raises:
-        UsageError: the folder is not empty, or cannot be written.
+        UsageError: the folder is not empty, or cannot be written; the seeds cannot be read; or nothing is that small.
     """
+    if not seeds.is_dir():
+        raise UsageError(f"{seeds}: expected a folder of seeds")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder}: expected an empty or a new folder")
-    found = {path.name: path.read_bytes() for path in sorted(seeds.glob("*.onnx"))}
+    try:
+        found = {path.name: path.read_bytes() for path in sorted(seeds.glob("*.onnx")) if path.is_file()}
+    except OSError as error:
+        raise UsageError(f"{error.filename or seeds}: cannot be read: {error.strerror}") from None
     specs = load_specs()
     for spec in specs.overlaid(OPSET):
         for number in range(DRAWS):
@@ -39,11 +44,14 @@ def export_corpus(seeds: Path, folder: Path, *, max_bytes: int = 20_000, seed: i
             if call is not None:
                 found[f"one-{spec.op}.onnx"] = call.SerializeToString()
                 break
+    written = [folder / name for name, data in sorted(found.items()) if len(data) <= max_bytes]
+    if not written:
+        least = min(map(len, found.values()))
+        raise UsageError(f"--max-bytes {max_bytes}: no model is so small; the smallest has {least} bytes")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written = [folder / name for name, data in sorted(found.items()) if len(data) <= max_bytes]
         for path in written:
             path.write_bytes(found[path.name])
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror or error}") from None
+        raise UsageError(f"--out {folder}: cannot be written: {error.strerror or error}") from None
     return written

@@ -18,6 +18,12 @@ FAILED = "failed.txt"
 STATE = "state.json"
 
 
+def worthless(folder: Path) -> bool:
+    """Whether nothing lies in a reduction's folder that another call would go on from."""
+    failed = folder / FAILED
+    return not any(folder.glob("best-*")) and not (failed.exists() and failed.stat().st_size)
+
+
 class State:
     """The folder of one reduction. ``kill -9`` at any moment loses at most the candidates in flight.
 

@@ -71,6 +71,9 @@ def read(folder: Path) -> Entry:
         raise UsageError(f"{folder / ABOUT}: not JSON: {error}") from None
     if not isinstance(about, dict) or "symptom" not in about or "target" not in about:
         raise UsageError(f"{folder / ABOUT}: expected an object with symptom and target")
+    known = about.get("known", [])
+    if not isinstance(known, list) or not all(isinstance(k, dict) and isinstance(k.get("id"), str) for k in known):
+        raise UsageError(f"{folder / ABOUT}: known: expected a list of objects with an id")
     return Entry(folder, about)
 
 

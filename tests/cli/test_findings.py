@@ -48,6 +48,13 @@ def test_list_label_and_show(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert json.loads((out / "findings" / "0002" / "finding.json").read_text())["label"] == ""
 
 
+def test_a_damaged_one_is_named(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = out / "findings" / "0002" / "finding.json"
+    place.write_text('{"symptom": "crash", "target": "t", "known": [5]}')
+    assert main(["findings", "list", str(out)]) == 2
+    assert f"{place}: known: expected a list" in capsys.readouterr().err
+
+
 def test_open_writes_a_page(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings", "open", str(out / "findings" / "0001"), "--no-browser"]) == 0
     page = Path(capsys.readouterr().out.strip())

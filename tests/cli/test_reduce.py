@@ -89,7 +89,7 @@ def test_a_reduction_goes_on(words: list[str], tmp_path: Path, capsys: pytest.Ca
     ],
 )
 def test_what_cannot_be_reduced(
-    words: list[str], change: dict[str, str | None], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], change: dict[str, str | None], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for flag, value in change.items():
         at = words.index(flag)
@@ -98,6 +98,7 @@ def test_what_cannot_be_reduced(
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.out == ""
+    assert not list(tmp_path.glob("out/*")), "the same --out could not be used with another --check"
 
 
 def test_failing_can_be_what_is_interesting(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,3 +140,7 @@ def test_a_finding(
     assert json.loads((folder / "trace.json").read_text())["edits"] == []
     assert main([*words[:1], str(tmp_path / "nothing")]) == 2
     assert "not the folder of a finding" in capsys.readouterr().err
+    for out, said in ((seeds, "holds files that are no finding"), (seeds / "seed.onnx", "is a file")):
+        assert main([*words[:2], "-o", str(out)]) == 2
+        assert said in capsys.readouterr().err
+    assert (seeds / "seed.onnx").is_file()

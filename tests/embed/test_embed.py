@@ -209,6 +209,11 @@ def test_a_corpus_is_small_valid_and_the_same_each_time(tmp_path: Path) -> None:
         onnx.checker.check_model(onnx.load_model_from_string(data), full_check=True)
     with pytest.raises(UsageError, match="empty or a new folder"):
         export_corpus(ROOT / "seeds", tmp_path / "one")
+    with pytest.raises(UsageError, match="nowhere: expected a folder of seeds"):
+        export_corpus(tmp_path / "nowhere", tmp_path / "three")
+    with pytest.raises(UsageError, match="the smallest has"):
+        export_corpus(ROOT / "seeds", tmp_path / "three", max_bytes=1)
+    assert not (tmp_path / "three").exists()
 
 
 def test_calls_on_whole_and_damaged_models_keep_within_the_size() -> None:
