@@ -26,6 +26,9 @@ from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.table import BUILTIN, WEIGHTS
 from irfuzz.spec import load_specs
 
+OPSET = 17
+"""Of models of one call."""
+
 
 @cache
 def _engine(mutators: tuple[str, ...] | None, max_nodes: int) -> Engine:
@@ -53,7 +56,9 @@ def programs(
         mutators: names of those to use (default: all of irfuzz's).
     """
     starts = [_program(seed) for seed in seeds] or list(sprouts().values())
-    program = draw(st.sampled_from(starts))
+    # What one node shows shrinks to that node: a call drawn as it is comes before one that is fitted to a sprout.
+    alone = not seeds and not draw(st.booleans())
+    program = Program.from_proto(draw(_any_call())) if alone else draw(st.sampled_from(starts))
     engine = _engine(None if mutators is None else tuple(mutators), max_nodes)
     for _ in range(draw(st.integers(0, max_edits))):
         choices = Choices(draw(st.randoms(use_true_random=False, note_method_calls=False)))
@@ -62,6 +67,12 @@ def programs(
             program = mutant.program
     note(onnx.printer.to_text(program.to_proto()))
     return program
+
+
+@st.composite
+def _any_call(draw: st.DrawFn) -> onnx.ModelProto:
+    """A valid call of any operator."""
+    return draw(nodes(draw(st.sampled_from([spec.op for spec in load_specs().overlaid(OPSET)])), opset=OPSET))
 
 
 def _program(seed: onnx.ModelProto | bytes | Program) -> Program:

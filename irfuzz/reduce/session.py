@@ -15,6 +15,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Value
+from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.program import Program
 from irfuzz.ir.types import declare, undeclare
@@ -198,6 +199,8 @@ class Session:
         needed = [name for name in names if name not in program.graph.initializers]
         if not program.graph.outputs or any(name not in inputs for name in needed) or verify(program):
             return None
+        if _of_no_rank(program) and not _of_no_rank(self.program):
+            return None  # ONNX's checker refuses such an output, and so may every runtime
         given = {name: inputs[name] for name in names if name in inputs}
         key = digest_of(program, given)
         return None if key in self._tried else _Candidate(program, given, key)
@@ -309,3 +312,9 @@ def digest_of(program: Program, inputs: Mapping[str, Value]) -> bytes:
         found.update(name.encode())
         add(value)
     return found.digest()
+
+
+def _of_no_rank(program: Program) -> bool:
+    """Whether nothing is known of the shape of an output."""
+    facts = [program.fact(value) for value in program.graph.outputs]
+    return any(isinstance(fact, TensorFact) and fact.shape is None for fact in facts)

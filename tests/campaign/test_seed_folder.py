@@ -226,7 +226,7 @@ def test_the_command_adds_and_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["add", "m.onnx", "--dir", "s", "--origin", "x"], "expected --licence"),
         (["add", "m.onnx", "--dir", "s", "--range", "x=2:1"], "--range: expected a range such as image=0:1"),
         (["list", "m.onnx"], "expected no model"),
-        (["list", "--only", "lstm"], "belong to seeds build"),
+        (["list", "--only", "lstm"], "--only belongs to seeds build"),
         (["add", "none.onnx", "--dir", "s", "--origin", "x", "--licence", "y"], "none.onnx: No such file"),
         (["grow"], "invalid choice: 'grow'"),
     ],

@@ -177,11 +177,11 @@ def test_a_planted_fault_shrinks_to_one_node() -> None:
         return False
 
     found = find(
-        models(max_edits=3, mutators=("insert-layer",)), wrong,
+        models(max_edits=0), wrong,
         settings=settings(max_examples=5_000, deadline=None, database=None, suppress_health_check=list(HealthCheck)),
     )  # fmt: skip
     assert sum(node.op_type == "Softmax" for node in found.graph.node) == 1
-    assert len(found.graph.node) <= 3  # the layer, the node that it stands behind, and what adapts the shape
+    assert len(found.graph.node) == 1
     inputs = {
         v.name: np.ones([d.dim_value for d in v.type.tensor_type.shape.dim], np.float32) for v in found.graph.input
     }

@@ -116,6 +116,7 @@ def test_a_verdict_rests_on_the_shadow_and_carries_its_ratio(shade, gemm, run, f
     assert verdict.evidence["rule"] == "float64 shadow"
     assert verdict.distance is not None
     assert verdict.bound is not None
+    assert verdict.ratio is not None
     assert verdict.ratio == pytest.approx(verdict.distance / verdict.bound)
     assert verdict.ratio > 10
     # Noise is silence, and so is what only the shadow contradicts: the targets' own spread decides then.

@@ -178,7 +178,8 @@ def reduced_maximum_loses_nan(right: Right, inputs: Inputs, attrs: Attrs) -> Out
 
 def lower_end_ignored(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
     """Clip without its lower end."""
-    return (np.minimum(inputs[0], inputs[2]),) if len(inputs) > 2 and inputs[2] is not None else (inputs[0],)
+    data, _, most = (*inputs, None, None)[:3]
+    return (data if most is None else np.minimum(data, most),)
 
 
 def upper_end_ignored(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:

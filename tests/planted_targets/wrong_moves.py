@@ -42,8 +42,9 @@ def starts_one_late(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
     """Slice of floats begins one element late."""
     if inputs[0].dtype.kind != "f" or inputs[0].size < 2:
         return right(*inputs, **attrs)
-    axis = int(np.asarray(inputs[3]).reshape(-1)[0]) if len(inputs) > 3 and inputs[3] is not None else 0
-    return right(np.roll(inputs[0], -1, axis=axis), *inputs[1:], **attrs)
+    data, *others = inputs
+    axis = int(np.asarray(others[2]).reshape(-1)[0]) if len(others) > 2 and others[2] is not None else 0
+    return right(np.roll(data, -1, axis=axis), *others, **attrs)
 
 
 def index_off_by_one(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:

@@ -176,6 +176,7 @@ def _check_report(report: str) -> None:
             outside.append(line)
     assert not inside
     assert [line for line in outside if line.startswith("#")][1:] == [
+        *(["## Why that is expected"] if "## Why that is expected" in outside else []),
         "## How to see it",
         "## What every target did",
         "## The program",
