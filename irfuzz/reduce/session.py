@@ -112,6 +112,7 @@ class Session:
         skip: Collection[bytes] = (),
         on_try: Callable[[Try], None] | None = None,
     ) -> None:
+        _declare_outputs(program)
         self.program = program
         self.inputs = dict(inputs)
         self.tries = 0
@@ -199,8 +200,9 @@ class Session:
         needed = [name for name in names if name not in program.graph.initializers]
         if not program.graph.outputs or any(name not in inputs for name in needed) or verify(program):
             return None
+        _declare_outputs(program)
         if _of_no_rank(program) and not _of_no_rank(self.program):
-            return None  # ONNX's checker refuses such an output, and so may every runtime
+            return None
         given = {name: inputs[name] for name in names if name in inputs}
         key = digest_of(program, given)
         return None if key in self._tried else _Candidate(program, given, key)
@@ -312,6 +314,14 @@ def digest_of(program: Program, inputs: Mapping[str, Value]) -> bytes:
         found.update(name.encode())
         add(value)
     return found.digest()
+
+
+def _declare_outputs(program: Program) -> None:
+    """State what is known of outputs that are stated without a shape: ONNX's checker refuses those."""
+    for value in program.graph.outputs:
+        fact = program.fact(value)
+        if value.shape is None and isinstance(fact, TensorFact) and fact.shape is not None:
+            declare(value, fact)
 
 
 def _of_no_rank(program: Program) -> bool:
