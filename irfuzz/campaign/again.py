@@ -20,7 +20,7 @@ from irfuzz.execute.types import Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.trace import Trace, parse_trace
-from irfuzz.oracle import judge, signature
+from irfuzz.oracle import signature
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.reduce.session import Try
@@ -182,8 +182,8 @@ def reduce_finding(
                 on_try=told,
             )
             case.finish(small.program, small.inputs, complete=small.complete)
-        results = runners[0].run_fresh(case.program, case.inputs)
-        again = same_fault(judge(case.program, case.inputs, results), seen)
+        verdicts, results = watch.judged(case.program, case.inputs, fresh=True)
+        again = same_fault(verdicts, seen)
         if again is None:
             raise UsageError(f"{stored.folder}: the smaller case, kept in {state}, does not show it in a fresh process")
         origin = Origin(

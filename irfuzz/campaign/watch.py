@@ -104,7 +104,10 @@ class Watch:
             def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
                 return runner.run(moved or program, other, self._targets)
 
-            return judge(program, inputs, results, rerun=rerun, expected_invalid=self._invalid), results
+            verdicts = judge(
+                program, inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=self._invalid
+            )  # fmt: skip
+            return verdicts, results
         finally:
             self._runners.put(runner)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import writable_folder
+from irfuzz.cli.outputs import with_bar, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.errors import UsageError
 
@@ -77,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     operators: Counter[str] = Counter()
     written = 0
     try:
-        for program in _shown(chain([first] if first else [], programs), args.count):
+        for program in with_bar(chain([first] if first else [], programs), args.count, "generating"):
             _write(program, out, written, args.json)
             operators.update(node.op_type for node in program.program.graph)
             written += 1
@@ -91,31 +89,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(program: Generated, out: Path, index: int, as_json: bool) -> None:
-    """Both files of a model, each whole, or neither."""
-    from irfuzz.frontends.onnx_file import save_file
-    from irfuzz.mutate.trace import write_trace
-
-    model, trace = out / f"{index:06d}.onnx", out / f"{index:06d}.trace.json"
-    try:
-        save_file(program.to_bytes(), model)
-        write_trace(program.trace, trace)
-    except BaseException:
-        for path in (model, trace, trace.with_name(f"{trace.name}.part")):
-            with contextlib.suppress(OSError):
-                path.unlink()
-        raise
+    model, trace = write_model(program.to_bytes(), program.trace, out, index)
     if as_json:
         operators = [node.op_type for node in program.program.graph]
         about = {"model": str(model), "trace": str(trace), "topology": program.wish.topology}
         print(json.dumps({**about, "nodes": len(operators), "operators": operators}), flush=True)
-
-
-def _shown(programs: Iterable[Generated], count: int) -> Iterator[Generated]:
-    """The same, with a bar in a terminal."""
-    if not sys.stderr.isatty():
-        yield from programs
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(programs, total=count, description="generating", transient=True, console=Console(file=sys.stderr))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import sys
-from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
+from irfuzz.cli.outputs import with_bar, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.errors import UsageError
 
@@ -73,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         save_file(program, kept / f"{program.digest}{KEPT}")
     written = 0
     try:
-        for mutant in _shown(chain([first] if first else [], mutants), args.count):
+        for mutant in with_bar(chain([first] if first else [], mutants), args.count, "mutating"):
             _write(mutant, out, written, args.json)
             written += 1
     except KeyboardInterrupt:
@@ -86,31 +84,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(mutant: TracedMutant, out: Path, index: int, as_json: bool) -> None:
-    """Both files of a mutant, each whole, or neither."""
-    from irfuzz.frontends.onnx_file import save_file
-    from irfuzz.mutate.trace import write_trace
-
-    model, trace = out / f"{index:06d}.onnx", out / f"{index:06d}.trace.json"
-    try:
-        save_file(mutant.to_bytes(), model)
-        write_trace(mutant.trace, trace)
-    except BaseException:
-        for path in (model, trace, trace.with_name(f"{trace.name}.part")):
-            with contextlib.suppress(OSError):
-                path.unlink()
-        raise
+    model, trace = write_model(mutant.to_bytes(), mutant.trace, out, index)
     if as_json:
         about = {"model": str(model), "trace": str(trace)}
         about["seed"] = mutant.trace["seed"]["name"]
         print(json.dumps({**about, "invalid": mutant.declared_invalid, "edits": mutant.trace["edits"]}), flush=True)
-
-
-def _shown(mutants: Iterable[TracedMutant], count: int) -> Iterator[TracedMutant]:
-    """The same, with a bar in a terminal."""
-    if not sys.stderr.isatty():
-        yield from mutants
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(mutants, total=count, description="mutating", transient=True, console=Console(file=sys.stderr))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from irfuzz.choices import Choices
-from irfuzz.embed.single import single_call
+from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import UsageError
 from irfuzz.spec import load_specs
 
-OPSET = 17
 DRAWS = 8
 """Calls drawn of an operator before it is left out (sequences, strings)."""
 

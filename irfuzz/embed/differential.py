@@ -19,12 +19,13 @@ import onnx.printer
 from irfuzz.campaign.watch import Watch
 from irfuzz.choices import Choices
 from irfuzz.embed.beside import OWN, WITNESSES, Beside, Convert
-from irfuzz.embed.single import single_call
+from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.types import Exit, RunResult, Value
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
+from irfuzz.mutate.api import load
 from irfuzz.mutate.convert_opset import newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Relation
@@ -34,9 +35,6 @@ from irfuzz.reduce import reduce_case
 from irfuzz.spec import load_specs
 from irfuzz.spec.types import OpSpec
 from irfuzz.store.tensors import pack, unpack
-
-OPSET = 17
-"""Of single calls."""
 
 CALLS = 2
 """Of each operator, before it counts as one that the converter lacks."""
@@ -202,7 +200,7 @@ class _Programs:
     def __init__(self, options: Options, newest: int) -> None:
         self._options = options
         self._engine = Engine(load_specs(), max_nodes=MAX_NODES, max_opset=newest)
-        self._seeds = [_program(seed) for seed in options.seeds]
+        self._seeds = [load(seed) for seed in options.seeds]
         self._calls = () if self._seeds else _operators(tuple(options.operators))
         self._ran: dict[str, OpSpec] = {}
 
@@ -252,12 +250,6 @@ def _operators(names: tuple[str, ...]) -> tuple[OpSpec, ...]:
     return tuple(known[name] for name in names or sorted(known))
 
 
-def _program(seed: Seed) -> Program:
-    if isinstance(seed, Program):
-        return seed
-    return Program.from_bytes(seed) if isinstance(seed, bytes) else Program.from_proto(seed)
-
-
 def _judged(
     runner: Beside, program: Program, inputs: Mapping[str, Value]
 ) -> tuple[Verdict | None, Sequence[RunResult]]:
@@ -270,7 +262,7 @@ def _judged(
         return runner.run(moved or program, other)
 
     results = runner.compare(program, inputs, own)
-    verdicts = judge(program, inputs, results, rerun=rerun)
+    verdicts = judge(program, inputs, results, rerun=rerun, shadow=runner.shadow)
     return next((v for v in verdicts if v.target == OWN.name and not v.suspect), None), results
 
 

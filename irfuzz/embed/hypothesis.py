@@ -16,18 +16,16 @@ except ModuleNotFoundError as error:
     raise ImportError("irfuzz.embed.hypothesis needs Hypothesis; run `pip install 'irfuzz[embed]'`") from error
 
 from irfuzz.choices import Choices
-from irfuzz.embed.single import single_call
+from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
 from irfuzz.execute.types import Value
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
+from irfuzz.mutate.api import load
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.table import BUILTIN, WEIGHTS
 from irfuzz.spec import load_specs
-
-OPSET = 17
-"""Of models of one call."""
 
 
 @cache
@@ -55,7 +53,7 @@ def programs(
         max_nodes: most nodes.
         mutators: names of those to use (default: all of irfuzz's).
     """
-    starts = [_program(seed) for seed in seeds] or list(sprouts().values())
+    starts = [load(seed) for seed in seeds] or list(sprouts().values())
     # What one node shows shrinks to that node: a call drawn as it is comes before one that is fitted to a sprout.
     alone = not seeds and not draw(st.booleans())
     program = Program.from_proto(draw(_any_call())) if alone else draw(st.sampled_from(starts))
@@ -75,19 +73,13 @@ def _any_call(draw: st.DrawFn) -> onnx.ModelProto:
     return draw(nodes(draw(st.sampled_from([spec.op for spec in load_specs().overlaid(OPSET)])), opset=OPSET))
 
 
-def _program(seed: onnx.ModelProto | bytes | Program) -> Program:
-    if isinstance(seed, Program):
-        return seed
-    return Program.from_bytes(seed) if isinstance(seed, bytes) else Program.from_proto(seed)
-
-
 def models(**options: Any) -> st.SearchStrategy[onnx.ModelProto]:
     """``programs`` as ONNX models; the same options."""
     return programs(**options).map(lambda program: program.to_proto())
 
 
 @st.composite
-def nodes(draw: st.DrawFn, op: str, *, opset: int = 17) -> onnx.ModelProto:
+def nodes(draw: st.DrawFn, op: str, *, opset: int = OPSET) -> onnx.ModelProto:
     """Models of one node: a valid call of an operator, whose weights and exact inputs are constants.
 
     Raises:

@@ -15,6 +15,9 @@ from irfuzz.ir.program import Program
 from irfuzz.spec import InputPlan, sample_call
 from irfuzz.spec.types import OpSpec
 
+OPSET = 17
+"""Of models of one call, where nobody says another."""
+
 IR_VERSION = 8
 MOST_ELEMENTS = 256
 

@@ -15,8 +15,7 @@ from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.grow import Grower, finish
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import draw_direct, readers
-from irfuzz.mutate.relayer import dims_of, largest
-from irfuzz.mutate.sites import flow_values, tensor_fact
+from irfuzz.mutate.relayer import dims_of, largest, sized_values
 from irfuzz.mutate.types import Relation, Skipped
 
 if TYPE_CHECKING:
@@ -45,11 +44,11 @@ class CoverNext:
 
     def sites(self, program: Program) -> list[str]:
         """The program as a whole, where something can be read."""
-        return [SITE] if _starts(program) else []
+        return [SITE] if sized_values(program) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
         """Draw where to begin, then one call behind the other."""
-        starts = _starts(program)
+        starts = sized_values(program)
         if not starts:
             return Skipped("no value that can be read")
         start = choices.pick(starts)
@@ -106,10 +105,6 @@ class CoverNext:
         if wanted is None:
             return self.context.prefer(choices, specs, lambda spec: ("operator", spec.op))
         return choices.weighted(specs, [wanted.call(spec.op) for spec in specs])
-
-
-def _starts(program: Program) -> list[ir.Value]:
-    return [v for v in flow_values(program) if dims_of([tensor_fact(program, v)]) is not None]
 
 
 def _op(value: ir.Value) -> str:

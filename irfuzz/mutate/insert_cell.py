@@ -14,8 +14,8 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.grow import Grower, finish
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.insert_chain import by_inverse_use
-from irfuzz.mutate.relayer import dims_of, largest
-from irfuzz.mutate.sites import flow_values, node_after, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, sized_sites
+from irfuzz.mutate.sites import node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 
 CELLS = (1, 2)
@@ -37,7 +37,7 @@ class InsertCell:
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""
-        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+        return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw one cell behind the other."""

@@ -17,8 +17,8 @@ from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, lay
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import Closing, close, draw_closing
 from irfuzz.mutate.portable import runs
-from irfuzz.mutate.relayer import dims_of, largest, shape_text, splice_in
-from irfuzz.mutate.sites import RANDOM, flow_values, main_uses, node_after, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites, splice_in
+from irfuzz.mutate.sites import RANDOM, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import OpSpec
 
@@ -62,7 +62,7 @@ class InsertLayer:
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""
-        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+        return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw until the specs give a call whose result can be restored."""

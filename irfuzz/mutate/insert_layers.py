@@ -10,8 +10,8 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.grow import Grower
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import dims_of, largest, splice_in
-from irfuzz.mutate.sites import flow_values, node_after, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, sized_sites, splice_in
+from irfuzz.mutate.sites import node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 
 MOST = 4
@@ -29,7 +29,7 @@ class InsertLayers:
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""
-        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+        return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw one layer behind the other."""

@@ -21,8 +21,8 @@ from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, Step
 from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import dims_of, largest, shape_text
-from irfuzz.mutate.sites import RANDOM, flow_values, is_exact_input, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
+from irfuzz.mutate.sites import RANDOM, is_exact_input, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import OpSpec, sample_call
 
@@ -69,12 +69,7 @@ class InsertNeighbours:
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names, of a type that casts lead from."""
-        found: list[str] = []
-        for value in flow_values(program):
-            fact = tensor_fact(program, value)
-            if value.name and fact.dtype in CASTABLE and dims_of([fact]) is not None:
-                found.append(value.name)
-        return found
+        return sized_sites(program, CASTABLE)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw until the specs allow the calls."""

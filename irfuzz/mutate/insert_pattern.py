@@ -17,8 +17,8 @@ from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, sizes_of
 from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import dims_of, largest, shape_text
-from irfuzz.mutate.sites import flow_values, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
+from irfuzz.mutate.sites import tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 
 EXACT = 0.3
@@ -43,12 +43,7 @@ class InsertPattern:
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names, of a type that casts lead from."""
-        found: list[str] = []
-        for value in flow_values(program):
-            fact = tensor_fact(program, value)
-            if value.name and fact.dtype in CASTABLE and dims_of([fact]) is not None:
-                found.append(value.name)
-        return found
+        return sized_sites(program, CASTABLE)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw until the specs allow the pattern, and what is off, on this value."""

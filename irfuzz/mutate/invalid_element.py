@@ -19,8 +19,8 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, layers
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.portable import INTEGER_LIMITS
-from irfuzz.mutate.relayer import dims_of, largest
-from irfuzz.mutate.sites import EXACT_INPUTS, flow_values, is_exact_input, node_after, tensor_fact, value_at
+from irfuzz.mutate.relayer import dims_of, largest, sized_sites
+from irfuzz.mutate.sites import EXACT_INPUTS, is_exact_input, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import OpSpec, check_call
 
@@ -48,7 +48,7 @@ class InvalidElement:
         """Values between layers of a program that may have one more output."""
         if len(program.graph.outputs) >= MOST_OUTPUTS:
             return []
-        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+        return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw a call until one of its constants can be spoilt."""

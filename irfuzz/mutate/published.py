@@ -42,7 +42,8 @@ COMET = (
         "SpecialI", "Special Input", ("special-values",), note="also -0, denormals, extremes, and single elements"
     ),
 )
-"""Li et al., TOSEM 2023, table 3. The number of layers (one to ten) is the number of edits: ``irfuzz.search.mcmc``."""
+"""Li et al., TOSEM 2023, table 3. The number of layers (one to ten) is the number of edits:
+``irfuzz.search.strategies.mcmc``."""
 
 LEMON = (
     Published("GF", "Gaussian Fuzzing", ("change-weights",), "Gaussian noise"),

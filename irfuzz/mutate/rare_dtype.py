@@ -21,8 +21,8 @@ from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.grow import Grower
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import attributes, dims_of, facts_of, largest
-from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, tensor_fact, value_at
+from irfuzz.mutate.relayer import attributes, facts_of, largest, sized_sites
+from irfuzz.mutate.sites import is_exact, layer_nodes, value_at
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import OpSpec, check_call
 
@@ -53,7 +53,7 @@ class RareDtype:
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""
-        return [v.name for v in flow_values(program) if v.name and dims_of([tensor_fact(program, v)]) is not None]
+        return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw a type, rarely shown ones first, and cast around the layer at a value, or around a new one behind it."""

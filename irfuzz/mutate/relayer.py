@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import call_runs
 from irfuzz.mutate.refusals import refusal
-from irfuzz.mutate.sites import is_exact
+from irfuzz.mutate.sites import flow_values, is_exact, tensor_fact
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import check_call
 
@@ -121,6 +121,21 @@ def dims_of(facts: Sequence[TensorFact | None]) -> list[str] | None:
             if isinstance(size, str):
                 names[size] = None
     return list(names)
+
+
+def sized_values(program: Program, dtypes: Collection[ir.DataType] | None = None) -> list[ir.Value]:
+    """Values between layers, all of whose sizes are known or have names; of the given element types, if any."""
+    found: list[ir.Value] = []
+    for value in flow_values(program):
+        fact = tensor_fact(program, value)
+        if (dtypes is None or fact.dtype in dtypes) and dims_of([fact]) is not None:
+            found.append(value)
+    return found
+
+
+def sized_sites(program: Program, dtypes: Collection[ir.DataType] | None = None) -> list[str]:
+    """Names of ``sized_values``."""
+    return [value.name or "" for value in sized_values(program, dtypes)]
 
 
 def with_sizes(fact: TensorFact | None, sizes: Mapping[str, int]) -> TensorFact | None:

@@ -118,7 +118,7 @@ WEIGHTS: dict[str, float] = {
     "insert-layers": 0.5,
     "insert-chain": 0.5,
     "insert-cell": 0.4,
-    "cover-next": 1.0,
+    "cover-next": 0.0,
     "exchange-layers": 0.5,
     "rare-dtype": 0.0,
     "insert-pattern": 4.0,
@@ -154,13 +154,15 @@ WEIGHTS: dict[str, float] = {
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
 
-ON_DEMAND = frozenset({"invalid-value", "invalid-element", "rare-dtype"})
-"""Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones that run."""
+ON_DEMAND = frozenset({"invalid-value", "invalid-element", "rare-dtype", "cover-next"})
+"""Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones that run, and
+``cover-next`` aims at nothing where nobody keeps count."""
 
 FUZZING: dict[str, float] = {
     "insert-pattern": 10.0,
     "insert-neighbours": 16.0,
     "insert-layer": 6.0,
+    "cover-next": 1.0,
     "invalid-value": 0.25,
     "invalid-element": 0.75,
 }
