@@ -12,6 +12,9 @@ from typing import Any
 from irfuzz.errors import UsageError
 from irfuzz.search.strategies.table import SEARCHES
 
+HUNTS = ("both", "numeric", "nan", "none")
+"""``--hunt``: what the inputs of steered programs are after."""
+
 TARGETS = "targets"
 """Key of the setting in which jobs say which targets they could start."""
 
@@ -37,7 +40,7 @@ class Config:
         slow_share: largest part of the time for targets that take seconds a program.
         sprouts: share of the programs that grow from one node instead of a program of the corpus.
         search: name of the strategy that chooses parents and mutators.
-        hunt: what inputs are steered to, one of ``hunt.HUNTS``.
+        hunt: what inputs are steered to, one of ``HUNTS``.
     """
 
     seed: int = 0
@@ -68,6 +71,8 @@ class Config:
             raise UsageError(f"--slow-share: expected a share from 0 to less than 1, got {self.slow_share}")
         if self.search not in SEARCHES:
             raise UsageError(f"--search: expected one of {', '.join(SEARCHES)}, got {self.search!r}")
+        if self.hunt not in HUNTS:
+            raise UsageError(f"--hunt: expected one of {', '.join(HUNTS)}, got {self.hunt!r}")
         if self.seed < 0:
             raise UsageError(f"--seed: expected at least 0, got {self.seed}")
 

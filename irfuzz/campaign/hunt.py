@@ -19,9 +19,6 @@ from irfuzz.generate.inputs import Value, make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
-HUNTS = ("both", "numeric", "nan", "none")
-"""``--hunt``: what the inputs of steered programs are after."""
-
 SHARE, NODES = 0.2, 1.5
 """Largest share of the programs whose inputs are steered; of larger ones ``NODES`` over their number of nodes, for the
 time of an analysis grows with it: 2% of a program's runs."""
@@ -42,7 +39,7 @@ class Hunt:
     """Steers the inputs of one job's programs.
 
     Args:
-        kind: one of ``HUNTS``.
+        kind: one of ``config.HUNTS``.
     """
 
     def __init__(self, kind: str) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import html
 import json
 import sys
-import webbrowser
 from pathlib import Path
 
 from irfuzz.cli.parser import Parser, place, printable
@@ -44,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     entry = findings.label(args.path, args.text) if args.what == "label" else findings.read(args.path)
     if args.what == "open":
+        import webbrowser
+
         page = _page(args.path, str(entry.about.get("title", "")))
         print(json.dumps({"page": str(page)}) if args.json else page)
         if not args.no_browser and not webbrowser.open(page.resolve().as_uri()):
@@ -65,6 +65,8 @@ def _report(folder: Path) -> str:
 
 def _page(folder: Path, title: str) -> Path:
     """The report and the script as a page, beside them."""
+    import html
+
     script = folder / "repro.py"
     parts = [_report(folder), *([script.read_text(errors="replace")] if script.is_file() else [])]
     body = "".join(f"<pre>{html.escape(part)}</pre>\n" for part in parts)

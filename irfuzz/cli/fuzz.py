@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 SLOW_SHARE, SHORT = 0.25, 300.0
 """Share of slow targets where none is given; in less than so many seconds they would hardly have started."""
 
-HUNTS = ("both", "numeric", "nan", "none")
-
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
@@ -59,7 +57,7 @@ def arguments(parser: Parser) -> None:
         help="Mutators, separated by commas, or comet, lemon and muffin for those of a paper. Default: all.",
     )  # fmt: skip
     add(
-        "--search", metavar="NAME", choices=("thompson", "weighted", "mcmc", "random"), default="thompson",
+        "--search", metavar="NAME", default="thompson",
         help="What chooses parents and mutators: thompson, weighted, mcmc (COMET's) or random. Default: thompson.",
     )  # fmt: skip
     add(
@@ -98,9 +96,9 @@ def arguments(parser: Parser) -> None:
         help="Share of the programs that grow from one node instead of a seed: small, and quickly run. Default: 0.4.",
     )  # fmt: skip
     add(
-        "--hunt", choices=HUNTS, default="both",
-        help="What the static analysis steers the inputs of some programs to: numeric differences (away from what "
-        "may give NaN), NaN (into it), both in turn, or none. Default: both.",
+        "--hunt", metavar="WHAT", default="both",
+        help="What the static analysis steers the inputs of some programs to: numeric (differences, away from what "
+        "may give NaN), nan (into it), both in turn, or none. Default: both.",
     )  # fmt: skip
     add(
         "--equiv", action="store_true",

@@ -208,6 +208,8 @@ FLAGS = [
     (["fuzz", "SEED", "-o", "out", "--time", "-3"], "--time: "),
     (["fuzz", "SEED", "-o", "out", "--jobs", "0"], "--jobs: .*at least 1, got '0'"),
     (["fuzz", "SEED", "-o", "out", "--jobs", "-2"], "--jobs: "),
+    (["fuzz", "SEED", "-o", "out", "--search", "luck"], "--search: expected one of thompson, .* got 'luck'"),
+    (["fuzz", "SEED", "-o", "out", "--hunt", "bears"], "--hunt: expected one of both, .* got 'bears'"),
     (["fuzz", "SEED", "-o", "out", "--timeout", "nan"], "--timeout: .*above 0"),
     (["fuzz", "SEED", "-o", "out", "--memory", "0"], "--memory: "),
     (["fuzz", "SEED", "-o", "out", "--programs", "0"], "--programs: "),
