@@ -217,14 +217,16 @@ def _resolve(config: Config) -> tuple[Target, ...]:
 
 
 def _missing(config: Config, chosen: Sequence[Target]) -> dict[str, str]:
-    """Targets that are not used though nobody left them out, and why; CUDA ones are used only where named."""
-    from irfuzz.execute.table import describe
+    """Targets that are not used though nobody left them out, and why."""
+    from irfuzz.execute.table import describe, resolve
 
     if config.targets is not None:
         return {}
+    longer = {target.name for target in resolve(slow=True)}
     used = {target.name for target in chosen}
+    slow = f"slow; campaigns of {SHORT / 60:g} minutes and more run them, or --slow-share {SLOW_SHARE}"
     return {
-        a.target.name: a.why_not or "only where named, such as --targets '*@cuda'"
+        a.target.name: a.why_not or (slow if a.target.name in longer else "used only where --targets names them")
         for a in describe()
         if a.target.name not in used
     }

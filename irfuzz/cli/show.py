@@ -83,6 +83,10 @@ class _Late:
                 self._say(f"irfuzz: {text}")
 
 
+NAMED = 6
+"""So many of the targets that one reason keeps from being used are named."""
+
+
 def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
     """One line for the targets that are used, one for each reason why others are not."""
     lines: list[str] = []
@@ -100,7 +104,9 @@ def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[st
     reasons: dict[str, list[str]] = {}
     for name, why in absent.items():
         reasons.setdefault(one_line(why), []).append(name)
-    lines += [f"not used: {', '.join(names)}: {why}" for why, names in reasons.items()]
+    for why, names in reasons.items():
+        more = f" and {len(names) - NAMED} more (`irfuzz targets`)" if len(names) > NAMED else ""
+        lines.append(f"not used: {', '.join(names[:NAMED])}{more}: {why}")
     return lines
 
 

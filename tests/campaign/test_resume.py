@@ -113,6 +113,8 @@ def test_absent_targets_are_told(tmp_path: Path, tiny: Path) -> None:
     lines = [line for line in result.stderr.splitlines() if line.startswith("irfuzz: not used: ")]
     assert any("torch:eager" in line and "libtorch is not for this machine" in line for line in lines), result.stderr
     assert any("@cuda" in line for line in lines), result.stderr
+    assert any(line.endswith(": used only where --targets names them") for line in lines), result.stderr
+    assert max(map(len, lines)) < 300, result.stderr
     used = next(line for line in result.stderr.splitlines() if line.startswith("irfuzz: targets: "))
     assert "reference" in used
 
