@@ -143,7 +143,8 @@ class Watch:
                 if result.exit is not Exit.OK or not result.taps:
                     continue
                 known = {**inputs, **result.outputs, **result.taps}
-                found = [r for r in replay(runner, program, known, base, other) if r.faulty]
+                every = replay(runner, program, known, base, other, stopping=self._stopping)
+                found = [r for r in every if r.faulty]
                 return found, list(_regions(Cutter(program, known), found[:REGIONS]))
         except (InvalidProgram, Unsupported):
             return [], []

@@ -74,7 +74,15 @@ class Replayed:
         return self.outcome in (Outcome.DIFFERS, Outcome.FAILS)
 
 
-def replay(runner: Runner, program: Program, known: Mapping[str, Value], base: Target, other: Target) -> list[Replayed]:
+def replay(
+    runner: Runner,
+    program: Program,
+    known: Mapping[str, Value],
+    base: Target,
+    other: Target,
+    *,
+    stopping: Callable[[], bool] = lambda: False,
+) -> list[Replayed]:
     """Run every node alone on both targets, with the inputs that it had on the first.
 
     A difference is then the node's own: nothing propagates, and no threshold is needed but that of rounding. Where no
@@ -86,6 +94,7 @@ def replay(runner: Runner, program: Program, known: Mapping[str, Value], base: T
         known: values by name: what was fed, and what ``base`` computed (``RunResult.taps`` and its outputs).
         base: whose inputs every node gets.
         other: the target under suspicion.
+        stopping: asked now and then; true once what was found so far has to do.
 
     Returns:
         One entry a node, the faulty ones first and the largest ratio first among them; before them the run of nodes,
@@ -95,9 +104,11 @@ def replay(runner: Runner, program: Program, known: Mapping[str, Value], base: T
     found: list[Replayed] = []
     places = [p for p, n in enumerate(cutter.nodes) if n.op_type != "Constant"]
     for at in range(0, len(places), CHUNK):
+        if stopping():
+            break
         found += _chunk(runner, cutter, [(p, p + 1) for p in places[at : at + CHUNK]], base, other)
     found.sort(key=lambda r: (not r.faulty, r.outcome is not Outcome.OPEN, -r.ratio, r.first))
-    if found and not found[0].faulty:
+    if found and not found[0].faulty and not stopping():
         region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes))
         return found if region is None else [region, *found]
     return found

@@ -57,7 +57,9 @@ def test_it_is_named_first_and_the_map_has_it(name: str) -> None:
     with Runner(resolve(["reference", f"{FILE}:{name}"])) as runner:
         base, other = runner.targets
         one, two = run_tapped(runner, program, inputs, apart=True)
-        found = replay(runner, program, {**inputs, **one.outputs, **one.taps}, base, other)
+        known = {**inputs, **one.outputs, **one.taps}
+        found = replay(runner, program, known, base, other)
+        assert replay(runner, program, known, base, other, stopping=lambda: True) == []
         made = localise(program, one, two)
     assert found[0].faulty
     assert found[0].name in planted
