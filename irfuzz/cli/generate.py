@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import writable_folder
-from irfuzz.cli.outputs import with_bar, write_model
+from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, with_bar, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.errors import UsageError
 
@@ -51,12 +51,14 @@ def arguments(parser: Parser) -> None:
         help="chain (layers in a row, with skips), cell (cells of layers) or free (any graph). Default: free.",
     )  # fmt: skip
     add("--opset", metavar="N", type=whole(1), default=17, help="13, 17, 18 or 21. Default: 17.")
+    force_flag(parser)
     add("--json", action="store_true", help="Print one JSON object a model.")
 
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.generate.fresh import generate
 
+    not_there_yet(numbered(args.out, args.count), force=args.force)
     try:
         programs = generate(
             n=args.count,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
-from irfuzz.cli.outputs import with_bar, write_model
+from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, with_bar, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.errors import UsageError
 
@@ -42,6 +42,7 @@ def arguments(parser: Parser) -> None:
         "--max-nodes", metavar="N", type=whole(1), default=200,
         help="No mutant gets more nodes, unless its seed has. Default: 200.",
     )  # fmt: skip
+    force_flag(parser)
     add("--json", action="store_true", help="Print one JSON object a mutant.")
 
 
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.memory import settle
     from irfuzz.mutate.api import mutate_many
 
+    not_there_yet(numbered(args.out, args.count), force=args.force)
     mutators = known_mutators(args.mutators)
     loaded = seeds_of(args.seeds)
     tell_of_unmutable(loaded)

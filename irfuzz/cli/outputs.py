@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from irfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.cli.parser import Parser
 
 T = TypeVar("T")
+
+
+def force_flag(parser: Parser) -> None:
+    """``--force``, of commands that write several files."""
+    parser.add_argument("--force", action="store_true", help="Take the place of files that are there already.")
+
+
+def not_there_yet(files: Iterable[Path], *, force: bool) -> None:
+    """Refuse, before any work is done, to write where something is.
+
+    Raises:
+        UsageError: a file exists, and ``force`` was not given.
+    """
+    found = [] if force else [path for path in files if path.exists()]
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise UsageError(f"--out: {found[0]}{more} is there already; give another folder, or --force to replace it")
+
+
+def numbered(out: Path, count: int) -> list[Path]:
+    """Which of the files that ``write_model`` would write for the first ``count`` models a folder holds."""
+    if not out.is_dir():
+        return []
+    names = re.compile(r"(\d{6,})(\.onnx|\.trace\.json)")
+    return sorted(p for p in out.iterdir() if (m := names.fullmatch(p.name)) and int(m[1]) < count)
 
 
 def write_model(data: bytes, trace: Mapping[str, Any], out: Path, index: int) -> tuple[Path, Path]:

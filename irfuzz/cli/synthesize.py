@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.outputs import force_flag, not_there_yet
 from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.errors import InternalError, InvalidProgram, UsageError
 
@@ -32,6 +33,7 @@ def arguments(parser: Parser) -> None:
     add("models", metavar="MODEL", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
     add("-o", "--out", metavar="DIR", type=place, required=True, help="Folder for the small models.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    force_flag(parser)
     add("--json", action="store_true", help="Print one JSON object a model.")
 
 
@@ -42,6 +44,10 @@ def run(args: argparse.Namespace) -> int:
 
     loaded = seeds_of(args.models)
     names = _names(list(loaded))
+    own = [path for path in loaded if (args.out / names[path]).resolve() == path.resolve()]
+    if own:
+        raise UsageError(f"--out {args.out}: {own[0]} would take its own place; give another folder")
+    not_there_yet((args.out / name for name in names.values()), force=args.force)
     out = writable_folder(args.out, "--out")
     made = 0
     with Checker() as checker:

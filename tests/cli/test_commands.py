@@ -114,6 +114,13 @@ def test_mutate_gives_n_valid_models_and_replay_rebuilds_them(irfuzz: Irfuzz, tm
         assert (tmp_path / "again.onnx").read_bytes() == data
         assert hashlib.sha256(data).hexdigest() in again.out
     assert len({(out / f"{i:06d}.onnx").read_bytes() for i in range(20)}) > 15
+    before = hashes(out)
+    refused = irfuzz("mutate", tiny, "-o", "out", "-n", 2, "--seed", 4)
+    assert refused.code == 2
+    assert "000000.onnx (and 3 more) is there already" in refused.err
+    assert hashes(out) == before
+    assert irfuzz("mutate", tiny, "-o", "out", "-n", 2, "--seed", 4, "--force").code == 0
+    assert hashes(out) != before
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_others(irfuzz: Irfuzz, tmp_path: Path, tiny: Path) -> None:

@@ -146,6 +146,14 @@ def test_the_command_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[st
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [Path(t["model"]).name for t in told] == ["000000.onnx", "000001.onnx", "000002.onnx"]
     assert all(t["nodes"] == len(t["operators"]) == len(onnx.load(t["model"]).graph.node) for t in told)
+    before = (out / "000000.onnx").read_bytes()
+    assert main(["generate", "-n", "1", "-o", str(out), "--seed", "3"]) == 2
+    said = capsys.readouterr().err
+    assert f"{out / '000000.onnx'} (and 1 more) is there already" in said
+    assert "--force" in said
+    assert (out / "000000.onnx").read_bytes() == before
+    assert main(["generate", "-n", "1", "-o", str(out), "--seed", "3", "--force"]) == 0
+    assert (out / "000000.onnx").read_bytes() != before
     again = tmp_path / "again.onnx"
     assert main(["replay", told[1]["trace"], "-o", str(again)]) == 0
     assert again.read_bytes() == Path(told[1]["model"]).read_bytes()

@@ -183,6 +183,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(again)]) == 0
     assert "12 nodes -> 13 (no program needs fewer than 12)" in capsys.readouterr().out
     assert (again / "lenet5.onnx").read_bytes() == (out / "lenet5.onnx").read_bytes()
+    (again / "lenet5.onnx").write_bytes(b"mine")
+    assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(again)]) == 2
+    assert "lenet5.onnx is there already" in capsys.readouterr().err
+    assert (again / "lenet5.onnx").read_bytes() == b"mine"
+    assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(again), "--force"]) == 0
+    assert (again / "lenet5.onnx").read_bytes() == (out / "lenet5.onnx").read_bytes()
+    assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(tmp_path), "--force"]) == 2
+    assert "would take its own place" in capsys.readouterr().err
+    capsys.readouterr()
     (tmp_path / "twice").mkdir()
     (tmp_path / "twice" / "lenet5.onnx").write_bytes((seeds_dir() / "lenet5.onnx").read_bytes())
     assert main(["synthesize", str(tmp_path), "-o", str(tmp_path / "both")]) == 2
