@@ -60,6 +60,7 @@ class Corpus:
         self._sprouts = {p.digest: Entry(p.digest, n, 0, 1) for n, p in (sprouts() if share else {}).items()}
         self._weighted = Weighted(())
         self._number = 0
+        self._picked: Sequence[int] = ()
         self._entries: list[Entry] = []
         self._seeds: dict[str, Entry] = {}
         self._donors: tuple[Origin, ...] = ()
@@ -73,6 +74,8 @@ class Corpus:
                 self._number = number
                 program = Program.from_bytes(row.model)
                 entry = Entry(row.digest, row.seed, row.features, len(program.nodes()))
+                if len(self._entries) < len(self._picked):
+                    entry.picked = self._picked[len(self._entries)]
                 self._entries.append(entry)
                 if not row.parent:
                     self._seeds[row.digest] = entry
@@ -88,6 +91,14 @@ class Corpus:
         if self._share and search.sprouts and choices.boolean(self._share):
             return choices.pick(tuple(self._sprouts.values()))
         return search.choose(self._entries, choices)
+
+    def picked(self) -> list[int]:
+        """How often each program was a parent, in the order in which they came."""
+        return [entry.picked for entry in self._entries]
+
+    def recall(self, picked: Sequence[int]) -> None:
+        """Count what ``refresh`` has yet to take in as used so often; the order is the same in every run."""
+        self._picked = tuple(picked)
 
     def bar(self) -> int:
         """How many new features a program must bring to be taken in."""

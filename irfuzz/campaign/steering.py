@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus import Corpus, Entry
@@ -19,8 +21,14 @@ from irfuzz.search.strategies.types import Outcome, Plan
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
 
+SCHEMA = 1
+"""Of what a job remembers of its search."""
+
 COVERAGE = "coverage of job "
 """Key of the setting in which a job says what its programs cover, before its number."""
+
+LEARNT = "search of job "
+"""Key of the setting in which a job says what its search has learnt, before its number."""
 
 TELL = 5.0
 """Seconds between two times that a job says so."""
@@ -42,6 +50,8 @@ class Steering:
         self._seen = seen
         self.frontier = Frontier(load())
         self._told = (0.0, 0)
+        self._learnt: dict[str, Any] | None = None
+        self._known = 0
         self.limit(max_opset)
 
     def limit(self, max_opset: int) -> None:
@@ -58,6 +68,8 @@ class Steering:
             wanted=self.frontier,
         )
         self.search = make_search(self._config.search, tuple(self.engine.mutators))
+        if self._learnt is not None:
+            self.search.recall(self._learnt["search"])
 
     def parent(self, choices: Choices) -> Entry:
         """The next parent."""
@@ -82,21 +94,41 @@ class Steering:
         return features, self.search.keeps(outcome, self._corpus.bar())
 
     def add(self, program: Program) -> None:
-        """Count a program of the corpus."""
+        """Count a program of the corpus; what this job covered before it was stopped holds the older ones already."""
         self._seen.add_program(program)
-        self.frontier.add(program)
+        if self._known:
+            self._known -= 1
+        else:
+            self.frontier.add(program)
 
     def recall(self, database: Database, number: int) -> None:
-        """Go on from what this job covered before."""
-        text = database.settings().get(f"{COVERAGE}{number}")
+        """Go on from what this job covered and learnt before; call it before any program is added."""
+        settings = database.settings()
+        text = settings.get(f"{COVERAGE}{number}")
         if text:
             self.frontier.absorb(json.loads(text))
+        learnt = settings.get(f"{LEARNT}{number}")
+        found: dict[str, Any] = json.loads(learnt) if learnt else {}
+        if (found.get("schema"), found.get("name")) == (SCHEMA, self.search.name):
+            self._learnt = found
+            self.search.recall(found["search"])
+            self._corpus.recall(found["picked"])
+            self._known = len(found["picked"]) if text else 0
 
     def tell(self, database: Database, number: int, *, now: bool = False) -> None:
-        """Let the campaign know what is covered, where that has changed, now and then."""
+        """Let the campaign know what is covered and was learnt, now and then; a killed job goes on from there."""
         seconds, covered = time.monotonic(), self.frontier.covered
         last, known = self._told
-        if covered == known or (seconds - last < TELL and not now):
+        if seconds - last < TELL and not now:
             return
         self._told = seconds, covered
-        database.set(f"{COVERAGE}{number}", json.dumps(self.frontier.state(), separators=(",", ":")))
+        if covered != known:
+            database.set(f"{COVERAGE}{number}", _text(self.frontier.state()))
+        learnt = {
+            "schema": SCHEMA, "name": self.search.name, "search": self.search.state(), "picked": self._corpus.picked(),
+        }  # fmt: skip
+        database.set(f"{LEARNT}{number}", _text(learnt))
+
+
+def _text(state: Mapping[str, Any]) -> str:
+    return json.dumps(state, separators=(",", ":"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from copy import deepcopy
 from dataclasses import dataclass
 
 import pytest
@@ -20,7 +22,7 @@ from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.pool import SIZE, Pool
 from irfuzz.search.strategies.table import SEARCHES, make_search
 from irfuzz.search.strategies.thompson import AIMED, Arms, Thompson
-from irfuzz.search.strategies.types import Outcome, Plan
+from irfuzz.search.strategies.types import Outcome, Plan, Search
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit
@@ -106,6 +108,42 @@ def test_edits_are_aimed_while_that_pays() -> None:
     for _ in range(1000):
         search.learn(Row("s"), Plan(1, ("a",)), Outcome(("a",), 0, 0, 10))
     assert aimed() == pytest.approx(AIMED[0], abs=0.07)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_that_recalls_goes_on_as_the_one_before(name: str) -> None:
+    names = group("comet")
+
+    def learns(search: Search, rows: list[Row], first: int, last: int) -> list[tuple[str, Plan]]:
+        done = []
+        for n in range(first, last):
+            choices = Choices.from_seed(n)
+            row = search.choose(rows, choices)
+            plan = search.plan(row, choices, 4)
+            done.append((row.seed, plan))
+            applied = tuple(m or names[n % 8] for m in plan.mutators) or names[:1]
+            search.learn(row, plan, Outcome(applied, n % 3, n % 3, 5 + n % 40))
+            rows.append(Row(f"{row.seed}{n % 2}"[:8], 5 + n % 40, n % 3))
+        return done
+
+    search, rows = make_search(name, names), [Row(str(n)) for n in range(60)]
+    learns(search, rows, 0, 300)
+    told = json.loads(json.dumps(search.state()))
+    again = make_search(name, names)
+    again.recall(told)
+    assert again.state() == search.state()
+    assert learns(again, deepcopy(rows), 300, 400) == (went := learns(search, deepcopy(rows), 300, 400))
+    if name != "weighted":
+        assert learns(make_search(name, names), deepcopy(rows), 300, 400) != went, "there is nothing to recall"
+
+
+def test_a_mutator_that_is_gone_is_not_recalled() -> None:
+    search = Thompson(("a", "b"))
+    search.learn(Row("s"), Plan(1, ("a",)), Outcome(("a",), 3, 0, 10))
+    later = Thompson(("b", "c"))
+    later.recall(search.state())
+    assert set(later.state()["mutators"]) == {"b", "c"}
+    assert later.state()["seeds"] == search.state()["seeds"] != {}
 
 
 def explored(name: str, programs: int, seed: int = 3) -> tuple[Frontier, list[tuple[object, object]]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 import onnx_ir as ir
 
@@ -67,6 +69,17 @@ class Frontier(Coverage):
             self._own[operators[0]] -= 1
         for op in operators:
             self._dry[op] = 0
+
+    def state(self) -> dict[str, Any]:
+        """What is covered, and what was tried in vain."""
+        failed = [[*pair, times] for pair, times in sorted(self._failed.items())]
+        return {**super().state(), "failed": failed, "dry": dict(self._dry)}
+
+    def absorb(self, state: Mapping[str, Any]) -> None:
+        """Count what is covered; calls that brought nothing are asked for as seldom as before."""
+        super().absorb(state)
+        self._failed.update({(first, second): times for first, second, times in state.get("failed", ())})
+        self._dry.update(state.get("dry", {}))
 
     def _node(self, program: View, node: ir.Node) -> None:
         self._dry[node.op_type] += 1

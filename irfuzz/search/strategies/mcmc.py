@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.published import group
@@ -70,6 +70,19 @@ class Mcmc:
     def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
         """Where its score is above 0 (algorithm 2, line 6)."""
         return score(outcome) > 0
+
+    def state(self) -> Mapping[str, Any]:
+        """Scores of the operators, the last one, and the pool."""
+        made = {op: [self._score[op], self._made[op]] for op in self._operators}
+        return {"made": made, "last": self._last, "pool": self._pool.state()}
+
+    def recall(self, state: Mapping[str, Any]) -> None:
+        """The same scores and pool."""
+        for op, (total, count) in state["made"].items():
+            if op in self._operators:
+                self._score[op], self._made[op] = total, count
+        self._last = state["last"] if state["last"] in self._operators else ""
+        self._pool.recall(state["pool"])
 
 
 def score(outcome: Outcome) -> float:

@@ -31,3 +31,11 @@ class Pool:
                 self._places[choices.index(len(self._places))] = self._known
             self._known += 1
         return parents[choices.pick(self._places)]
+
+    def state(self) -> Sequence[int]:
+        """How many parents have come, then the places of the members."""
+        return [self._known, *self._places]
+
+    def recall(self, state: Sequence[int]) -> None:
+        """Go on with these members; parents must be in the order in which they were."""
+        self._known, *self._places = state

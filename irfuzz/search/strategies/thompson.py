@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,16 @@ class Arms:
         rng = np.random.default_rng(choices.seed())
         return rng.standard_gamma(PRIOR + gain) / (PRIOR + cost)
 
+    def state(self) -> Mapping[str, tuple[float, float]]:
+        """What each brought and cost."""
+        return {n: (float(self._gain[p]), float(self._cost[p])) for n, p in self._places.items()}
+
+    def recall(self, state: Mapping[str, tuple[float, float]]) -> None:
+        """Set what each brought and cost."""
+        self._grow(list(state))
+        for name, (gain, cost) in state.items():
+            self._gain[self._places[name]], self._cost[self._places[name]] = gain, cost
+
 
 class Thompson:
     """Thompson sampling over mutators and over seeds, with parents of equal seeds by energy.
@@ -123,3 +133,13 @@ class Thompson:
     def keeps(self, outcome: Outcome, bar: int) -> bool:
         """Where it shows enough that is new."""
         return outcome.features >= bar
+
+    def state(self) -> Mapping[str, Any]:
+        """The posteriors of mutators and seeds, and how much programs bring of late."""
+        return {"mutators": self._mutators.state(), "seeds": self._seeds.state(), "recent": self._recent}
+
+    def recall(self, state: Mapping[str, Any]) -> None:
+        """The same posteriors."""
+        self._mutators.recall({n: row for n, row in state["mutators"].items() if n in self._mutators})
+        self._seeds.recall(state["seeds"])
+        self._recent = state["recent"]

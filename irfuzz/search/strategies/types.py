@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from irfuzz.choices import Choices
 
@@ -87,4 +87,12 @@ class Search(Protocol):
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:
         """Whether the mutant is to be a parent; ``bar`` grows with the corpus."""
+        ...
+
+    def state(self) -> Mapping[str, Any]:
+        """All that was learnt, as JSON-able data: a search that recalls it goes on as this one would."""
+        ...
+
+    def recall(self, state: Mapping[str, Any]) -> None:
+        """Go on from what ``state`` gave; what this search does not know, as a mutator that is gone, is left out."""
         ...

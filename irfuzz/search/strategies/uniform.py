@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.published import group
@@ -38,3 +38,11 @@ class Uniform:
     def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
         """Where it shows something new."""
         return score(outcome) > 0
+
+    def state(self) -> Mapping[str, Any]:
+        """The pool."""
+        return {"pool": self._pool.state()}
+
+    def recall(self, state: Mapping[str, Any]) -> None:
+        """The same pool."""
+        self._pool.recall(state["pool"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
 from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
@@ -41,6 +41,13 @@ class Weighted:
     def keeps(self, outcome: Outcome, bar: int) -> bool:
         """Where it shows enough that is new."""
         return outcome.features >= bar
+
+    def state(self) -> Mapping[str, Any]:
+        """Nothing."""
+        return {}
+
+    def recall(self, state: Mapping[str, Any]) -> None:
+        """Nothing."""
 
 
 def energy(parent: Parent) -> float:
