@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.plain_file import open_plain
+from irfuzz.frontends.skeleton import LARGE
 from irfuzz.ir.tensors import byte_count
 
 MAX_MESSAGES = 2_000_000
@@ -39,8 +40,12 @@ def tensors_in(message: Message) -> Iterator[onnx.TensorProto]:
             pending.extend(inner)
 
 
-def inline_external(model: onnx.ModelProto, folder: Path, max_bytes: int) -> None:
+def inline_external(
+    model: onnx.ModelProto, folder: Path, max_bytes: int, held: dict[int, bytes | memoryview] | None = None
+) -> None:
     """Put the data that lie in other files of ``folder`` into the tensors of ``model``.
+
+    With ``held`` those of large initializers of the main graph go there, beside what it has (``skeleton.split``).
 
     Data outside of ``folder``, by an absolute path, ``..`` or a symbolic link, are refused, and so is
     everything that is not there in full: sizes are compared before anything is read.
@@ -49,7 +54,9 @@ def inline_external(model: onnx.ModelProto, folder: Path, max_bytes: int) -> Non
         InvalidProgram: the reason, with tensor and file.
     """
     external = [t for t in tensors_in(model) if t.data_location == onnx.TensorProto.EXTERNAL]
-    total = model.ByteSize() if external else 0
+    total = model.ByteSize() + sum(map(len, (held or {}).values())) if external else 0
+    initializers = list(model.graph.initializer) if external else []
+    places = {id(tensor): place for place, tensor in enumerate(initializers)}
     for tensor in external:
         try:
             total += _span(tensor)[2]
@@ -60,7 +67,12 @@ def inline_external(model: onnx.ModelProto, folder: Path, max_bytes: int) -> Non
             raise InvalidProgram(f"with its external data the model is over {max_bytes} bytes")
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
-        tensor.raw_data = data
+        place = places.get(id(tensor))
+        if held is not None and place is not None and len(data) >= LARGE:
+            held[place] = data
+            tensor.raw_data = b""
+        else:
+            tensor.raw_data = data
 
 
 def _span(tensor: onnx.TensorProto) -> tuple[str, int, int]:

@@ -19,6 +19,7 @@ from irfuzz.frontends.convert import Converters
 from irfuzz.frontends.external import inline_external
 from irfuzz.frontends.operators import check_operators
 from irfuzz.frontends.plain_file import open_plain
+from irfuzz.frontends.skeleton import for_checker, joined, split
 from irfuzz.frontends.source import is_factory, is_saved_model, source_of
 from irfuzz.ir.serde import decode
 from irfuzz.ir.tensors import MAX_BYTES
@@ -95,23 +96,7 @@ def load_file(
     Raises:
         InvalidProgram: the file is not such a model; the message starts with ``path``.
     """
-    with _naming(path), contextlib.ExitStack() as stack:
-        source = source_of(path)
-        if source.kind == "onnx":
-            data = _read(path, max_bytes)
-            text_format = TEXT_FORMATS.get(path.suffix)
-        else:
-            data = (converters or stack.enter_context(Converters())).convert(source, max_bytes)
-            text_format = None
-        if text_format or len(data) > _SAFE_BYTES:
-            checker = checker or stack.enter_context(Checker())
-            if text_format:
-                data = checker.translate(data, text_format)
-            else:
-                checker.weigh(data)
-        model = _parse(data)
-        inline_external(model, path.parent, max_bytes)
-        return model
+    return joined(*_load(path, max_bytes, checker, converters))
 
 
 def load_seed(
@@ -136,12 +121,14 @@ def load_seed(
 
     with contextlib.ExitStack() as stack:
         checker = checker or stack.enter_context(Checker())
-        model = load_file(path, max_bytes=max_bytes, checker=checker, converters=converters)
+        model, held = _load(path, max_bytes, checker, converters)
         with _naming(path):
-            decode(model)  # our structural checks come first: their messages are the clearer ones
+            read = decode(model, held)  # our structural checks come first: their messages are the clearer ones
             check_operators(model)
-            checker.check(model.SerializeToString())
-            return Program.from_proto(model)
+            _check(model, held, checker)
+            program = Program(*read)
+            program.infer()
+            return program
 
 
 def load_seeds(paths: Iterable[Path], *, max_bytes: int = MAX_BYTES) -> tuple[dict[Path, Program], list[str]]:
@@ -193,6 +180,48 @@ def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
             temporary.unlink()
 
 
+def _load(
+    path: Path, max_bytes: int, checker: Checker | None, converters: Converters | None
+) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
+    """See ``load_file``; the large weights are not in the model, but beside it."""
+    with _naming(path), contextlib.ExitStack() as stack:
+        source = source_of(path)
+        if source.kind == "onnx":
+            data = _read(path, max_bytes)
+            text_format = TEXT_FORMATS.get(path.suffix)
+        else:
+            data = (converters or stack.enter_context(Converters())).convert(source, max_bytes)
+            text_format = None
+        if text_format or len(data) > _SAFE_BYTES:
+            checker = checker or stack.enter_context(Checker())
+        if checker is not None and text_format:
+            data = checker.translate(data, text_format)
+        data, weights = split(data)
+        if checker is not None and not text_format and len(data) > _SAFE_BYTES:
+            checker.weigh(data)
+        held: dict[int, bytes | memoryview] = {**weights}
+        model = _parse(data)
+        inline_external(model, path.parent, max_bytes, held)
+        return model, held
+
+
+def _check(model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker) -> None:
+    """Ask onnx's checker; without the large weights first, which it copies several times."""
+    told = for_checker(model, held)
+    passed = False
+    if told is not None:
+        try:
+            checker.check(told)
+            passed = True
+        except InvalidProgram:
+            if not held:
+                raise
+    if not passed:
+        whole = onnx.ModelProto()
+        whole.CopyFrom(model)
+        checker.check(joined(whole, held).SerializeToString())
+
+
 @contextlib.contextmanager
 def _naming(path: Path) -> Generator[None]:
     """Have every complaint about a model start with its file, on one line."""
@@ -208,7 +237,7 @@ def _read(path: Path, max_bytes: int) -> bytes:
             raise InvalidProgram("the file is empty")
         if size > max_bytes:
             raise InvalidProgram(f"the file has {size} bytes; at most {max_bytes} are read")
-        return file.read(max_bytes + 1)
+        return file.read(size)  # a file that grows meanwhile is read as it was
 
 
 def _parse(data: bytes) -> onnx.ModelProto:

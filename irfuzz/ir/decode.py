@@ -21,6 +21,7 @@ from irfuzz.ir.decode_parts import (
     same_message,
 )
 from irfuzz.ir.encode import value_bytes
+from irfuzz.ir.held import Held
 from irfuzz.ir.tensors import SparseTensor
 from irfuzz.ir.value import new_value
 
@@ -28,19 +29,21 @@ Scopes = list[dict[str, ir.Value]]
 """Values that can be read, outermost graph first."""
 
 
-def decode(source: onnx.ModelProto | bytes) -> tuple[ir.Model, Residue]:
+def decode(source: onnx.ModelProto | bytes, held: Held | None = None) -> tuple[ir.Model, Residue]:
     """Read a model. ``source`` is not kept, so later changes to it do not reach the program.
+
+    With ``held`` it is: a model that was just read, whose large weights stand there, is handed over.
 
     Raises:
         InvalidProgram: it is not an ONNX model, is deeper nested than protobuf reads, has fields that
             this version of ONNX does not know, breaks the structure of ONNX (names, order of nodes,
             sizes of tensors), or says something that can neither be held nor carried.
     """
-    proto = _parse(source)
+    proto = _known(source) if held is not None and isinstance(source, onnx.ModelProto) else _parse(source)
     if not proto.HasField("graph"):
         raise InvalidProgram("the model has no graph")
     imports = _read_imports(proto.opset_import, "the model")
-    graph = _read_graph(proto.graph, [], "")
+    graph = _read_graph(proto.graph, [], "", held or {})
     graph.opset_imports.update(imports)
     functions: dict[tuple[str, str, str], ir.Function] = {}
     for function_proto in proto.functions:
@@ -77,6 +80,11 @@ def _parse(source: onnx.ModelProto | bytes) -> onnx.ModelProto:
         proto = onnx.ModelProto.FromString(data)
     except DecodeError as e:
         raise InvalidProgram(f"not an ONNX model: protobuf cannot read it ({e})") from None
+    return _known(proto)
+
+
+def _known(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, without fields that nobody knows."""
     size = proto.ByteSize()
     proto.DiscardUnknownFields()
     if proto.ByteSize() != size:
@@ -151,13 +159,13 @@ def _read_function(proto: onnx.FunctionProto) -> ir.Function:
     )
 
 
-def _read_graph(proto: onnx.GraphProto, outer: Scopes, where: str) -> ir.Graph:
+def _read_graph(proto: onnx.GraphProto, outer: Scopes, where: str, held: Held | None = None) -> ir.Graph:
     where = f"{where}, graph '{proto.name}'" if where else f"graph '{proto.name}'"
     body = _Body(where, outer)
     inputs = [body.new_value(info.name) for info in proto.input]
     for value, info in zip(inputs, proto.input, strict=True):
         read_value_info(info, value)
-    initializers = body.read_initializers(proto)
+    initializers = body.read_initializers(proto, held or {})
     sources = frozenset(body.scope)
     body.declare(proto.node)
     said = body.read_infos(proto.value_info, sources.union(info.name for info in proto.output))
@@ -212,10 +220,12 @@ class _Body:
         value = self.scope.get(name)
         return Statement(name, None if value is None else Binding.of(value), proto.SerializeToString())
 
-    def read_initializers(self, proto: onnx.GraphProto) -> list[ir.Value]:
+    def read_initializers(self, proto: onnx.GraphProto, held: Held) -> list[ir.Value]:
         """Read the stored tensors, dense and sparse; those of a graph input become its default."""
         found: dict[str, ir.Value] = {}
-        tensors: list[ir.TensorProtocol] = [read_tensor(t, self._where) for t in proto.initializer]
+        tensors: list[ir.TensorProtocol] = [
+            read_tensor(t, self._where, held.get(i)) for i, t in enumerate(proto.initializer)
+        ]
         tensors += [SparseTensor(t) for t in proto.sparse_initializer]
         for tensor in tensors:
             name = tensor.name or ""

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import WIRE, VerbatimType
 from irfuzz.ir.encode import type_bytes
+from irfuzz.ir.held import HeldTensor, can_hold
 from irfuzz.ir.tensors import AbsentTensor, SparseTensor, check_tensor
 from irfuzz.ir.value import set_verbatim
 
@@ -95,17 +96,21 @@ def _without_defaults(message: Message) -> Any:
     }
 
 
-def read_tensor(proto: onnx.TensorProto, where: str) -> ir.TensorProtocol:
-    """A stored tensor, its size checked against its data.
+def read_tensor(proto: onnx.TensorProto, where: str, held: bytes | memoryview | None = None) -> ir.TensorProtocol:
+    """A stored tensor, its size checked against its data; ``held`` are its ``raw_data`` where they stand elsewhere.
 
     Raises:
         InvalidProgram: see ``irfuzz.ir.tensors.check_tensor``.
     """
     read_text(proto.name, f"{where}: name of a tensor")
     try:
-        check_tensor(proto)
+        check_tensor(proto, None if held is None else len(held))
     except InvalidProgram as e:
         raise InvalidProgram(f"{where}: {e}") from None
+    if held is not None:
+        if can_hold(proto.data_type):
+            return HeldTensor(proto, held)
+        proto.raw_data = bytes(held)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         return AbsentTensor(proto)
     if proto.data_type == onnx.TensorProto.STRING:

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement
+from irfuzz.ir.held import HeldTensor
 from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
 from irfuzz.ir.value import verbatim_of
 from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
@@ -88,6 +89,8 @@ def tensor_bytes(tensor: ir.TensorProtocol) -> bytes:
     known = tensor.meta.get(WIRE)
     if known is not None:
         return known
+    if isinstance(tensor, HeldTensor):
+        return tensor.wire()
     if isinstance(tensor, ir.TensorProtoTensor):
         proto = onnx.TensorProto()
         proto.CopyFrom(tensor.raw)

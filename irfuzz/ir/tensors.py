@@ -61,29 +61,30 @@ def _dtype(data_type: int) -> ir.DataType:
     return dtype
 
 
-def check_tensor(proto: onnx.TensorProto) -> None:
+def check_tensor(proto: onnx.TensorProto, held: int | None = None) -> None:
     """Compare the data that is present with what type and sizes promise, reading none of it.
 
-    Tensors whose data are in another file pass: their data are checked where that file is read.
+    Tensors whose data are in another file pass: their data are checked where that file is read. Of a tensor whose
+    ``raw_data`` are held elsewhere (``irfuzz.ir.held``), ``held`` is their length in bytes.
 
     Raises:
         InvalidProgram: unknown type, negative size, data in two places, in the wrong field, or too
             few or too many of them.
     """
     try:
-        _check_data(proto)
+        _check_data(proto, held)
     except InvalidProgram as e:
         raise InvalidProgram(f"tensor '{proto.name}': {e}") from None
 
 
-def _check_data(proto: onnx.TensorProto) -> None:
+def _check_data(proto: onnx.TensorProto, held: int | None) -> None:
     dtype = _dtype(proto.data_type)
     count = element_count(proto.dims)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         return
     if proto.HasField("raw_data"):
         expected = byte_count(proto.data_type, proto.dims)
-        got = len(proto.raw_data)
+        got = len(proto.raw_data) if held is None else held
         if got != expected:
             raise InvalidProgram(
                 f"{dtype.name} of sizes {list(proto.dims)} takes {expected} bytes, got {got} in raw_data"
