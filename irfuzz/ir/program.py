@@ -90,14 +90,16 @@ class Program(View):
 
     # ---- editing ----------------------------------------------------------------------------
 
-    def constant(self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const") -> ir.Value:
-        """Add an initializer and return its value."""
+    def constant(
+        self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const", fact: TensorFact | None = None
+    ) -> ir.Value:
+        """Add an initializer and return its value; ``fact`` is that of the elements, where somebody has it already."""
         tensor = ir.tensor(array) if isinstance(array, np.ndarray) else array
         value = new_value(
             self.fresh(name_hint),
             ir.TensorType(tensor.dtype),
-            ir.Shape(fact_of_shape(tensor.shape) or ()),
-            constant_fact(tensor),
+            ir.Shape(fact_of_shape(tensor.shape) or () if fact is None else fact.shape or ()),
+            constant_fact(tensor) if fact is None else fact,
         )
         value.const_value = tensor
         self.graph.register_initializer(value)

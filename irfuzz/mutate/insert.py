@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.ir.infer import constant_fact
 from irfuzz.mutate.sites import tensor_fact
 
 if TYPE_CHECKING:
@@ -23,6 +25,13 @@ def _tensor(array: np.ndarray) -> ir.TensorProtocol:
         return ir.StringTensor(elements.reshape(array.shape))
     # ir.tensor() takes ten times as long to come to the same.
     return ir.Tensor(array)
+
+
+@lru_cache(maxsize=4096)
+def _integers(values: tuple[int, ...]) -> tuple[ir.Tensor, TensorFact]:
+    """A list of axes, sizes or pads: nobody changes a tensor, so equal ones are the same."""
+    tensor = ir.Tensor(np.array(values, np.int64))
+    return tensor, constant_fact(tensor)
 
 
 _FREE_INITIALIZERS = 4
@@ -62,17 +71,22 @@ class Inserter:
 
     def constant(self, array: np.ndarray | ir.TensorProtocol, hint: str = "c") -> ir.Value:
         """A constant with these elements."""
-        if self.program.model.ir_version < _FREE_INITIALIZERS:
-            self.program.model.ir_version = _FREE_INITIALIZERS
+        self._allow_initializers()
         return self.program.constant(_tensor(array) if isinstance(array, np.ndarray) else array, hint)
 
     def ints(self, values: Sequence[int]) -> ir.Value:
         """A constant ``int64`` list."""
-        return self.constant(np.array(values, np.int64), "shape")
+        self._allow_initializers()
+        tensor, fact = _integers(tuple(values))
+        return self.program.constant(tensor, "shape", fact)
 
     def scalar(self, number: float, dtype: ir.DataType) -> ir.Value:
         """A constant without dimensions."""
         return self.constant(np.array(number).astype(dtype.numpy()), "s")
+
+    def _allow_initializers(self) -> None:
+        if self.program.model.ir_version < _FREE_INITIALIZERS:
+            self.program.model.ir_version = _FREE_INITIALIZERS
 
     def cast(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
         """``Cast`` without any guard."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx.helper
@@ -19,6 +20,7 @@ from onnx.backend.test.loader import load_model_tests
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.clone import clone
+from irfuzz.ir.encode import tensor_bytes
 from irfuzz.ir.program import Program
 from irfuzz.ir.serde import decode, encode, encode_bytes
 from tests.ir.protodiff import differences, fields, message_types, walk
@@ -393,3 +395,22 @@ def test_over_two_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irfuzz.ir.encode.MAX_BYTES", 10)
     with pytest.raises(InvalidProgram, match=r"at most 10 \(protobuf's limit\)"):
         encode_bytes(*decode(tiny()))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((), np.float32),
+        np.zeros((0, 3), np.int64),
+        np.array([True]),
+        np.ones((4, 4), np.complex64)[:, ::2],
+        np.array([1, 2, 3], ml_dtypes.bfloat16),
+        np.array([1, -2, 3], ml_dtypes.int4),
+    ],
+    ids=lambda array: f"{array.dtype}{list(array.shape)}",
+)
+def test_plain_tensors_are_written_as_onnx_ir_writes_them(array: np.ndarray) -> None:
+    """The short way of writing a tensor gives the bytes of the long one."""
+    expected = ir.serde.serialize_tensor(ir.Tensor(array))
+    expected.ClearField("name")
+    assert tensor_bytes(ir.Tensor(array)) == expected.SerializeToString()
