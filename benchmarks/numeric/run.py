@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 
 from benchmarks.numeric.programs import PAIRS, Case
 from irfuzz.analyze.analysis import DOMAINS, analyze
+from irfuzz.analyze.gradient import Gradients
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.analyze.witness import Search
 from irfuzz.execute.runner import Runner
@@ -47,20 +49,22 @@ def judge(case: Case, domain: str, score: Score, verbose: bool) -> set[str]:
     return warned
 
 
-def witnesses(seconds: float, verbose: bool) -> tuple[int, int]:
-    """How many of the true warnings have a witness, and how many there are."""
-    confirmed = total = 0
+def witnesses(seconds: float, verbose: bool) -> tuple[Counter[str], int]:
+    """How many of the true warnings have a witness, by the way it was found, and how many there are."""
+    confirmed: Counter[str] = Counter()
+    total = 0
     with Runner(resolve(["onnxruntime:disabled"])) as runner:
         for pair in PAIRS:
             program, ranges = Program.from_proto(pair.faulty.model()), Ranges(pair.faulty.ranges)
-            for warning in analyze(program, ranges).warnings:
-                if warning.output not in pair.faulty.faults:
-                    continue
-                total += 1
-                witness = Search(runner, 0, seconds).find(program, warning, ranges)
-                confirmed += witness is not None
-                if witness is None and verbose:
-                    print(f"  no witness: {pair.faulty.name}: {warning.op} {warning.output}")
+            true = [w for w in analyze(program, ranges).warnings if w.output in pair.faulty.faults]
+            total += len(true)
+            with Gradients(true) as gradients:
+                for warning in true:
+                    witness = Search(runner, 0, seconds, gradients).find(program, warning, ranges)
+                    if witness is not None:
+                        confirmed[witness.way] += 1
+                    elif verbose:
+                        print(f"  no witness: {pair.faulty.name}: {warning.op} {warning.output}")
     return confirmed, total
 
 
@@ -85,7 +89,9 @@ def main() -> int:
         ours = score if domain == "irfuzz" else ours
     if args.witness:
         confirmed, total = witnesses(args.seconds, args.verbose)
-        print(f"witnesses: {confirmed} of {total} true warnings ({confirmed / total:.1%})")
+        found = confirmed.total()
+        ways = ", ".join(f"{count} by {way}" for way, count in confirmed.most_common())
+        print(f"witnesses: {found} of {total} true warnings ({found / total:.1%}): {ways}")
     return int(bool(ours.missed or ours.false))
 
 

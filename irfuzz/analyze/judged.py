@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from irfuzz.analyze.analysis import Alarm, Analysis, analyze
+from irfuzz.analyze.gradient import Gradients
 from irfuzz.analyze.precondition import Precondition, preconditions
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.analyze.witness import Search, Witness
@@ -45,12 +46,14 @@ class Report:
         judged: the warnings, confirmed ones first.
         seconds: that the analysis took, without preconditions and witnesses.
         searched: the target that looked for witnesses; empty where none did.
+        unguided: why that search went without gradients; empty where it had them or needed none.
     """
 
     analysis: Analysis
     judged: tuple[Judged, ...]
     seconds: float
     searched: str
+    unguided: str = ""
 
 
 def judge(
@@ -82,15 +85,15 @@ def judge(
         judged = [Judged(w, preconditions(program, w, ranges, domain=domain), None) for w in found.warnings]
         return Report(found, tuple(judged), seconds, "")
     judged = []
-    with Runner(resolve([_installed()])) as runner:
-        search = Search(runner, seed, witness_seconds)
+    with Runner(resolve([_installed()])) as runner, Gradients(found.warnings) as gradients:
+        search = Search(runner, seed, witness_seconds, gradients)
         for done, warning in enumerate(found.warnings):
             progress(done, len(found.warnings))
             witness = search.find(program, warning, ranges)
             judged.append(Judged(warning, preconditions(program, warning, ranges, domain=domain), witness))
         searched = f"{runner.targets[0].name} {runner.targets[0].version}"
     judged.sort(key=lambda j: j.witness is None)
-    return Report(found, tuple(judged), seconds, searched)
+    return Report(found, tuple(judged), seconds, searched, gradients.absent)
 
 
 def _installed() -> str:

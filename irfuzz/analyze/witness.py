@@ -11,6 +11,7 @@ import numpy as np
 
 from irfuzz.analyze.analysis import Alarm
 from irfuzz.analyze.formats import format_of
+from irfuzz.analyze.gradient import Gradients
 from irfuzz.analyze.interval import INF
 from irfuzz.analyze.probe import Probe, probe_of
 from irfuzz.analyze.ranges import Ranges
@@ -37,12 +38,19 @@ class Witness:
         probe: the program that shows it.
         shown: what was seen, for people.
         runs: how many the search took.
+        way: how they were found: ``corner`` of the ranges, ``gradient``, ``draw``, ``step`` (AUDEE's search),
+            ``bisection`` between two sides of 0.
     """
 
     inputs: Mapping[str, np.ndarray]
     probe: Probe
     shown: str
     runs: int
+    way: str
+
+
+ROUNDS = 12
+"""Times that the search goes on along the gradient from the inputs that came nearest."""
 
 
 class Search:
@@ -52,24 +60,39 @@ class Search:
         runner: with one target, which runs the probes.
         seed: of all draws.
         seconds: for each warning.
+        gradients: of the lowering to PyTorch, where the search may use them.
     """
 
-    def __init__(self, runner: Runner, seed: int = 0, seconds: float = 3.0) -> None:
+    def __init__(self, runner: Runner, seed: int = 0, seconds: float = 3.0, gradients: Gradients | None = None) -> None:
         self._runner = runner
         self._seed = seed
         self._seconds = seconds
+        self._gradients = gradients
 
     def find(self, program: Program, warning: Alarm, ranges: Ranges) -> Witness | None:
         """Inputs for which the call gives NaN, an infinity or an error from operands without any."""
         probe = probe_of(program, warning, ranges)
-        return None if probe is None else _Hunt(self._runner, probe, warning, self._seed, self._seconds).run()
+        return (
+            None
+            if probe is None
+            else _Hunt(self._runner, probe, warning, self._seed, self._seconds, self._gradients).run()
+        )
 
 
 class _Hunt:
-    """The search for one warning: corners, then draws, then Cauchy steps from the best, then between two sides."""
+    """The search for one warning: corners, gradients, draws, Cauchy steps from the best; and between two sides."""
 
-    def __init__(self, runner: Runner, probe: Probe, warning: Alarm, seed: int, seconds: float) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        probe: Probe,
+        warning: Alarm,
+        seed: int,
+        seconds: float,
+        gradients: Gradients | None,
+    ) -> None:
         self.runner = runner
+        self.gradients = gradients
         self.probe = probe
         self.warning = warning
         self.rng = np.random.default_rng((seed, len(warning.output), *warning.output.encode()))
@@ -78,7 +101,8 @@ class _Hunt:
         self.pool: list[tuple[float, Feeds]] = []
         self.sides: dict[int, Feeds] = {}
         self.shown = ""
-        self.later: Feeds | None = None
+        self.later: tuple[Feeds, str] | None = None
+        self.way = ""
         base = make_inputs(probe.program, seed)
         self.base: Feeds = {n: np.asarray(v) for n, v in base.items() if isinstance(v, np.ndarray)}
         self.given = len(self.base) == len(base)
@@ -86,19 +110,26 @@ class _Hunt:
     def run(self) -> Witness | None:
         if not self.given:
             return None
-        for feeds in itertools.chain(self._corners(), self._draws(48), self._steps()):
+        stages = (
+            ("corner", self._corners()),
+            ("gradient", self._along_gradients()),
+            ("draw", self._draws(48)),
+            ("step", self._steps()),
+        )
+        for self.way, feeds in ((way, feeds) for way, stage in stages for feeds in stage):
             if time.monotonic() > self.until:
                 break
             if self._try(feeds):
-                return Witness(feeds, self.probe, self.shown, self.runs)
+                return Witness(feeds, self.probe, self.shown, self.runs, self.way)
             if len(self.sides) == 2 and self.runs % 16 == 0:
                 found = self._dive()
                 if found is not None:
-                    return Witness(found, self.probe, self.shown, self.runs)
+                    return Witness(found, self.probe, self.shown, self.runs, "bisection")
         if self.later is None:
             return None
+        feeds, way = self.later
         shown = f"{self.probe.output} is NaN or infinite after an operand was"
-        return Witness(self.later, self.probe, shown, self.runs)
+        return Witness(feeds, self.probe, shown, self.runs, way)
 
     def _range(self, name: str) -> tuple[float, float]:
         bounds = self.probe.bounds.get(name)
@@ -144,6 +175,28 @@ class _Hunt:
                     halves = {n: _halves(a.shape, axis) if n == name else other for n, a in self.base.items()}
                     yield self._filled(halves)
             yield self._filled({n: _halves(a.shape, axis) for n, a in self.base.items()})
+
+    def _along_gradients(self) -> Iterator[Feeds]:
+        """Where gradients lead from the corner that came nearest, and on from there while it comes nearer."""
+        if self.gradients is None or not self.pool:
+            return
+        began = time.monotonic()
+        if not self.gradients.start():
+            return
+        self.until += time.monotonic() - began  # PyTorch starts once for all warnings
+        ends = {n: self._range(n) for n in self.base}
+        tried: set[int] = set()
+        for _ in range(ROUNDS):
+            fresh = [feeds for _, feeds in self.pool if id(feeds) not in tried]
+            if not fresh:
+                return
+            tried.add(id(fresh[0]))
+            flat = True
+            for feeds in self.gradients.nearer(self.probe, self.warning.fault, fresh[0], ends):
+                flat = False
+                yield feeds
+            if flat:  # in the middle between two ways down, or where the slope has drowned
+                yield next(self._draws(1))
 
     def _place(self, name: str, number: float) -> float:
         low, high = self._range(name)
@@ -207,7 +260,7 @@ class _Hunt:
         if fault.range.finite and any(not np.isfinite(o).all() for o in operands):
             # It goes wrong, but because something before it did.
             if self.later is None and not np.isfinite(outputs[self.probe.output].astype(np.float64)).all():
-                self.later = feeds
+                self.later = feeds, self.way
             return False
         output = outputs[self.probe.output]
         operand = outputs[self.probe.operand].astype(np.float64)

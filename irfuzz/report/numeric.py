@@ -15,6 +15,15 @@ from irfuzz.frontends.onnx_file import save_file
 
 SCHEMA = 1
 
+WAYS = {
+    "corner": "a corner of the ranges",
+    "gradient": "gradients",
+    "draw": "a draw",
+    "step": "random steps",
+    "bisection": "bisection",
+}
+"""How a witness was found, for people."""
+
 REPRO = '''"""{title}
 
 {needs}. Needs onnxruntime and numpy: prints operands and result, and exits with 1 where that is NaN or infinite.
@@ -47,6 +56,7 @@ def as_json(report: Report, model: str) -> dict[str, Any]:
         "model": model,
         "seconds": round(report.seconds, 6),
         "searched": report.searched,
+        "unguided": report.unguided,
         "warnings": [_entry(j) for j in report.judged],
         "unproved": [_plain(w) for w in report.analysis.unjudged],
         "safe": dict(sorted(report.analysis.safe.items())),
@@ -76,7 +86,7 @@ def _entry(judged: Judged) -> dict[str, Any]:
         **_plain(judged.warning),
         "status": "confirmed" if witness is not None else "unconfirmed",
         "preconditions": [{"input": p.input, "low": p.low, "high": p.high} for p in judged.preconditions],
-        "witness": None if witness is None else {"shown": witness.shown, "runs": witness.runs},
+        "witness": None if witness is None else {"shown": witness.shown, "runs": witness.runs, "way": witness.way},
     }
 
 
@@ -94,7 +104,7 @@ def as_text(report: Report, model: str) -> str:
         lines.append(f"{status}: {fault.kind} in {warning.op} {warning.node!r}: needs {fault.needs}")
         lines.append(f"    {warning.operand} is in [{fault.range.low:.6g}, {fault.range.high:.6g}]" + _nan(judged))
         if judged.witness is not None:
-            lines.append(f"    witness: {judged.witness.shown}")
+            lines.append(f"    witness (by {WAYS[judged.witness.way]}): {judged.witness.shown}")
         if warning.inputs:
             lines.append(f"    depends on {', '.join(warning.inputs)}")
         lines += [f"    safe with {p.input} in [{p.low:.6g}, {p.high:.6g}]" for p in judged.preconditions]
@@ -104,6 +114,8 @@ def as_text(report: Report, model: str) -> str:
         lines.append(f"unproved: {len(report.analysis.unjudged) - 20} more")
     for op, count in sorted(report.analysis.unknown.items()):
         lines.append(f"unsupported: {op} (x{count}): its results were taken as anything")
+    if report.unguided and any(j.witness is None for j in report.judged):
+        lines.append(f"witnesses were looked for without gradients: {report.unguided}")
     confirmed = sum(j.witness is not None for j in report.judged)
     lines.append(
         f"{model}: {len(report.judged)} warnings ({confirmed} confirmed), {sum(report.analysis.safe.values())} checked "

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper
 
 from benchmarks.numeric.programs import PAIRS, Pair
+from irfuzz.analyze import gradient
 from irfuzz.analyze.analysis import analyze
+from irfuzz.analyze.gradient import Gradients
+from irfuzz.analyze.judged import judge
 from irfuzz.analyze.precondition import preconditions
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.analyze.witness import Search
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.execute.torch import TorchAdapter
 from irfuzz.ir.program import Program
+from irfuzz.report.numeric import as_json, as_text
 
 pytestmark = pytest.mark.backend
 pytest.importorskip("onnxruntime")
@@ -69,3 +76,61 @@ def test_a_safe_program_has_no_witness(runner: Runner) -> None:
     assert not analyze(program, ranges).warnings
     (warning,) = analyze(program, Ranges(pair.faulty.ranges)).warnings
     assert Search(runner, seconds=0.5).find(program, warning, ranges) is None
+
+
+def distance_to_a_point() -> tuple[Program, Ranges]:
+    """The logarithm of the squared distance to one point of 40 dimensions: no corner and no draw comes near."""
+    point = np.random.default_rng(0).integers(-64, 64, 40).astype(np.float32) / 256
+    return made(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[40] x) => (float y) { d = Sub(x, point) s = Mul(d, d) t = ReduceSum<keepdims=0>(s) y = Log(t) }""",
+        point=point,
+    )
+
+
+def root_of_a_sum() -> tuple[Program, Ranges]:
+    """Below 0 only where nearly each of 40 inputs is at that end of its range that the sign of its weight asks for."""
+    weights = np.random.default_rng(1).choice([-1.0, 1.0], 40).astype(np.float32)
+    return made(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[40] x) => (float y) { s = MatMul(x, weights) t = Add(s, bias) y = Sqrt(t) }""",
+        weights=weights,
+        bias=np.float32(38),
+    )
+
+
+def made(text: str, **constants: np.ndarray | np.float32) -> tuple[Program, Ranges]:
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.extend(numpy_helper.from_array(np.asarray(a), n) for n, a in constants.items())
+    return Program.from_proto(model), Ranges({"x": (-1.0, 1.0)})
+
+
+def test_gradients_lead_where_corners_and_draws_do_not(runner: Runner) -> None:
+    pytest.importorskip("torch")
+    examples = [distance_to_a_point(), root_of_a_sum()]
+    warnings = [w for program, ranges in examples for w in analyze(program, ranges).warnings]
+    assert [w.op for w in warnings] == ["Log", "Sqrt"]
+    with Gradients(warnings) as gradients:
+        for (program, ranges), warning in zip(examples, warnings, strict=True):
+            witness = Search(runner, seconds=20.0, gradients=gradients).find(program, warning, ranges)
+            assert witness is not None
+            assert witness.way == "gradient"
+            assert np.abs(witness.inputs["x"]).max() <= 1
+            (again,) = runner.run_fresh(witness.probe.program, witness.inputs)
+            assert not np.isfinite(np.asarray(again.outputs["y"])).all()
+            assert Search(runner, seconds=0.3).find(program, warning, ranges) is None
+
+
+def test_without_pytorch_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradient, "TorchAdapter", lambda modes: TorchAdapter(modes, preload=("absent_framework",)))
+    program, ranges = root_of_a_sum()
+    report = judge(program, ranges, witness_seconds=0.2)
+    assert "absent_framework" in report.unguided
+    assert "without gradients" in as_text(report, "model")
+    assert as_json(report, "model")["unguided"] == report.unguided
+    assert [j.witness for j in report.judged] == [None]
+    (pair,) = (p for p in PAIRS if p.faulty.name == "log-softmax")
+    report = judge(Program.from_proto(pair.faulty.model()), Ranges(pair.faulty.ranges), witness_seconds=20.0)
+    assert not report.unguided
+    assert "witness (by a corner of the ranges)" in as_text(report, "model")
+    assert as_json(report, "model")["warnings"][0]["witness"]["way"] == "corner"
