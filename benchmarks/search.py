@@ -101,7 +101,7 @@ def explore(name: str, seed: int, limit: argparse.Namespace) -> list[dict[str, f
             parent = choices.pick(small)
         else:
             parent = search.choose(parents, choices)
-        plan = search.plan(parent, choices, MOST_EDITS)
+        plan = search.plan(parent, choices, limit.edits)
         mutant = engine.mutate(parent.program, choices, plan.edits, plan.mutators)
         if mutant is None:
             search.learn(parent, plan, Outcome((), 0, 0, len(parent.program.nodes())))
@@ -112,9 +112,10 @@ def explore(name: str, seed: int, limit: argparse.Namespace) -> list[dict[str, f
         if runner is not None:
             runner.add(mutant.program, choices.seed(), str(asked))
         features = 0 if invalid else seen.add_mutant(mutant.program)
+        before = frontier.worth
         gain = 0 if invalid else frontier.add_mutant(mutant.program)
         size = len(mutant.program.nodes())
-        outcome = Outcome(tuple(e.mutator for e in mutant.edits), gain, features, size)
+        outcome = Outcome(tuple(e.mutator for e in mutant.edits), gain, features, size, worth=frontier.worth - before)
         search.learn(parent, plan, outcome)
         if not invalid and search.keeps(outcome, 1 + len(parents) // CROWD):
             parents.append(Kept(parent.seed, size, features, mutant.program))
@@ -195,6 +196,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--sprouts", type=float, default=SPROUTS)
+    parser.add_argument("--edits", type=int, default=MOST_EDITS, help="most edits of a program")
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two rows")
     parser.add_argument("--run", action="store_true", help="run each program on two levels of ONNXRuntime")
     parser.add_argument("-o", "--out", type=Path)

@@ -87,9 +87,10 @@ class Steering:
         """How many features of a valid mutant are new to mutation, and whether it is to be a parent."""
         program = mutant.program
         features = self._seen.add_mutant(program)
+        before = self.frontier.worth
         gain = self.frontier.add_mutant(program)
         applied = tuple(edit.mutator for edit in mutant.edits)
-        outcome = Outcome(applied, gain, features, len(program.nodes()))
+        outcome = Outcome(applied, gain, features, len(program.nodes()), worth=self.frontier.worth - before)
         self.search.learn(entry, plan, outcome)
         return features, self.search.keeps(outcome, self._corpus.bar())
 

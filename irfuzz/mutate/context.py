@@ -35,6 +35,10 @@ class Wanted(Protocol):
         """How much it is worth that one operator reads what another gives; 0 where that is covered."""
         ...
 
+    def pairs(self, producer: str, consumers: Sequence[str]) -> list[float] | None:
+        """What ``pair`` says of each; ``None`` where that is 0 of all."""
+        ...
+
     def dtype(self, op: str, dtype: str) -> float:
         """How much it is worth that an operator's first input has an element type; 0 where that is covered."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import onnx_ir as ir
@@ -14,11 +15,12 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.grow import Grower, finish
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.layer_draw import draw_direct, readers
+from irfuzz.mutate.layer_draw import draw_direct, open_positions, readers, types_at
 from irfuzz.mutate.relayer import dims_of, largest, sized_values
 from irfuzz.mutate.types import Relation, Skipped
 
 if TYPE_CHECKING:
+    from irfuzz.facts import TensorFact
     from irfuzz.spec import OpSpec
 
 SITE = "program"
@@ -77,9 +79,14 @@ class CoverNext:
         fact = inserter.fact(value)
         producer = _op(value)
         fitting = readers(context.specs, inserter.opset, fact.dtype)
-        for _ in range(_TRIES if dims_of([fact]) is not None else 0):
-            weights = [self._worth(producer, spec, done) for spec in fitting]
-            if not fitting or not any(weights):
+        weights = self._worths(producer, fitting, fact) if fitting and dims_of([fact]) is not None else None
+        for _ in range(_TRIES):
+            if weights is None:
+                break
+            for place, spec in enumerate(fitting):
+                if (producer, spec.op) in done:
+                    weights[place] = 0.0
+            if not any(weights):
                 break
             spec = choices.weighted(fitting, weights)
             layer = draw_direct(context, choices, inserter.opset, spec, fact, grower.limit)
@@ -91,20 +98,34 @@ class CoverNext:
                 context.wanted.failed(producer, spec.op)
         return grower.layer(value, lambda specs: self._worthy(specs, choices))
 
-    def _worth(self, producer: str, spec: OpSpec, done: set[tuple[str, str]]) -> float:
-        wanted = self.context.wanted
-        if (producer, spec.op) in done:
-            return 0.0
-        if wanted is None:
-            seen = self.context.seen
-            return 1.0 if seen is None else 1.0 / (1 + seen.count(("edge", producer, spec.op))) ** 2
-        return wanted.pair(producer, spec.op)
+    def _worths(self, producer: str, fitting: tuple[OpSpec, ...], fact: TensorFact) -> list[float] | None:
+        """How much each operator is worth behind another; 0 where it takes no such rank, ``None`` where all are."""
+        wanted, seen = self.context.wanted, self.context.seen
+        names, fits = _that_fit(fitting, fact.dtype, len(fact.shape or ()))
+        if wanted is not None:
+            worths = wanted.pairs(producer, names)
+        elif seen is not None:
+            worths = [1.0 / (1 + seen.count(("edge", producer, name))) ** 2 for name in names]
+        else:
+            worths = [1.0] * len(names)
+        return None if worths is None else [w if f else 0.0 for w, f in zip(worths, fits, strict=True)]
 
     def _worthy(self, specs: Sequence[OpSpec], choices: Choices) -> OpSpec:
         wanted = self.context.wanted
         if wanted is None:
             return self.context.prefer(choices, specs, lambda spec: ("operator", spec.op))
         return choices.weighted(specs, [wanted.call(spec.op) for spec in specs])
+
+
+@lru_cache(maxsize=1024)
+def _that_fit(specs: tuple[OpSpec, ...], dtype: ir.DataType, rank: int) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    """Names of operators, and whether an open input of each takes a type and a rank."""
+    return tuple(s.op for s in specs), tuple(any(_takes(s, p, dtype, rank) for p in open_positions(s)) for s in specs)
+
+
+def _takes(spec: OpSpec, position: int, dtype: ir.DataType, rank: int) -> bool:
+    patterns = () if spec.overlay is None else spec.overlay.patterns.get(spec.inputs[position].name, ())
+    return dtype in types_at(spec, position) and (not patterns or any(p.fits(rank) for _, p in patterns))
 
 
 def _op(value: ir.Value) -> str:

@@ -87,11 +87,11 @@ def test_arms_that_bring_more_for_their_cost_are_drawn_more_often() -> None:
         arms.add("good", 2.0, 1.0)
         arms.add("dear", 2.0, 4.0)
         arms.add("none", 0.0, 1.0)
-    best = Counter(int(arms.draw(choices).argmax()) for _ in range(200))
+    best = Counter(arms.draw(choices, times=200).argmax(axis=1).tolist())
     assert best[0] > 190
     for _ in range(2000):
         arms.add("good", 0.0, 1.0)  # used up
-    best = Counter(int(arms.draw(choices).argmax()) for _ in range(200))
+    best = Counter(arms.draw(choices, times=200).argmax(axis=1).tolist())
     assert best[1] > 190
 
 
@@ -108,6 +108,23 @@ def test_edits_are_aimed_while_that_pays() -> None:
     for _ in range(1000):
         search.learn(Row("s"), Plan(1, ("a",)), Outcome(("a",), 0, 0, 10))
     assert aimed() == pytest.approx(AIMED[0], abs=0.07)
+
+
+def test_cheap_mutators_do_not_live_on_what_dear_ones_bring() -> None:
+    search = Thompson(("cover-next", "expose-value"))
+    for n in range(400):
+        both = ("cover-next", "expose-value") if n % 2 else ("expose-value",)
+        search.learn(Row("s"), Plan(len(both), both), Outcome(both, 6 * (n % 2), 0, 10))
+    gains = {name: gain for name, (gain, _) in search.state()["mutators"].items()}
+    assert gains["cover-next"] > 10 * gains["expose-value"]
+
+
+def test_what_counts_is_worth_not_number() -> None:
+    search = Thompson(("a", "b"))
+    for _ in range(50):
+        search.learn(Row("s"), Plan(1, ("a",)), Outcome(("a",), 5, 0, 10, worth=1.0))
+        search.learn(Row("s"), Plan(1, ("b",)), Outcome(("b",), 1, 0, 10, worth=8.0))
+    assert Counter(m for n in range(60) for m in search.plan(Row("s"), Choices.from_seed(n), 4).mutators)["a"] < 5
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -163,8 +180,10 @@ def explored(name: str, programs: int, seed: int = 3) -> tuple[Frontier, list[tu
         if mutant is None:
             search.learn(parent, plan, Outcome((), 0, 0, 1))
             continue
+        before = frontier.worth
         gain, features = frontier.add_mutant(mutant.program), seen.add_mutant(mutant.program)
-        outcome = Outcome(tuple(e.mutator for e in mutant.edits), gain, features, len(mutant.program.nodes()))
+        applied, nodes = tuple(e.mutator for e in mutant.edits), len(mutant.program.nodes())
+        outcome = Outcome(applied, gain, features, nodes, worth=frontier.worth - before)
         search.learn(parent, plan, outcome)
         made.append((known[id(parent)], mutant))
         if search.keeps(outcome, 1):
@@ -199,6 +218,20 @@ def test_coverage_goes_on_from_what_was_stored() -> None:
     other = Coverage(load())
     other.absorb(frontier.state() | {"schema": -1})
     assert other.covered == 0
+
+
+def test_the_frontier_knows_pairs_of_many_at_once_and_what_features_are_worth() -> None:
+    frontier, _ = explored("thompson", 30)
+    names = tuple(load().operators)
+    for producer in ("Relu", "Cast", "Shape", "Identity"):
+        assert frontier.pairs(producer, names) == [frontier.pair(producer, name) for name in names]
+    assert frontier.pairs("<input>", names) is None
+    totals, shares = load().totals(), frontier.shares()
+    mean = sum(totals.values()) / 3
+    assert frontier.worth == pytest.approx(mean * sum(shares[c].ratio for c in totals))
+    counted = Coverage(load())
+    counted.absorb(frontier.state())
+    assert counted.shares() == shares
 
 
 def test_the_frontier_wants_what_is_missing_and_gives_up_slowly() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import onnx_ir as ir
 
@@ -42,7 +42,13 @@ class Coverage:
     no fixed space: they are counts of what was seen.
     """
 
-    __slots__ = ("_degrees", "_edges", "_named", "_new", "_operators", "_several", "_space", "_specs", "programs")
+    __slots__ = (
+        "_degrees", "_edges", "_lacking", "_named", "_new", "_operators", "_several", "_space", "_specs", "_todo",
+        "programs",
+    )  # fmt: skip
+
+    LEVELS: ClassVar[bool] = True
+    """Whether GraphFuzz's criteria are counted, too."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -50,6 +56,13 @@ class Coverage:
         self._named: dict[str, set[tuple[Any, ...]]] = {name: set() for name in CRITERIA}
         # Shapes, and parameters of which any few values count: what was seen, no more than count.
         self._several: dict[str, dict[tuple[str, str], set[str]]] = {name: {} for name in CRITERIA}
+        # Parameters of each operator of which values are left to be seen, and how many: others need no look.
+        self._todo = {op: dict(o.parameters) for op, o in space.operators.items()}
+        self._lacking = {
+            (op, name): values if isinstance(values, int) else len(values)
+            for op, o in space.operators.items()
+            for name, values in o.parameters.items()
+        }
         self._new = 0
         self._operators: set[str] = set()
         self._edges: set[tuple[str, str]] = set()
@@ -158,24 +171,30 @@ class Coverage:
 
     def _node(self, program: View, node: ir.Node) -> None:
         op = node.op_type
-        self._operators.add(op)
-        self._degrees.add(("in", op, sum(v is not None for v in node.inputs)))
-        self._degrees.add(("out", op, sum(len(v.uses()) for v in node.outputs)))
-        space = self._space.operators.get(op)
-        if space is None:
+        inputs = node.inputs
+        if self.LEVELS:
+            self._operators.add(op)
+            self._degrees.add(("in", op, sum(v is not None for v in inputs)))
+            self._degrees.add(("out", op, sum(len(v.uses()) for v in node.outputs)))
+        todo = self._todo.get(op)
+        if todo is None:
             return
-        for value in node.inputs:
+        covered = self._named["sequence"]
+        for value in inputs:
             producer = None if value is None else value.producer()
             if producer is not None and producer.domain in ("", "ai.onnx"):
-                self._edges.add((producer.op_type, op))
-                if (producer.op_type, op) in self._space.sequences:
-                    self._name("sequence", (producer.op_type, op))
-        data = node.inputs[0] if node.inputs else None
+                pair = producer.op_type, op
+                if self.LEVELS:
+                    self._edges.add(pair)
+                if pair not in covered and pair in self._space.sequences:
+                    self._name("sequence", pair)
+        data = inputs[0] if inputs else None
         fact = None if data is None else tensors_in(fact_of(data))
         if fact is not None:
             self._input(op, fact)
-        for name, values in space.parameters.items():
-            self._parameter(program, node, name, values)
+        if todo:
+            for name, values in tuple(todo.items()):
+                self._parameter(program, node, name, values)
 
     def _input(self, op: str, fact: TensorFact) -> None:
         space = self._space.operators[op]
@@ -185,7 +204,8 @@ class Coverage:
             return
         if len(fact.shape) in space.ranks:
             self._name("input", (op, "rank", len(fact.shape)))
-        self._any_of("input", (op, "shape"), repr(fact.shape), space.shapes)
+        if len(self._several["input"].get((op, "shape"), ())) < space.shapes:
+            self._any_of("input", (op, "shape"), repr(fact.shape), space.shapes)
 
     def _parameter(self, program: View, node: ir.Node, name: str, values: tuple[str, ...] | int) -> None:
         value = self._value(program, node, name)
@@ -202,6 +222,8 @@ class Coverage:
         if feature not in seen:
             seen.add(feature)
             self._new += 1
+            if criterion == "parameter":
+                self._one_less(feature[0], feature[1])
             self.gained(criterion, *(feature if criterion == "sequence" else feature[:1]))
 
     def _any_of(self, criterion: str, key: tuple[str, str], value: str, most: int) -> None:
@@ -210,7 +232,15 @@ class Coverage:
         if len(seen) < most and value not in seen:
             seen.add(value)
             self._new += 1
+            if criterion == "parameter":
+                self._one_less(*key)
             self.gained(criterion, key[0])
+
+    def _one_less(self, op: str, name: str) -> None:
+        """A value of a parameter was seen; one of which all were is not looked at again."""
+        self._lacking[op, name] -= 1
+        if not self._lacking[op, name]:
+            del self._todo[op][name]
 
     def _value(self, program: View, node: ir.Node, name: str) -> str | None:
         """A parameter as it is counted; an attribute that is left out has its default."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from irfuzz.choices import Choices
 from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
-from irfuzz.search.strategies.weighted import CANDIDATES, energy
+from irfuzz.search.strategies.weighted import candidates, energy
 
 FADES = 0.995
 """What was learnt counts so much less after each program: what brings much at first is used up."""
@@ -22,6 +22,16 @@ _LATE = 0.99
 
 PRIOR = 0.5
 """Features and cost before anything is known: every arm is tried."""
+
+EDIT = 0.4
+"""Cost of an edit beside that of a program, which is 1 for a small one."""
+
+COSTS = {
+    "cover-next": 1.3, "insert-cell": 2.8, "insert-chain": 2.6, "insert-layers": 1.1, "insert-layer": 0.7,
+    "insert-neighbours": 0.8, "insert-pattern": 0.8, "splice": 1.0, "convert-opset": 4.0, "wrap-scan": 0.9,
+    "wrap-loop": 0.8, "rare-dtype": 0.7,
+}  # fmt: skip
+"""The same of those that take longer or less, as measured: seconds would make searches differ from run to run."""
 
 _NO_ARMS = frozenset({"invalid-value", "invalid-element", "freeze-defaults"})
 """Mutators that are for something else than coverage."""
@@ -60,8 +70,13 @@ class Arms:
         self._gain[place] = self._gain[place] * FADES + gain
         self._cost[place] = self._cost[place] * FADES + cost
 
-    def draw(self, choices: Choices, names: Sequence[str] | None = None) -> np.ndarray:
-        """Rates, features for a unit of cost, one for each name, from their Gamma posteriors."""
+    def rate(self, name: str) -> float:
+        """Features that a unit of cost is expected to bring; 0 of what is no arm."""
+        place = self._places.get(name)
+        return 0.0 if place is None else float((PRIOR + self._gain[place]) / (PRIOR + self._cost[place]))
+
+    def draw(self, choices: Choices, names: Sequence[str] | None = None, times: int = 1) -> np.ndarray:
+        """Rates, features for a unit of cost, ``[times, names]``, from their Gamma posteriors."""
         if names is None:
             gain, cost = self._gain, self._cost
         else:
@@ -69,7 +84,7 @@ class Arms:
             gain = np.array([0.0 if p < 0 else self._gain[p] for p in places])
             cost = np.array([0.0 if p < 0 else self._cost[p] for p in places])
         rng = np.random.default_rng(choices.seed())
-        return rng.standard_gamma(PRIOR + gain) / (PRIOR + cost)
+        return rng.standard_gamma(PRIOR + gain, (times, len(gain))) / (PRIOR + cost)
 
     def state(self) -> Mapping[str, tuple[float, float]]:
         """What each brought and cost."""
@@ -85,8 +100,8 @@ class Arms:
 class Thompson:
     """Thompson sampling over mutators and over seeds, with parents of equal seeds by energy.
 
-    Cost is counted in nodes. ``cover-next`` and ``rare-dtype`` are arms like others: they draw calls that cover what is
-    missing through the specs' constraints, and the search finds out how long that pays.
+    Cost is counted in nodes and edits. ``cover-next`` and ``rare-dtype`` are arms like others: they draw calls that
+    cover what is missing through the specs' constraints, and the search finds out how long that pays.
     """
 
     name: ClassVar[str] = "thompson"
@@ -100,11 +115,9 @@ class Thompson:
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
         """One of a few candidates, by energy and by what mutants of its seed have brought."""
-        among: Sequence[P] = parents
-        if len(among) > CANDIDATES:
-            among = [choices.pick(parents) for _ in range(CANDIDATES)]
+        among = candidates(parents, choices)
         seeds = list(dict.fromkeys(p.seed for p in among))
-        rates = dict(zip(seeds, self._seeds.draw(choices, seeds).tolist(), strict=True))
+        rates = dict(zip(seeds, self._seeds.draw(choices, seeds)[0].tolist(), strict=True))
         parent = choices.weighted(among, [energy(p) * (1e-3 + rates[p.seed]) for p in among])
         parent.picked += 1
         return parent
@@ -112,22 +125,29 @@ class Thompson:
     def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
         """Some edits, each by the best of a draw for every mutator, or by weight."""
         arms = self._mutators.names()
-        names: list[str | None] = []
-        for _ in range(choices.integer(1, most)):
-            weighed = not arms or not choices.boolean(min(max(self._recent, AIMED[0]), AIMED[1]))
-            names.append(None if weighed else arms[int(self._mutators.draw(choices).argmax())])
-        return Plan(len(names), tuple(names))
+        share = min(max(self._recent, AIMED[0]), AIMED[1]) if arms else 0.0
+        aimed = [choices.boolean(share) for _ in range(choices.integer(1, most))]
+        best = iter(self._mutators.draw(choices, times=sum(aimed)).argmax(axis=1).tolist() if any(aimed) else ())
+        return Plan(len(aimed), tuple(arms[next(best)] if one else None for one in aimed))
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
-        """Share what a mutant brought and cost among the mutators that made it; those that failed cost as much."""
-        cost = 1.0 + outcome.nodes / 20.0
+        """Share what a mutant brought among the mutators that made it; those that failed cost as much.
+
+        Each gets what is due to it by what it was known to bring before (expectation maximisation): cheap mutators
+        would live on what dear ones bring beside them.
+        """
         failed = [name for name in plan.mutators if name is not None and name not in outcome.applied]
-        each = cost / max(1, len(outcome.applied) + len(failed))
-        for name in (*outcome.applied, *failed):
+        made = (*outcome.applied, *failed)
+        worth = float(outcome.gain) if outcome.worth is None else outcome.worth
+        base = (0.5 + outcome.nodes / 60.0) / max(1, len(made))
+        costs = [base + COSTS.get(name, EDIT) for name in made]
+        due = [self._mutators.rate(n) * c for n, c in zip(outcome.applied, costs, strict=False)]
+        total = sum(due) or 1.0
+        shares = [worth * each / total for each in due] + [0.0] * len(failed)
+        for name, share, cost in zip(made, shares, costs, strict=True):
             if name in self._mutators:
-                gain = 0.0 if name in failed else outcome.gain / len(outcome.applied)
-                self._mutators.add(name, gain, each)
-        self._seeds.add(parent.seed, outcome.gain, cost)
+                self._mutators.add(name, share, cost)
+        self._seeds.add(parent.seed, worth, sum(costs) or base)
         self._recent = _LATE * self._recent + (1.0 - _LATE) * outcome.gain
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:

@@ -50,6 +50,7 @@ class Outcome:
         gain: features of COMET's space that no program before had.
         features: the same of what mutation counts as new (``irfuzz.mutate.novelty``).
         nodes: of the mutant, which its cost grows with; seconds would make searches differ from run to run.
+        worth: of these features, where rare ones count more; ``None`` where nobody weighs them.
         branches: lines of components under test that no program before had run, where they are counted.
     """
 
@@ -58,6 +59,7 @@ class Outcome:
     features: int
     nodes: int
     branches: int = 0
+    worth: float | None = None
 
 
 class Search(Protocol):

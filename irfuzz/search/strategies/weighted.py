@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -24,9 +25,7 @@ class Weighted:
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
         """One of a few candidates by energy."""
-        among: Sequence[P] = parents
-        if len(among) > CANDIDATES:
-            among = [choices.pick(parents) for _ in range(CANDIDATES)]
+        among = candidates(parents, choices)
         parent = choices.weighted(among, [energy(p) for p in among])
         parent.picked += 1
         return parent
@@ -48,6 +47,14 @@ class Weighted:
 
     def recall(self, state: Mapping[str, Any]) -> None:
         """Nothing."""
+
+
+def candidates(parents: Sequence[P], choices: Choices) -> Sequence[P]:
+    """Some of many parents, drawn evenly, or all of a few."""
+    if len(parents) <= CANDIDATES:
+        return parents
+    draw = random.Random(choices.seed())  # noqa: S311 - reproducibility is wanted, not secrecy
+    return draw.choices(parents, k=CANDIDATES)
 
 
 def energy(parent: Parent) -> float:
