@@ -12,6 +12,7 @@ from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.adapter import Adapter, Request
 from irfuzz.execute.answers import answered, failed
 from irfuzz.execute.baseline import Baseline
+from irfuzz.execute.lines import watching
 from irfuzz.execute.together import Asked, run_together
 from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
@@ -27,12 +28,15 @@ HISTORY = 64
 class Lane:
     """One component's worker, and the thread that waits for its answers."""
 
-    def __init__(self, adapter: Adapter, interpreter: str, limits: Limits, baseline: Baseline) -> None:
+    def __init__(
+        self, adapter: Adapter, interpreter: str, limits: Limits, baseline: Baseline, *, lines: bool = False
+    ) -> None:
         self.adapter = adapter
         self._baseline = baseline
         self.before: list[str] = []
         self._history: deque[str] = deque(maxlen=HISTORY)
-        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, adapter.env)
+        env = {**adapter.env, **(watching(adapter) if lines else {})}
+        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, env)
         self._worker = Worker(spec, limits)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
         self._limits = limits
@@ -181,6 +185,8 @@ class Lane:
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
         if isinstance(self.adapter, ToolAdapter):
             results = self._baseline.finish(self.adapter, results, asked.request, fresh=fresh)
+        if reply.exit == "ok" and reply.response.get("lines"):
+            results[0] = replace(results[0], lines=reply.response["lines"])
         # Whatever took the memory may still hold it: the next request gets a new process.
         self.full = any(result.exit is Exit.MEMORY for result in results)
         if reply.before:

@@ -38,6 +38,7 @@ class Runner:
         *,
         required: bool = True,
         adapters: Mapping[str, Adapter] | None = None,
+        lines: bool = False,
     ) -> None:
         """Prepare to run ``targets``.
 
@@ -46,12 +47,14 @@ class Runner:
             limits: of each request. A request holds all of a component's targets; when it goes over a limit, each
                 target is run again with the whole limit to itself.
             adapters: by target name, for targets that are not in the table.
+            lines: results tell which lines of the components' Python code ran for the first time.
             required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
         """
         self.targets: tuple[Target, ...] = tuple(targets)
         self.absent: tuple[Availability, ...] = ()
         self._limits = limits or Limits()
         self._required = required
+        self._lines = lines
         self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str, bool], Lane] = {}
         self._baseline = Baseline(self._limits)
@@ -195,6 +198,15 @@ class Runner:
         model = program if isinstance(program, bytes) else program.to_bytes()
         return [self._lane(target).run_fresh(program, model, inputs, target) for target in wanted]
 
+    def run_as(
+        self, program: Program, inputs: Mapping[str, Value], target: Target, options: Mapping[str, str | bool]
+    ) -> RunResult:
+        """What one of this runner's targets does with more options."""
+        (own,) = self._own([target])
+        other = replace(own, options={**own.options, **options})
+        asked = self._lane(own).submit(program, program.to_bytes(), inputs, [other], "", here=True)
+        return replace(asked.result()[0], target=own)
+
     def shadow(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
         """What a program computes in float64, and how far its own roundings may move that, in a worker of its own."""
         return self._shadow.run(program, inputs)
@@ -226,7 +238,9 @@ class Runner:
         key = _key(target)
         if key not in self._lanes:
             adapter = self._adapters.get(target.name) or adapter_of(target)
-            self._lanes[key] = Lane(adapter, target.interpreter, _limits_of(target, self._limits), self._baseline)
+            self._lanes[key] = Lane(
+                adapter, target.interpreter, _limits_of(target, self._limits), self._baseline, lines=self._lines
+            )
 
     def _start(self, target: Target) -> Target:
         """Wait for the target's worker, and see whether it offers the target."""

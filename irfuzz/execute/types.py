@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -104,6 +104,8 @@ class RunResult:
         log: whatever else was caught (traceback, standard error), shortened.
         seconds: wall time inside the worker.
         taps: inner values by their names in the program (``execute.taps``); empty unless they were asked for.
+        lines: of Python code that ran in the worker's process for the first time, for any target of the request, by
+            name of the package and path below its folder (``irfuzz.isolate.lines``); empty unless they are counted.
         taps_faithful: the run that gave them gave the same outputs as the one without, to the bit.
     """
 
@@ -115,4 +117,5 @@ class RunResult:
     log: str = ""
     seconds: float = 0.0
     taps: Mapping[str, Value] = field(default_factory=dict)
+    lines: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     taps_faithful: bool = False

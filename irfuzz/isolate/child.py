@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import importlib.util
 import io
 import os
 import resource
@@ -88,9 +89,10 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         os.chdir(setup["cwd"])
         _redirect(log_fd)
         _limit(setup)
+        served = _watched(handler)
         faulthandler.enable(file=2, all_threads=False)
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
-        code = _serve(transport, handler, data, log_fd, setup["request_bytes"])
+        code = _serve(transport, served, data, log_fd, setup["request_bytes"])
     except SystemExit as leave:
         code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     except BaseException:  # noqa: BLE001 - the last line of defence before os._exit, which would say nothing
@@ -99,6 +101,19 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         os._exit(code & 0xFF)
+
+
+def _watched(handler: Any) -> Any:
+    """The handler; where ``IRFUZZ_LINES`` names Python code, its answers tell which lines of that ran (``lines``)."""
+    names = os.environ.get("IRFUZZ_LINES")
+    if not names:
+        return handler
+    spec = importlib.util.spec_from_file_location("irfuzz_isolate_lines", Path(__file__).with_name("lines.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    lines: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lines)
+    return lines.Watched(handler, names.split(os.pathsep))
 
 
 def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int, request_bytes: int) -> int:
