@@ -17,6 +17,7 @@ from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.likely import Likely
+from irfuzz.campaign.optimiser import with_pass
 from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.campaign.versions import Started, name_of, shown_in
 from irfuzz.campaign.watch import Watch, same_fault
@@ -26,6 +27,7 @@ from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, normalise_message, signature
+from irfuzz.oracle.details import place_of, same_cause
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
@@ -159,7 +161,10 @@ class Triage:
         found = earlier_cause(small.program, again, judged)
         if found is not None:
             small, again, results = self._smallest(case, found[0], small.inputs, found[1])
+        if not self._stopping():
+            again = with_pass(self._runner, small.program, small.inputs, again, results, invalid=case.invalid)
         key = signature(again, small.program)
+        key = same_cause(key, self._database.signatures(place_of(key))) or key
         self._likely.add(verdict, _words(verdict, case.program), again, small.program)
         self._known.add(signature(verdict, case.program) if verdict.symptom in TELLING else key)
         self._known.add(key)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from irfuzz.campaign.optimiser import PASS, PLACE
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
 from irfuzz.execute.runner import Runner
@@ -172,6 +173,8 @@ class _Version:
         own = next((r for r in results if r.target.name.partition(":")[2] == variant), results[0])
         same = self._same(verdicts)
         if same is not None:
+            by = {k: v for k, v in self.verdict.evidence.items() if k in (PASS, PLACE)}
+            same = replace(same, evidence={**by, **same.evidence})
             shows, told, key = True, _message(same), signature(same, self.program)
             told = "" if told == _message(self.verdict) else told
         else:

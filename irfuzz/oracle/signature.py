@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from irfuzz.oracle.details import details
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.traits import CARRIERS
 from irfuzz.oracle.types import Symptom, Verdict
@@ -17,6 +18,7 @@ SMALL_PROGRAM = 4
 """Up to this many nodes the operators of a reduced program belong to the fault that a message tells of."""
 
 _BY_MESSAGE = frozenset({Symptom.CRASH, Symptom.PROTOCOL, Symptom.REJECTION})
+_BY_VALUE = frozenset({Symptom.DIFFERENCE, Symptom.NAN_INF})
 
 
 def signature(verdict: Verdict, program: Program) -> str:
@@ -24,8 +26,8 @@ def signature(verdict: Verdict, program: Program) -> str:
 
     The target is the plainest level that shows the fault (``judge`` saw to that). Where the component told something,
     its normalised message counts, with the operators of a program of at most ``SMALL_PROGRAM`` nodes; everywhere else
-    the operators that the output depends on. The program should be reduced: operators that have no part in the
-    fault would make another signature.
+    the operators that the output depends on, and for values ``;``-separated details (``oracle.details``). The program
+    should be reduced: operators that have no part in the fault would make another signature.
     """
     parts = [verdict.symptom.value, verdict.target]
     if verdict.symptom in _BY_MESSAGE:
@@ -37,6 +39,8 @@ def signature(verdict: Verdict, program: Program) -> str:
         parts.append(",".join(operators_of(verdict, program)))
         if verdict.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
             parts.append(_kinds(verdict))
+        elif verdict.symptom in _BY_VALUE:
+            parts.append(details(verdict, program))
     return "|".join(parts)
 
 
@@ -45,6 +49,7 @@ def title(verdict: Verdict, program: Program) -> str:
     evidence = verdict.evidence
     ops = operators_of(verdict, program)
     where = f" in {', '.join(ops[:4])}{'...' if len(ops) > 4 else ''}" if ops else ""
+    where += f" by {evidence['pass']}" if "pass" in evidence else ""
     message = normalise_message(str(evidence.get("message", "")), names_of(program)) if "message" in evidence else ""
     told = f": {message}" if message else ""
     line = {

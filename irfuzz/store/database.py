@@ -207,6 +207,12 @@ class Database:
             )
             return connection.execute(statement).rowcount == 1
 
+    def signatures(self, beginning: str) -> list[str]:
+        """Signatures that begin so, in the order in which they came."""
+        query = select(FINDING.c.signature).where(FINDING.c.signature.startswith(beginning, autoescape=True))
+        with self._transaction() as connection:
+            return list(connection.execute(query.order_by(FINDING.c.number)).scalars())
+
     def add_finding(self, row: FindingRow) -> int | None:
         """Add a finding and return its number; where its signature is known, count that one and return ``None``."""
         names = [name for name in FindingRow.__slots__ if name not in {"number", "first", "last"}]

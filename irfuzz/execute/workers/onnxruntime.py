@@ -11,6 +11,7 @@ import importlib.util
 import math
 import os
 import re
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,12 @@ GAPS = {
     ),
     "RuntimeException": re.compile(r"(?i:not (currently |yet )?(supported|implemented)|unsupported)"),
 }
+TOLD = {
+    "modified": (1, re.compile(r"GraphTransformer (\w+) modified: 1 ")),
+    "registered": (0, re.compile(r"Applying graph transformer (\w+) on step")),
+}
+"""How much it has to log, and which lines name the graph transformers that changed the graph, or that there are."""
+
 MEMORY = re.compile(r"bad_alloc|bad allocation|Failed to allocate memory", re.IGNORECASE)
 
 
@@ -65,7 +72,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
 
     A run request has ``inputs`` (one ``{"name", "raw"?, "shape"?}`` for each array after the first, which is the
     model) and ``variants`` (session options; ``way``, one of
-    ``ways/onnxruntime.py``). Each variant is run whatever became of those before it; the answer's
+    ``ways/onnxruntime.py``; ``off``, graph transformers to leave out; ``tell``, a key of ``TOLD``: which of them the
+    log is to name). Each variant is run whatever became of those before it; the answer's
     ``runs`` has one status for each, and the arrays are their outputs, one after the other.
     """
     if request["do"] == "describe":
@@ -141,12 +149,13 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) ->
     provider = options.get("provider", "CPUExecutionProvider")
     providers = [provider] if provider == "CPUExecutionProvider" else [provider, "CPUExecutionProvider"]
     stage = _at(index, "compile")
+    told: list[str] = []
     try:
         if "way" in options:
             given = {about["name"]: None if "raw" in about else value for about, value in feeds}
             found = _ways().run(options["way"], model, given, _options(options), providers)
             return {"stage": "run", "exit": "ok", "outputs": [{"name": name} for name in found]}, [*found.values()]
-        session = onnxruntime.InferenceSession(model, _options(options), providers=providers)
+        session = _session(model, options, providers, told)
         if session.get_providers()[0] != provider:
             return {"stage": stage, "exit": "unsupported", "error": f"{provider} did not start"}, []
         session.disable_fallback()
@@ -159,9 +168,31 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) ->
             "stage": stage,
             "exit": _classify(error),
             "error": f"{type(error).__name__}: {_first_line(error)}",
-            "log": str(error)[:4000],
+            "log": "\n".join(told) or str(error)[:4000],
         }, []
-    return {"stage": stage, "exit": "ok", "outputs": names}, values
+    return {"stage": stage, "exit": "ok", "outputs": names, "log": "\n".join(told)}, values
+
+
+def _session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str]) -> Any:
+    """A session; ``told`` gets the names of graph transformers that ``tell`` asks for.
+
+    Nothing but its log tells them. Names that it does not know it ignores.
+    """
+    off = [name for name in str(options.get("off", "")).split(",") if name]
+    given = _options(options)
+    if not options.get("tell"):
+        return onnxruntime.InferenceSession(model, given, providers=providers, disabled_optimizers=off)
+    given.log_severity_level, pattern = TOLD[options["tell"]]
+    own = os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 2)
+        try:
+            return onnxruntime.InferenceSession(model, given, providers=providers, disabled_optimizers=off)
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+            log.seek(0)
+            told += dict.fromkeys(pattern.findall(log.read().decode(errors="replace")))
 
 
 def _at(variant: int, stage: str) -> str:

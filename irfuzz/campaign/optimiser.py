@@ -1,0 +1,145 @@
+"""A finding made small enters; the optimiser pass that makes it, or that none does, leaves with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import onnx.parser
+
+from irfuzz.campaign.watch import same_fault, told_by
+from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.shadow import ShadowRun
+from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.localize.passes import Tried, blame_passes
+from irfuzz.oracle import judge
+from irfuzz.oracle.types import Symptom, Verdict
+
+LOOKED_FOR = frozenset(
+    {
+        Symptom.DIFFERENCE, Symptom.NAN_INF, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.REJECTION, Symptom.CRASH
+    }
+)  # fmt: skip
+"""Symptoms of which a run takes no longer than one without them."""
+
+MOST_NODES = 64
+"""A larger program was not made small, and each try takes long."""
+
+_PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Identity(x) }'
+"""A program that every version runs, and on which each tells what passes there are."""
+
+PASS, PLACE = "pass", "place"
+"""Keys of a verdict's evidence: names of passes (``localize.passes.Blamed``); and where it goes wrong."""
+
+
+def with_pass(
+    runner: Runner,
+    program: Program,
+    inputs: Mapping[str, Value],
+    verdict: Verdict,
+    results: Sequence[RunResult],
+    *,
+    invalid: bool = False,
+) -> Verdict:
+    """The verdict, whose evidence names the optimiser passes that make the fault; as it was where that is not known.
+
+    Args:
+        runner: has the targets of ``results``.
+        program: made small; shows the fault.
+        inputs: of it.
+        verdict: of it.
+        results: what all targets did with it.
+        invalid: it breaks a rule of ONNX on purpose.
+    """
+    own = next((r for r in results if r.target.name == verdict.target), None)
+    if (
+        own is None
+        or verdict.symptom not in LOOKED_FOR
+        or not _has_passes(own.target)
+        or len(program.graph) > MOST_NODES
+    ):
+        return verdict
+    # What a session does besides, such as choosing kernels and laying out memory, is no pass.
+    elsewhere = "kernel" if own.stage is Stage.RUN else "compilation"
+    if own.target.options.get("level") == "disabled":
+        return replace(verdict, evidence={**verdict.evidence, PLACE: elsewhere})
+    try:
+        look = _Look(runner, program, inputs, verdict, own, results, invalid=invalid)
+        registered = look.registered()
+        # What dies or refuses while it is optimised does not say what it had done.
+        passes = registered if verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) else ()
+        found = blame_passes(look.without, passes, registered)
+    except (InvalidProgram, Unsupported):
+        return verdict
+    if found is None:
+        place = {} if look.odd else {PLACE: elsewhere}
+        return replace(verdict, evidence={**verdict.evidence, **place})
+    return replace(verdict, evidence={**verdict.evidence, PLACE: "optimiser", PASS: str(found)})
+
+
+def _has_passes(target: Target) -> bool:
+    return target.component == "onnxruntime" and "way" not in target.options and "class" not in target.options
+
+
+class _Look:
+    """Runs the blamed target without some passes, and judges that as the finding was judged."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        program: Program,
+        inputs: Mapping[str, Value],
+        verdict: Verdict,
+        own: RunResult,
+        results: Sequence[RunResult],
+        *,
+        invalid: bool,
+    ) -> None:
+        self._runner, self._program, self._inputs, self._verdict, self._own = runner, program, inputs, verdict, own
+        # Other levels that show it would be blamed in the place of the one that no longer does.
+        also = str(verdict.evidence.get("also", "")).split(", ")
+        self._others = [r for r in results if r.target.name not in (own.target.name, *also)]
+        self._invalid = invalid
+        self._told = told_by(verdict, program)
+        self._shadow: ShadowRun | None = None
+        self.odd = False
+        """Without passes it once did something else that is wrong."""
+
+    def registered(self) -> tuple[str, ...]:
+        """All passes of the target's level, which any program tells."""
+        plain = Program.from_proto(onnx.parser.parse_model(_PLAIN))
+        ran = self._runner.run_as(plain, {"x": np.zeros(1, np.float32)}, self._own.target, {"tell": "registered"})
+        return tuple(ran.log.splitlines()) if ran.exit is Exit.OK else ()
+
+    def without(self, off: frozenset[str]) -> Tried:
+        """The program without those passes."""
+        options = {"off": ",".join(sorted(off))}
+        ran = self._runner.run_as(self._program, self._inputs, self._own.target, {**options, "tell": "modified"})
+        modified = tuple(ran.log.splitlines()) if ran.exit is Exit.OK else ()
+        results = [*self._others, ran]
+
+        def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
+            program = moved or self._program
+            targets = [r.target for r in self._others]
+            again = self._runner.run(program, other, targets) if targets else []
+            return [*again, self._runner.run_as(program, other, self._own.target, options)]
+
+        verdicts = judge(
+            self._program, self._inputs, results, rerun=rerun, shadow=self._once, expected_invalid=self._invalid
+        )  # fmt: skip
+        same = same_fault(verdicts, self._verdict)
+        if same is not None:
+            return Tried(told_by(same, self._program) == self._told, modified)
+        # Ending in another way is no cure.
+        worse = any(v.target == self._own.target.name and not v.suspect for v in verdicts)
+        self.odd = self.odd or worse
+        return Tried(worse, modified)
+
+    def _once(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
+        if self._shadow is None:
+            self._shadow = self._runner.shadow(program, inputs)
+        return self._shadow

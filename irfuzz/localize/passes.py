@@ -1,0 +1,146 @@
+"""A way to run a program with optimiser passes left out enters; the fewest passes that make its fault leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+RULES: Mapping[str, tuple[str, ...]] = {
+    "Level1_RuleBasedTransformer": (
+        "EliminateIdentity", "EliminateSlice", "UnsqueezeElimination", "EliminateDropout", "ExpandElimination",
+        "CastElimination", "CastChainElimination", "PreShapeNodeElimination", "NoopElimination", "DivMulFusion",
+        "FuseReluClip", "GemmSumFusion", "GemmTransposeFusion", "NotWhereFusion", "ConvAddFusion", "ConvMulFusion",
+        "ConvBNFusion", "Pad_Fusion", "MatMul_BatchNormalization_Fusion", "LabelEncoderFusion",
+    ),
+    "Level2_RuleBasedTransformer": ("ClipQuantRewrite", "ReluQuantRewrite", "GemmTransposeFusion"),
+}  # fmt: skip
+"""The rewrite rules of ONNXRuntime's rule-based transformers, as ``disabled_optimizers`` takes them.
+
+Its log tells of the whole transformer only (``optimizer/graph_transformer_utils.cc``, ``GenerateRewriteRules``).
+"""
+
+SINGLE = 24
+"""Of more passes not each is left out alone."""
+
+Trial: TypeAlias = Callable[[frozenset[str]], "Tried"]
+"""Runs the program without some passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a run without some passes showed.
+
+    Attributes:
+        shows: the fault is still there.
+        modified: passes that changed the program, in the order in which they first did, as far as they are told.
+    """
+
+    shows: bool
+    modified: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """The passes that make a fault.
+
+    Attributes:
+        names: of the passes.
+        together: each is needed to make it; otherwise each makes it where the others are left out.
+        modified: all passes that changed the program.
+        runs: how often the program was run.
+    """
+
+    names: tuple[str, ...]
+    together: bool
+    modified: tuple[str, ...]
+    runs: int
+
+    def __str__(self) -> str:
+        """``A``, ``A + B`` where both are needed, ``A / B`` where either will do."""
+        return (" + " if self.together else " / ").join(self.names)
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """The names in the text of a ``Blamed``."""
+    return tuple(name for part in text.split(" + ") for name in part.split(" / ") if name)
+
+
+def blame_passes(trial: Trial, passes: Sequence[str] = (), registered: Sequence[str] = ()) -> Blamed | None:
+    """The smallest set of passes found without which the fault vanishes (design, decision 7).
+
+    Passes are left out, never added, and what the program is run with stays as it is. One that is left out may be
+    stood in for by another, which did not change the program before: that one joins the set.
+
+    Args:
+        trial: runs the program without some passes.
+        passes: candidates, where the component does not tell which changed the program.
+        registered: all passes that there are, in their order; where several have to be there, those that make the
+            fault with all others left out come first.
+
+    Returns:
+        ``None`` where the fault shows without any of them: it is not the optimiser's.
+    """
+    seen: dict[frozenset[str], Tried] = {}
+
+    def ask(off: Sequence[str]) -> Tried:
+        key = frozenset(off)
+        if key not in seen:
+            seen[key] = trial(key)
+        return seen[key]
+
+    def vanishes(off: Sequence[str]) -> bool:
+        return not ask(off).shows
+
+    first = ask(())
+    if not first.shows:
+        return None
+    known = _rules([*passes, *first.modified])
+    while not known or not vanishes(known):
+        told = ask(known).modified if known else first.modified
+        # A rule that is not known by name is left out with the transformer that holds it.
+        new = [n for n in _rules(told) if n not in known] or [n for n in told if n not in known]
+        if not new:
+            return None
+        known += new
+    off = _fewest(known, vanishes)
+    together = len(off) == 1
+    if together and len(known) <= SINGLE:
+        needed = [name for name in known if vanishes([name])]
+        off = needed if len(needed) == 1 else _alone(needed, known, registered, ask)
+    return Blamed(tuple(off), together, first.modified or tuple(known), len(seen))
+
+
+def _alone(
+    needed: Sequence[str], known: Sequence[str], registered: Sequence[str], ask: Callable[..., Tried]
+) -> list[str]:
+    """Of passes that are all needed the one that makes the fault with all others left out; all where none does."""
+    everything = dict.fromkeys([*known, *_rules(registered)])
+    makers = [name for name in needed if ask([other for other in everything if other != name]).shows]
+    return makers if len(makers) == 1 else list(needed)
+
+
+def _rules(names: Sequence[str]) -> list[str]:
+    """Names with the rules of rule-based transformers in their place."""
+    return list(dict.fromkeys(rule for name in names for rule in RULES.get(name, (name,))))
+
+
+def _fewest(names: Sequence[str], vanishes: Callable[[Sequence[str]], bool]) -> list[str]:
+    """Of the passes without which it vanishes as few as delta debugging keeps (Zeller and Hildebrandt 2002, ddmin)."""
+    kept, parts = list(names), 2
+    while len(kept) > 1:
+        size = -(-len(kept) // parts)
+        pieces = [kept[i : i + size] for i in range(0, len(kept), size)]
+        smaller = next((piece for piece in pieces if vanishes(piece)), None)
+        if smaller is not None:
+            kept, parts = smaller, 2
+            continue
+        rests = [[n for n in kept if n not in piece] for piece in pieces] if len(pieces) > 2 else []
+        smaller = next((rest for rest in rests if vanishes(rest)), None)
+        if smaller is not None:
+            kept, parts = smaller, max(parts - 1, 2)
+        elif size == 1:
+            break
+        else:
+            parts = min(2 * parts, len(kept))
+    return kept

@@ -1,0 +1,102 @@
+"""The passes of an optimiser that make a fault: planted ones, and real ones of ONNXRuntime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from irfuzz.campaign.optimiser import PASS, PLACE, with_pass
+from irfuzz.campaign.watch import Watch
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.ir.program import Program
+from irfuzz.localize.passes import Tried, blame_passes, names_of
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.store.tensors import unpack
+
+BUGS = Path(__file__).resolve().parents[2] / "docs" / "bugs"
+MANY = tuple(f"Pass{n}" for n in range(12))
+
+
+def test_one_of_many() -> None:
+    asked: list[frozenset[str]] = []
+
+    def trial(off: frozenset[str]) -> Tried:
+        asked.append(off)
+        return Tried("Pass7" not in off, tuple(n for n in MANY if n not in off))
+
+    found = blame_passes(trial, registered=MANY)
+    assert found is not None
+    assert (found.names, str(found), found.modified, found.runs) == (("Pass7",), "Pass7", MANY, len(asked))
+    assert len(asked) == len(set(asked)), "a run was paid for twice"
+
+
+def test_a_pass_that_takes_the_place_of_another_is_blamed_with_it() -> None:
+    """Only the first one changes the program; without it the second one does."""
+
+    def trial(off: frozenset[str]) -> Tried:
+        acting = next((n for n in ("GeluFusionL1", "GeluFusionL2") if n not in off), None)
+        return Tried(acting is not None, tuple(n for n in ("ConstantFolding", acting) if n and n not in off))
+
+    found = blame_passes(trial)
+    assert found is not None
+    assert str(found) == "GeluFusionL1 / GeluFusionL2"
+    assert names_of(str(found)) == found.names == ("GeluFusionL1", "GeluFusionL2")
+
+
+def test_a_pass_that_prepares_another_is_told_from_it_where_that_can_do_without() -> None:
+    def together(off: frozenset[str]) -> Tried:
+        return Tried(not off & {"First", "Second"}, tuple(n for n in ("First", "Other", "Second") if n not in off))
+
+    found = blame_passes(together, registered=("First", "Other", "Second"))
+    assert found is not None
+    assert str(found) == "First + Second"
+    assert names_of(str(found)) == ("First", "Second")
+
+    def enough(off: frozenset[str]) -> Tried:
+        alone = off == {"First", "Other"}
+        return Tried(alone or not off & {"First", "Second"}, tuple(n for n in ("First", "Second") if n not in off))
+
+    found = blame_passes(enough, registered=("First", "Other", "Second"))
+    assert found is not None
+    assert str(found) == "Second"
+
+
+def test_rules_stand_for_their_transformer_and_it_for_rules_of_other_names() -> None:
+    whole = "Level1_RuleBasedTransformer"
+
+    def known(off: frozenset[str]) -> Tried:
+        return Tried(not off & {"Pad_Fusion", whole}, () if whole in off else (whole,))
+
+    def new(off: frozenset[str]) -> Tried:
+        return Tried(whole not in off, () if whole in off else (whole,))
+
+    assert str(blame_passes(known)) == "Pad_Fusion"
+    assert str(blame_passes(new)) == whole
+
+
+def test_nothing_is_blamed_where_it_shows_without_them_or_not_at_all() -> None:
+    assert blame_passes(lambda off: Tried(shows=True, modified=tuple({"ConstantFolding"} - off))) is None
+    assert blame_passes(lambda _: Tried(shows=False)) is None
+
+
+@pytest.mark.backend
+def test_transformers_of_onnxruntime() -> None:
+    wanted = {
+        "001-onnxruntime-pad-maxpool": ("optimiser", "Pad_Fusion"),
+        "002-onnxruntime-transpose-matmul-vector": ("optimiser", "MatmulTransposeFusion"),
+        "006-onnxruntime-relu-clip-double": ("optimiser", "FuseReluClip"),
+        "037-onnxruntime-splittosequence-keepdims": ("kernel", None),
+    }
+    got = {}
+    with Runner(resolve(["onnxruntime:disabled", "onnxruntime:basic", "onnxruntime:extended", "reference"])) as runner:
+        for folder in wanted:
+            program = Program.from_bytes((BUGS / folder / "model.onnx").read_bytes())
+            inputs = unpack((BUGS / folder / "inputs.npz").read_bytes())
+            watch = Watch([runner], Verdict("", Symptom.DIFFERENCE, "onnxruntime:basic"), program)
+            verdicts, results = watch.judged(program, inputs)
+            verdict = next(v for v in verdicts if v.target.startswith("onnxruntime") and not v.suspect)
+            evidence = with_pass(runner, program, inputs, verdict, results).evidence
+            got[folder] = (evidence.get(PLACE), evidence.get(PASS))
+    assert got == wanted
