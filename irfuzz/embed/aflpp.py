@@ -10,7 +10,7 @@ import random
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from irfuzz.embed.mutator import ModelMutator
+from irfuzz.embed.mutator import ModelMutator, for_fuzzer
 from irfuzz.embed.trim import Trimmer
 
 ENERGY = 64
@@ -27,7 +27,7 @@ SENT = 64
 class _State:
     """What lies between two calls."""
 
-    mutator: ModelMutator = field(default_factory=ModelMutator)
+    mutator: ModelMutator = field(default_factory=for_fuzzer)
     rng: random.Random = field(default_factory=random.Random)
     trimmer: Trimmer | None = None
     said: str = "start"

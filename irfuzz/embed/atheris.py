@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from irfuzz.embed.mutator import ModelMutator
+from irfuzz.embed.mutator import ModelMutator, for_fuzzer
 
 
 @cache
 def mutator() -> ModelMutator:
     """The one that both functions use; its ``counts`` say what became of the calls."""
-    return ModelMutator()
+    return for_fuzzer()
 
 
 def custom_mutator(data: bytes, max_size: int, seed: int) -> bytes:

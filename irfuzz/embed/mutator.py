@@ -1,13 +1,15 @@
-"""Bytes of a model enter, those of a valid mutant of it leave; what is no model is changed as bytes."""
+"""Bytes of a model enter, those of a mutant of it leave, valid or loose; what is no model is changed as bytes."""
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 from irfuzz.choices import Choices
-from irfuzz.errors import IrfuzzError
+from irfuzz.embed.loose import loose
+from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.splice import Splice
@@ -21,6 +23,13 @@ TRIES = 4
 """Mutants drawn before one that is small enough is given up."""
 
 
+LOOSE = 0.7
+"""Share of loose mutants under a fuzzer."""
+
+VARIABLE = "IRFUZZ_LOOSE"
+"""Of the environment: another share."""
+
+
 class ModelMutator:
     """Structure-aware mutation of bytes for any fuzzer.
 
@@ -30,13 +39,21 @@ class ModelMutator:
     Args:
         mutators: names of those to use (default: all of irfuzz's).
         max_nodes: no mutant gets more nodes than this.
+        loose: share of the mutants that nobody says are valid (``irfuzz.embed.loose``): onnx's checker takes most of
+            them, its inference often refuses them. Models that irfuzz finds invalid have no others.
 
     Attributes:
-        counts: ``mutated``, ``spliced``, ``bytes`` (what is no model, changed as bytes), ``kept`` (no edit was possible
-            within the size) and ``refused`` (edits that failed on a foreign model).
+        counts: ``mutated``, ``spliced``, ``loose``, ``bytes`` (what is no model, changed as bytes), ``kept`` (no edit
+            was possible within the size) and ``refused`` (edits that failed on a foreign model).
+
+    Raises:
+        UsageError: ``loose`` is no share.
     """
 
-    def __init__(self, mutators: Sequence[str] | None = None, *, max_nodes: int = 64) -> None:
+    def __init__(self, mutators: Sequence[str] | None = None, *, max_nodes: int = 64, loose: float = 0.0) -> None:
+        if not 0.0 <= loose <= 1.0:
+            raise UsageError(f"loose: expected a share from 0 to 1, got {loose}")
+        self.loose = loose
         self.counts: Counter[str] = Counter()
         self._specs = load_specs()
         self._max_nodes = max_nodes
@@ -45,9 +62,14 @@ class ModelMutator:
 
     def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
         """A mutant of at most ``max_size`` bytes."""
+        if self.loose and random.Random(seed).random() < self.loose:  # noqa: S311 - reproducibility is wanted
+            made = self._loosened(data, max_size, seed)
+            if made is not None:
+                return made
         program = self._program(data)
         if program is None:
-            return self._as_bytes(data, max_size, seed)
+            made = self._loosened(data, max_size, seed)
+            return self._as_bytes(data, max_size, seed) if made is None else made
         for attempt in range(TRIES):
             made = self._edited(self._engine, program, f"{seed}:{attempt}")
             if made is not None and len(made) <= max_size:
@@ -74,12 +96,28 @@ class ModelMutator:
         """Drop the parsed models; nothing but time hangs on them."""
         self._parsed.clear()
 
+    def _loosened(self, data: bytes, max_size: int, seed: int) -> bytes | None:
+        """A loose mutant; ``None`` where the bytes are no model, or none is small enough."""
+        for attempt in range(TRIES):
+            try:
+                made = loose(data, Choices.from_seed(f"{seed}:loose:{attempt}"), self._max_nodes)
+            except Exception:  # noqa: BLE001 - see ``_edited``; a name that is no text, for one
+                self.counts["refused"] += 1
+                return None
+            if made is None:
+                return None
+            if len(made[0]) <= max_size:
+                self.counts["loose"] += 1
+                return made[0]
+        return None
+
     def _edited(self, engine: Engine, program: Program, seed: str) -> bytes | None:
         try:
             mutant = engine.mutate(program, Choices.from_seed(seed))
             return None if mutant is None else mutant.to_bytes()
-        except (IrfuzzError, ValueError, RecursionError, MemoryError):
-            # A foreign model may be one that no code of ours was made for; the fuzzer that embeds it must go on.
+        except Exception:  # noqa: BLE001
+            # A foreign model may be one that no code of ours, or of onnx's inference, was made for; the fuzzer that
+            # embeds it must go on.
             self.counts["refused"] += 1
             return None
 
@@ -93,7 +131,7 @@ class ModelMutator:
             program = Program.from_bytes(data)
             if not len(program.graph):
                 program = None
-        except (IrfuzzError, ValueError, RecursionError, MemoryError, OverflowError):
+        except Exception:  # noqa: BLE001 - see ``_edited``
             program = None
         self._parsed[data] = program
         if len(self._parsed) > PARSED:
@@ -121,3 +159,16 @@ class ModelMutator:
             elif made:
                 del made[min(place, len(made) - 1)]
         return bytes(made[:max_size])
+
+
+def for_fuzzer() -> ModelMutator:
+    """What AFL++ and Atheris use: the share of loose mutants is ``LOOSE``, or what the environment says.
+
+    Raises:
+        UsageError: the environment says no share.
+    """
+    said = os.environ.get(VARIABLE, "")
+    try:
+        return ModelMutator(loose=float(said) if said else LOOSE)
+    except (ValueError, UsageError):
+        raise UsageError(f"{VARIABLE}: expected a share from 0 to 1, got {said!r}") from None

@@ -21,7 +21,7 @@ from irfuzz.embed import aflpp, atheris
 from irfuzz.embed.corpus import export_corpus
 from irfuzz.embed.draws import choices_from
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
-from irfuzz.embed.mutator import ModelMutator
+from irfuzz.embed.mutator import ModelMutator, for_fuzzer
 from irfuzz.embed.trim import Trimmer
 from irfuzz.errors import UsageError
 from irfuzz.generate.sprouts import sprouts
@@ -56,6 +56,49 @@ def test_mutants_of_models_are_valid_and_differ() -> None:
         onnx.checker.check_model(onnx.load_model_from_string(data), full_check=True)
     assert mutator.counts["mutated"] >= 55
     assert mutator.counts["bytes"] == 0
+
+
+def test_loose_mutants_pass_the_checker_and_differ_in_operators_and_versions() -> None:
+    mutator, pool = ModelMutator(loose=1.0), [SMALL, *SEEDS[:2]]
+    passed, operators, versions = 0, set(), set()
+    for n in range(600):
+        data = mutator.mutate(pool[n % len(pool)], 1 << 20, n)
+        model = onnx.load_model_from_string(data)
+        try:
+            onnx.checker.check_model(model)  # without inference, which some of these end by a signal
+        except (onnx.checker.ValidationError, ValueError):
+            continue
+        passed += 1
+        pool.append(data)
+        operators |= {(node.domain, node.op_type) for node in model.graph.node}
+        versions |= {entry.version for entry in model.opset_import if not entry.domain}
+    assert mutator.counts["loose"] == 600
+    assert passed >= 540
+    assert passed < 600
+    assert len(operators) >= 60
+    assert len(versions) >= 10
+    again = ModelMutator(loose=1.0)
+    assert [again.mutate(SMALL, 2000, n) for n in range(20)] == [mutator.mutate(SMALL, 2000, n) for n in range(20)]
+
+
+def test_what_irfuzz_finds_invalid_is_still_changed_as_a_model() -> None:
+    model = onnx.load_model_from_string(SMALL)
+    model.graph.node[0].op_type = "NoSuchOperator"
+    mutator = ModelMutator()
+    made = mutator.mutate(model.SerializeToString(), 1 << 20, 1)
+    assert onnx.load_model_from_string(made) != model
+    assert mutator.counts == {"loose": 1}
+
+
+def test_a_share_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="from 0 to 1, got 2"):
+        ModelMutator(loose=2)
+    for said in ("many", "-1"):
+        monkeypatch.setenv("IRFUZZ_LOOSE", said)
+        with pytest.raises(UsageError, match=f"IRFUZZ_LOOSE: expected a share from 0 to 1, got '{said}'"):
+            for_fuzzer()
+    monkeypatch.setenv("IRFUZZ_LOOSE", "0.25")
+    assert for_fuzzer().loose == 0.25
 
 
 def test_the_size_is_never_exceeded_and_nothing_raises() -> None:
