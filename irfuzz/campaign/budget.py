@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 SHARE = 0.4
-"""Largest part of a job's time that goes into triage; what comes in faster is counted as ``untriaged``."""
+"""Largest part of a job's time that goes into triage; what comes in faster waits."""
 
 GRACE = 60.0
 """Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
@@ -25,19 +25,22 @@ class Budget:
     """
 
     def __init__(self, targets: tuple[str, ...]) -> None:
-        self._parts = max(1, len({_version(name) for name in targets}))
+        self._parts = max(1, len({version_of(name) for name in targets}))
         self._spent: Counter[str] = Counter()
 
     def allows(self, target: str, elapsed: float) -> bool:
         """Whether there is time for a case on a target, so many seconds after the job began."""
         whole = GRACE + SHARE * elapsed
         spent = self._spent.total()
-        return spent <= (1 - KEPT) * whole or (spent <= whole and self._spent[_version(target)] <= whole / self._parts)
+        return spent <= (1 - KEPT) * whole or (
+            spent <= whole and self._spent[version_of(target)] <= whole / self._parts
+        )
 
     def took(self, target: str, seconds: float) -> None:
         """Take note of what a case came to."""
-        self._spent[_version(target)] += seconds  # type: ignore[assignment] - Counter adds up floats as well
+        self._spent[version_of(target)] += seconds  # type: ignore[assignment] - Counter adds up floats as well
 
 
-def _version(target: str) -> str:
+def version_of(target: str) -> str:
+    """What the variants of one version of a component have in common: ``onnxruntime@1.20.1``."""
     return target.partition(":")[0]

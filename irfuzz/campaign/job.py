@@ -16,6 +16,7 @@ from types import FrameType
 from typing import TypeVar
 
 from irfuzz.campaign import audit, journal, lineage, schedule
+from irfuzz.campaign.case import Case
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
@@ -23,7 +24,7 @@ from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.steering import Steering
-from irfuzz.campaign.triage import Case, Triage
+from irfuzz.campaign.triage import Triage
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
 from irfuzz.execute.runner import Runner
@@ -172,6 +173,7 @@ class Job:
                 raise InternalError(f"{self._failed} iterations in a row failed; see {self.layout.internal}")
             if self.stop:
                 return
+        triage.work(self.counts)
         self._store()
 
     def _make_some(self, most: int) -> list[Made | str | None]:
@@ -293,11 +295,12 @@ class Job:
             left = schedule.remaining(self._sampling.quick, made.targets)
             if left:
                 results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
+                verdicts = judge(program, inputs, results, shadow=runner.shadow, expected_invalid=made.invalid)
             trace = lineage.dump(self._trace(made.entry, edits, made.model))
             case = Case(
                 program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at, made.hunt
             )  # fmt: skip
-            triage.look(case, self.counts)
+            triage.look(case, verdicts, self.counts)
         if made.keep and any(r.exit is Exit.OK for r in results):
             self._remember(made)
         if self._at % audit.EVERY == 0 and not made.invalid:

@@ -37,17 +37,25 @@ class Likely:
         operators = frozenset(operators_of(small, program))
         self._made.setdefault(_place(verdict, words), {}).setdefault(operators, 0)
 
+    def knows(self, verdict: Verdict, program: Program, words: str) -> bool:
+        """Whether a case has all operators of a known finding of its symptom and target."""
+        return bool(self._explaining(verdict, program, words))
+
     def again(self, verdict: Verdict, program: Program, words: str) -> bool:
-        """True where the case need not be looked at."""
-        made = self._made.get(_place(verdict, words))
-        if not made:
-            return False
-        there = set(operators_of(verdict, program))
-        known = [operators for operators in made if operators and operators <= there]
+        """Count a case; True where it need not be looked at."""
+        known = self._explaining(verdict, program, words)
+        made = self._made.get(_place(verdict, words), {})
         for operators in known:
             made[operators] += 1
         # Those that are no power of two.
         return any(made[operators] & (made[operators] - 1) for operators in known)
+
+    def _explaining(self, verdict: Verdict, program: Program, words: str) -> list[frozenset[str]]:
+        made = self._made.get(_place(verdict, words))
+        if not made:
+            return []
+        there = set(operators_of(verdict, program))
+        return [operators for operators in made if operators and operators <= there]
 
 
 def _place(verdict: Verdict, words: str) -> _Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -9,26 +10,30 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from irfuzz.campaign.budget import Budget
+from irfuzz.campaign.case import Case
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
+from irfuzz.campaign.jury import jury
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.optimiser import with_pass
 from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.campaign.versions import Started, name_of, shown_in
+from irfuzz.campaign.waiting import Item, Waiting
 from irfuzz.campaign.watch import Watch, same_fault
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import PATIENCE, Runner
-from irfuzz.execute.types import RunResult, Target, Value
+from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, normalise_message, signature
 from irfuzz.oracle.details import place_of, same_cause
 from irfuzz.oracle.message import names_of
+from irfuzz.oracle.signature import operators_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.report.bundle import write_bundle, write_shown
@@ -38,6 +43,9 @@ from irfuzz.store.tensors import pack
 
 TIMES = 32
 """How often one program runs in one process before what it showed among others counts as not repeatable."""
+
+MILLISECONDS = "milliseconds of triage"
+"""Name of a count."""
 
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
@@ -50,31 +58,23 @@ def _words(verdict: Verdict, program: Program) -> str:
     return normalise_message(str(verdict.evidence.get("message", "")), names_of(program))
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A program on which targets disagree.
+class NotHeard(Exception):
+    """What a few witnesses say against a target, all of them together do not."""
 
-    Attributes:
-        program: the mutant.
-        inputs: what it was run on.
-        results: what every target did.
-        invalid: an edit declared the program invalid, so that refusing it is right.
-        trace: JSON: how the mutant was made.
-        seed: name of the seed at the root of its lineage.
-        job: which job made it.
-        iteration: and when.
-        hunt: what its inputs were steered to; empty where they were not.
-    """
 
-    program: Program
-    inputs: Mapping[str, Value]
-    results: Sequence[RunResult]
-    invalid: bool
-    trace: str
-    seed: str
-    job: int
-    iteration: int
-    hunt: str = ""
+def _among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
+    """The verdict with a symptom that blames a target, be it beside another version or variant of its component."""
+    for one in verdicts:
+        also = (one.target, *str(one.evidence.get("also", "")).split(", "))
+        if one.symptom is wanted.symptom and wanted.target in also and not one.suspect:
+            return one
+    return None
+
+
+def _undecided(verdict: Verdict) -> bool:
+    """Whether running it again on moved inputs may make a finding of a suspect."""
+    why = str(verdict.evidence.get("suspect", ""))
+    return verdict.symptom is Symptom.DIFFERENCE and ("could not be measured" in why or "does not exceed" in why)
 
 
 class Triage:
@@ -108,26 +108,60 @@ class Triage:
         self._aliases: dict[str, str] = {}
         self._began = time.monotonic()
         self._budget = Budget(tuple(t.name for t in runner.targets))
+        self._waiting = Waiting()
 
-    def look(self, case: Case, counts: Counter[str]) -> None:
-        """Store what is new about a case and count what is not."""
+    def look(self, case: Case, verdicts: Sequence[Verdict], counts: Counter[str]) -> None:
+        """Take note of what is new about a case, count what is not, and look into what waits, as far as there is time.
+
+        Args:
+            case: a program on which targets disagree.
+            verdicts: on it, of all targets; nothing was run again for them.
+            counts: of the job.
+        """
         start = time.monotonic()
-        for verdict in self._judge(case.program, case.inputs, case.results, case.invalid):
-            if verdict.suspect:
+        for verdict in verdicts:
+            if verdict.suspect and not _undecided(verdict):
                 counts["suspect runs"] += 1
                 self._suspect(case, verdict)
-            elif self._is_known(verdict, case.program):
+                continue
+            words = _words(verdict, case.program)
+            if self._is_known(verdict, case.program):
                 counts["repeated"] += 1
-            elif self._likely.again(verdict, case.program, _words(verdict, case.program)):
+                continue
+            again = self._likely.knows(verdict, case.program, words)
+            if again and self._likely.again(verdict, case.program, words):
                 counts["likely repeated"] += 1
-            elif not self._budget.allows(verdict.target, time.monotonic() - self._began):
-                counts["untriaged"] += 1
+                continue
+            operators = frozenset(operators_of(verdict, case.program))
+            self._waiting.add(Item(case, verdict, words, operators, len(case.program.nodes()), again))
+        self._took("", start, counts)
+        self.work(counts)
+
+    def work(self, counts: Counter[str]) -> None:
+        """Look into what waits, as far as there is time."""
+        while not self._stopping():
+            start = time.monotonic()
+            elapsed = start - self._began
+            item = self._waiting.take(lambda target, now=elapsed: self._budget.allows(target, now))
+            if item is None:
+                break
+            verdict, program = item.verdict, item.case.program
+            if self._is_known(verdict, program):
+                counts["repeated"] += 1
+            elif item.again or not self._likely.knows(verdict, program, item.words):
+                counts[self._finding(item.case, verdict)] += 1
+            elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
+                counts["likely repeated"] += 1
             else:
-                counts[self._finding(case, verdict)] += 1
-            now = time.monotonic()
-            self._budget.took(verdict.target, now - start)
-            start = now
-        self._budget.took("", time.monotonic() - start)
+                self._waiting.add(replace(item, again=True))
+            self._took(verdict.target, start, counts)
+            counts["triaged"] += 1
+        counts["untriaged"] = len(self._waiting)
+
+    def _took(self, target: str, since: float, counts: Counter[str]) -> None:
+        seconds = time.monotonic() - since
+        self._budget.took(target, seconds)
+        counts[MILLISECONDS] += round(1000 * seconds)
 
     # ---- the two ways -----------------------------------------------------------------------
 
@@ -148,19 +182,24 @@ class Triage:
         if number is not None:
             place_bundle(self._layout, replace(row, number=number))
 
-    def _finding(self, case: Case, verdict: Verdict) -> str:
+    def _finding(self, case: Case, seen: Verdict) -> str:
         """Confirm, reduce, replay and store; returns what to count."""
-        heard = self._heard(verdict)
-        if not self._shows(case.program, case.inputs, verdict, case.invalid, targets=heard, fresh=True):
-            return self._depends_on_history(case, verdict)
-        small, again, results = self._smallest(case, case.program, case.inputs, verdict)
+        verdict = self._shown(case, seen)
+        if verdict is None:
+            return self._explained(case, seen) or self._depends_on_history(case, seen)
+        try:
+            small, again, results = self._smallest(case, case.program, case.inputs, verdict)
+        except NotHeard:
+            return self._explained(case, seen) or "explained by rounding"
+        few = self._involved(again)
 
         def judged(program: Program) -> list[Verdict]:
-            return self._judge(program, small.inputs, self._runner.run(program, small.inputs, heard), case.invalid)
+            return self._judge(program, small.inputs, self._runner.run(program, small.inputs, few), case.invalid)
 
         found = earlier_cause(small.program, again, judged)
         if found is not None:
-            small, again, results = self._smallest(case, found[0], small.inputs, found[1])
+            with contextlib.suppress(NotHeard):
+                small, again, results = self._smallest(case, found[0], small.inputs, found[1])
         if not self._stopping():
             again = with_pass(self._runner, small.program, small.inputs, again, results, invalid=case.invalid)
         key = signature(again, small.program)
@@ -172,6 +211,28 @@ class Triage:
             return "repeated"
         row = _row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
         return self._store(self._in_versions(row, again, small, results, case), case)
+
+    def _shown(self, case: Case, verdict: Verdict) -> Verdict | None:
+        """The same verdict of fresh processes, now that everything is measured.
+
+        Those who agree with each other need not all be asked here: all of them hear the small program.
+        """
+        few = self._involved(verdict)
+        try:
+            return self._seen_in(case.program, case.inputs, verdict, case.invalid, few, fresh=True)
+        except (InvalidProgram, Unsupported):
+            return None
+
+    def _explained(self, case: Case, verdict: Verdict) -> str:
+        """What to count where measuring explains what was seen; empty where it was one and does not show again."""
+        verdicts = self._judge(case.program, case.inputs, case.results, case.invalid)
+        if same_fault(verdicts, verdict) is not None:
+            return ""
+        for one in verdicts:
+            if one.suspect and (one.symptom, one.target) == (verdict.symptom, verdict.target):
+                self._suspect(case, one)
+                return "suspect runs"
+        return "explained by rounding"
 
     def _in_versions(
         self, row: FindingRow, verdict: Verdict, small: Reduced, results: Sequence[RunResult], case: Case
@@ -204,12 +265,15 @@ class Triage:
             program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts
         )  # fmt: skip
         results = self._runner.run_fresh(small.program, small.inputs, self._heard(verdict))
-        again = same_fault(self._judge(small.program, small.inputs, results, case.invalid), verdict)
+        again = _among(self._judge(small.program, small.inputs, results, case.invalid), verdict)
         if again is not None:
             return small, again, results
         alike = program is case.program
         seen = case.results if alike else self._runner.run_fresh(program, inputs, self._heard(verdict))
-        return Reduced(program, dict(inputs)), verdict, list(seen)
+        again = _among(self._judge(program, inputs, seen, case.invalid), verdict)
+        if again is None:
+            raise NotHeard
+        return Reduced(program, dict(inputs)), again, list(seen)
 
     def _depends_on_history(self, case: Case, verdict: Verdict) -> str:
         """What a fresh process does not show may come of running the same again and again, as a leak does.
@@ -257,27 +321,13 @@ class Triage:
     def _judge(
         self, program: Program, inputs: Mapping[str, Value], results: Sequence[RunResult], invalid: bool
     ) -> list[Verdict]:
-        targets = tuple(r.target for r in results)
+        # What did not come back, or gave nothing, will not tell how values move.
+        targets = tuple(r.target for r in results if r.exit is Exit.OK)
 
         def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
             return self._runner.run(moved or program, other, targets)
 
         return judge(program, inputs, results, rerun=rerun, shadow=self._runner.shadow, expected_invalid=invalid)
-
-    def _shows(
-        self,
-        program: Program,
-        inputs: Mapping[str, Value],
-        verdict: Verdict,
-        invalid: bool,
-        *,
-        targets: Sequence[Target] | None = None,
-        fresh: bool = False,
-    ) -> bool:
-        try:
-            return self._seen_in(program, inputs, verdict, invalid, targets, fresh=fresh) is not None
-        except (InvalidProgram, Unsupported):
-            return False
 
     def _seen_in(
         self,
@@ -303,10 +353,7 @@ class Triage:
         return True
 
     def _involved(self, verdict: Verdict) -> tuple[Target, ...]:
-        names = {verdict.target, *verdict.witnesses}
-        # A slow one that merely agrees would make each step of reduction take seconds.
-        chosen = tuple(t for t in self._heard(verdict) if t.name in names)
-        return chosen if len(chosen) > 1 else self._heard(verdict)
+        return jury(verdict, self._heard(verdict))
 
     def _heard(self, verdict: Verdict) -> tuple[Target, ...]:
         """All targets but the slow ones that are not blamed."""

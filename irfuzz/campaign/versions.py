@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from irfuzz.campaign.jury import jury
 from irfuzz.campaign.optimiser import PASS, PLACE
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
@@ -47,7 +48,7 @@ class Started:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._runners: dict[tuple[str, ...], Runner] = {}
+        self._runners: dict[frozenset[str], Runner] = {}
 
     def runner(self, targets: Sequence[Target]) -> Runner:
         """A runner of these targets, as far as they start.
@@ -55,10 +56,12 @@ class Started:
         Raises:
             UsageError: none of them does.
         """
-        key = tuple(t.name for t in targets)
-        if key not in self._runners:
-            self._runners[key] = Runner(targets, self._limits, required=False).__enter__()
-        return self._runners[key]
+        wanted = frozenset(t.name for t in targets)
+        for names, runner in self._runners.items():
+            if wanted <= names:
+                return runner
+        self._runners[wanted] = Runner(targets, self._limits, required=False).__enter__()
+        return self._runners[wanted]
 
     def close(self) -> None:
         """End all of their workers."""
@@ -109,27 +112,29 @@ def shown_in(
         if (r.target.component, r.target.environment) != mine
         and (r.target.component != blamed.component or r.target.name not in names)
     ]
+    foreign = [r.target for r in results if r.target.component != blamed.component]
+    few = {t.name for t in jury(verdict, [blamed, *foreign])}
+    if len(few) <= len(foreign):  # enough without other versions of the blamed component, and without all the others
+        witnesses = [r for r in witnesses if r.target.name in few]
     groups: dict[str, list[Target]] = {}
     for target in own:
         for other in versions_of(target):
             if other.target.environment != blamed.environment and not other.why_not:
                 groups.setdefault(other.target.environment, []).append(other.target)
-    everyone = [t for group in groups.values() for t in group]
-    if not everyone:
-        return tuple(found)
-    try:
-        versions = started.runner(everyone)
-        names = {t.name: t for t in versions.targets}
-        for environment, group in groups.items():
-            there = [names[t.name] for t in group if t.name in names]
-            others = [
-                w for w in witnesses if (w.target.component, w.target.environment) != (blamed.component, environment)
-            ]
-            one = _Version(program, inputs, verdict, blamed, others, there, runner, versions, invalid)
-            found.append(one.answer() if there else _absent(group, environment, versions))
-    except UsageError as error:  # none of them starts
-        why = str(error).splitlines()[0][:200]
-        found += [Shown(g[0].name, g[0].version, e, shows=None, told=why) for e, g in groups.items()]
+    own_names = {t.name for t in runner.targets}
+    for environment, group in groups.items():
+        others = [w for w in witnesses if (w.target.component, w.target.environment) != (blamed.component, environment)]
+        try:
+            # A version that takes part has its worker already.
+            versions = runner if {t.name for t in group} <= own_names else started.runner(group)
+        except UsageError as error:
+            why = str(error).splitlines()[0][:200]
+            found.append(Shown(group[0].name, group[0].version, environment, shows=None, told=why))
+            continue
+        started_ones = {t.name: t for t in versions.targets}
+        there = [started_ones[t.name] for t in group if t.name in started_ones]
+        one = _Version(program, inputs, verdict, blamed, others, there, runner, versions, invalid)
+        found.append(one.answer() if there else _absent(group, environment, versions))
     return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
 
 

@@ -15,6 +15,7 @@ from irfuzz.localize.replay import Replayed, replay
 from irfuzz.oracle import judge, normalise_message
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import REFERENCE
 from irfuzz.reduce.session import OutOfBudget
 
 MOST_NODES = 400
@@ -100,9 +101,10 @@ class Watch:
         runner = self._runners.get()
         try:
             results = (runner.run_fresh if fresh else runner.run)(program, inputs, self._targets)
+            ran = tuple(r.target for r in results if r.exit is Exit.OK)
 
             def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
-                return runner.run(moved or program, other, self._targets)
+                return runner.run(moved or program, other, ran)
 
             verdicts = judge(
                 program, inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=self._invalid
@@ -154,6 +156,8 @@ class Watch:
 
     def _trusted(self) -> list[Target]:
         quick = [t for t in self._all if not t.slow and t.name != self.verdict.target]
+        # The reference evaluator is slow, and other versions are not needed.
+        quick.sort(key=lambda t: (t.component == REFERENCE, bool(t.environment)))
         return [t for t in quick if t.name in self.verdict.witnesses] or quick
 
 

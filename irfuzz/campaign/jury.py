@@ -1,0 +1,49 @@
+"""A verdict and the targets of a campaign enter, those that are enough to see the same fault again leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irfuzz.execute.types import Target
+from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.witnesses import REFERENCE, rank, witnesses_of
+
+
+def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
+    """The blamed target, what it is compared with, its newest version, and one witness of each component, the plainest.
+
+    The newest version is there where the fault is one of older ones: a smaller program is not to show another.
+
+    The reference evaluator, which is slow, is left out where two independent witnesses are left. Whoever is not asked
+    may have spoken for the blamed one: what a jury says of another program is to be heard by all in the end.
+
+    Args:
+        verdict: not a suspect.
+        targets: in their order; slow ones count only where they are blamed.
+
+    Returns:
+        All of ``targets`` where they do not give two independent witnesses.
+    """
+    blamed = next(t for t in targets if t.name == verdict.target)
+    chosen: dict[str, Target] = {}
+    for target in sorted((t for t in targets if t.name in verdict.witnesses and not t.slow), key=_plain):
+        chosen.setdefault(target.component, target)
+    quick = {c: t for c, t in chosen.items() if c != REFERENCE}
+    if len(witnesses_of(list(quick.values()))) >= 2:
+        chosen = quick
+    if len(witnesses_of(list(chosen.values()))) < 2:
+        return tuple(targets)
+    also = {verdict.target, *str(verdict.evidence.get("also", "")).split(", ")}
+    variant = blamed.name.partition(":")[2]
+    newest = {
+        t.name
+        for t in targets
+        if t.component == blamed.component and not t.environment and t.name.partition(":")[2] == variant
+    }
+    names = {blamed.name, blamed.before, *(t.name for t in chosen.values()), *(newest - also)}
+    return tuple(t for t in targets if t.name in names)
+
+
+def _plain(target: Target) -> tuple[bool, tuple[str, bool, int, str]]:
+    """Key of an order: irfuzz's own version first, then the plainest variant."""
+    return bool(target.environment), rank(target)
