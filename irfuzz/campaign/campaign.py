@@ -51,6 +51,7 @@ class Progress:
         last: seconds since the newest finding; ``None`` where there is none.
         counts: everything else, by name.
         coverage: share of each of COMET's criteria that the programs cover, from 0 to 1 (docs/coverage.md).
+        python_lines: lines of components written in Python that ran, by package, where they are counted.
     """
 
     seconds: float
@@ -65,6 +66,7 @@ class Progress:
     last: float | None
     counts: Mapping[str, int] = field(default_factory=dict)
     coverage: Mapping[str, float] = field(default_factory=dict)
+    python_lines: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-able data."""
@@ -274,4 +276,5 @@ class Campaign:
             last=time.time() - found["last"] if found["last"] else None,
             counts=dict(sorted(counts.items())),
             coverage=dict(self._covered.shares(seconds, programs)),
+            python_lines=self._covered.python_lines(),
         )

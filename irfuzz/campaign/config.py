@@ -41,6 +41,7 @@ class Config:
         sprouts: share of the programs that grow from one node instead of a program of the corpus.
         search: name of the strategy that chooses parents and mutators.
         hunt: what inputs are steered to, one of ``HUNTS``.
+        python_coverage: programs that run new lines of components written in Python become parents.
     """
 
     seed: int = 0
@@ -57,6 +58,7 @@ class Config:
     slow_share: float = 0.25
     search: str = "thompson"
     hunt: str = "both"
+    python_coverage: bool = False
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from irfuzz.campaign.lines import LINES, Lines
 from irfuzz.campaign.steering import COVERAGE
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 from irfuzz.search.coverage.space import load
@@ -24,9 +25,14 @@ class Covered:
         self._database = database
         self._coverage = Coverage(load())
         self._texts: dict[str, str] = {}
+        self._lines = Lines()
         curve = database.settings().get(CURVE)
         self._curve: list[list[float]] = json.loads(curve) if curve else []
         self._before = self._curve[-1][0] if self._curve else 0.0
+
+    def python_lines(self) -> dict[str, int]:
+        """Lines of components written in Python that ran, by package, as of the last ``shares``."""
+        return self._lines.packages()
 
     def shares(self, seconds: float, programs: int) -> Mapping[str, float]:
         """The share of each criterion, from 0 to 1, and a row of the curve where they have changed.
@@ -41,6 +47,9 @@ class Covered:
                 self._texts[key] = text
                 self._coverage.absorb(json.loads(text))
                 changed = True
+            elif key.startswith(LINES) and self._texts.get(key) != text:
+                self._texts[key] = text
+                self._lines.absorb(json.loads(text))
         shares = self._coverage.shares()
         found = {name: shares[name].ratio for name in CRITERIA}
         if changed:
@@ -64,3 +73,12 @@ def coverage_of(database: Database) -> Coverage:
         if key.startswith(COVERAGE):
             coverage.absorb(json.loads(text))
     return coverage
+
+
+def lines_of(database: Database) -> Lines:
+    """Lines of components written in Python that the programs of a campaign ran, where they were counted."""
+    lines = Lines()
+    for key, text in database.settings().items():
+        if key.startswith(LINES):
+            lines.absorb(json.loads(text))
+    return lines

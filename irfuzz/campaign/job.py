@@ -116,7 +116,8 @@ class Job:
         stay_on_core(self.number, self.config.jobs)
         targets = resolve(self.config.targets, slow=self.config.slow_share > 0)
         limits = Limits(seconds=self.config.timeout, memory_bytes=self.config.memory)
-        with Runner(targets, limits, required=self.config.targets is not None) as runner:
+        watch = self.config.python_coverage
+        with Runner(targets, limits, required=self.config.targets is not None, lines=watch) as runner:
             self._tell(runner)
             self._sampling = Sampling(runner.targets, self.config.slow_share, self.counts)
             newest = newest_for((t.opset, t.ir) for t in runner.targets)
@@ -301,7 +302,8 @@ class Job:
                 program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at, made.hunt
             )  # fmt: skip
             triage.look(case, verdicts, self.counts)
-        if made.keep and any(r.exit is Exit.OK for r in results):
+        ran_new = not made.invalid and self.steering.ran(made, results)
+        if (made.keep or ran_new) and any(r.exit is Exit.OK for r in results):
             self._remember(made)
         if self._at % audit.EVERY == 0 and not made.invalid:
             self.counts["facts checked"] += audit.audit(runner, program, inputs)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus import Corpus, Entry
+from irfuzz.campaign.lines import LINES, Lines
+from irfuzz.campaign.made import Made
 from irfuzz.choices import Choices
+from irfuzz.execute.types import RunResult
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine, Mutant
 from irfuzz.mutate.novelty import Seen
@@ -49,6 +52,7 @@ class Steering:
         self._corpus = corpus
         self._seen = seen
         self.frontier = Frontier(load())
+        self.lines = Lines()
         self._told = (0.0, 0)
         self._learnt: dict[str, Any] | None = None
         self._known = 0
@@ -94,6 +98,13 @@ class Steering:
         self.search.learn(entry, plan, outcome)
         return features, self.search.keeps(outcome, self._corpus.bar())
 
+    def ran(self, made: Made, results: Sequence[RunResult]) -> bool:
+        """Whether a mutant ran lines of the components that no program before it did, where they are counted."""
+        new = self.lines.add(results)
+        if new and made.edits:
+            self.search.ran(made.entry, tuple(edit.mutator for edit in made.edits), new)
+        return new > 0
+
     def add(self, program: Program) -> None:
         """Count a program of the corpus; what this job covered before it was stopped holds the older ones already."""
         self._seen.add_program(program)
@@ -108,6 +119,7 @@ class Steering:
         text = settings.get(f"{COVERAGE}{number}")
         if text:
             self.frontier.absorb(json.loads(text))
+        self.lines.absorb(json.loads(settings.get(f"{LINES}{number}") or "{}"))
         learnt = settings.get(f"{LEARNT}{number}")
         found: dict[str, Any] = json.loads(learnt) if learnt else {}
         if (found.get("schema"), found.get("name")) == (SCHEMA, self.search.name):
@@ -123,6 +135,8 @@ class Steering:
         if seconds - last < TELL and not now:
             return
         self._told = seconds, covered
+        if self._config.python_coverage:
+            database.set(f"{LINES}{number}", _text(self.lines.state()))
         if covered != known:
             database.set(f"{COVERAGE}{number}", _text(self.frontier.state()))
         learnt = {

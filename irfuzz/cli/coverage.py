@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     """What the programs of a campaign cover: those that it ran, of which it keeps only a few."""
     from irfuzz.campaign.config import Layout
-    from irfuzz.campaign.covered import coverage_of, curve_of
+    from irfuzz.campaign.covered import coverage_of, curve_of, lines_of
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.report import coverage as report
     from irfuzz.search.coverage.record import CRITERIA
@@ -87,6 +87,7 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     database = Database(Layout(args.models[0]).database)
     coverage = coverage_of(database)
     rows = curve_of(database)
+    lines = lines_of(database).shares()
     database.close()
     if not rows:
         raise UsageError(f"{args.models[0]}: this campaign has not counted any coverage yet")
@@ -94,9 +95,9 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
         (f"{row[0]:.0f} s", dict(zip(CRITERIA, row[2:], strict=True))) for row in rows
     ]
     if page is not None:
-        save_file(report.as_html(coverage, curve).encode(), page)
+        save_file(report.as_html(coverage, curve, lines).encode(), page)
     if args.json:
-        print(json.dumps(report.as_json(coverage, curve, 0)))
+        print(json.dumps(report.as_json(coverage, curve, 0, lines)))
     else:
-        print(report.as_text(coverage, operators=args.operators))
+        print(report.as_text(coverage, lines, operators=args.operators))
     return 0

@@ -61,6 +61,11 @@ def arguments(parser: Parser) -> None:
         help="What chooses parents and mutators: thompson, weighted, mcmc (COMET's) or random. Default: thompson.",
     )  # fmt: skip
     add(
+        "--python-coverage", action="store_true",
+        help="Count lines of components written in Python (onnx2torch, tf2onnx, onnxscript, ..., a class of your own); "
+        "a program that runs new ones becomes a parent. They run slower.",
+    )  # fmt: skip
+    add(
         "--seed", metavar="S", type=whole(0),
         help="Root of all randomness. Default: 0, or that of the continued campaign.",
     )  # fmt: skip
@@ -189,6 +194,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         search=args.search,
         slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
         hunt=args.hunt,
+        python_coverage=args.python_coverage,
     )
 
 

@@ -89,7 +89,8 @@ class Lines:
         place = self._place(code.co_filename)
         if place is None:
             return code, set(), None
-        left = {line for _, line in dis.findlinestarts(code) if line}
+        lines = {line for _, line in dis.findlinestarts(code) if line}
+        left = lines - {code.co_firstlineno} or lines  # a function's first line never runs, but for a function of one
         found = self._found_in(place)
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:

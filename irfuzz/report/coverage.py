@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irfuzz.search.coverage.record import CRITERIA, Coverage
@@ -12,11 +12,14 @@ SCHEMA = 1
 WIDTH, HEIGHT = 640, 320
 COLOURS = {"input": "#1f77b4", "parameter": "#d62728", "sequence": "#2ca02c"}
 
+Lines = Mapping[str, tuple[int, int]]
+"""Of the Python code of components by package: how many lines ran, of how many."""
+
 Curve = Sequence[tuple[str, dict[str, float]]]
 """After each model: its name, and the share of each criterion."""
 
 
-def as_json(coverage: Coverage, curve: Curve, skipped: int) -> dict[str, Any]:
+def as_json(coverage: Coverage, curve: Curve, skipped: int, lines: Lines | None = None) -> dict[str, Any]:
     """Everything."""
     return {
         "schema": SCHEMA,
@@ -31,17 +34,21 @@ def as_json(coverage: Coverage, curve: Curve, skipped: int) -> dict[str, Any]:
             op: {"input": [i.covered, i.total], "parameter": [p.covered, p.total]}
             for op, (i, p) in coverage.by_operator().items()
         },
+        "python_lines": {name: {"ran": ran, "of": total} for name, (ran, total) in (lines or {}).items()},
         "curve": [{"model": name, **{c: round(v, 6) for c, v in shares.items()}} for name, shares in curve],
     }
 
 
-def as_text(coverage: Coverage, *, operators: bool) -> str:
+def as_text(coverage: Coverage, lines_of: Lines | None = None, *, operators: bool) -> str:
     """A table."""
     lines = [f"{coverage.programs} models", "", f"{'criterion':<22}{'covered':>9}{'of':>8}{'share':>9}"]
     for name, share in coverage.shares().items():
         label = "all together" if name == "all" else f"layer {name}"
         lines.append(f"{label:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
     lines += ["", *(f"{name:<22}{count:>9}" for name, count in coverage.operator_level().items())]
+    if lines_of:
+        lines += ["", f"{'Python lines':<28}{'ran':>9}{'of':>9}{'share':>9}"]
+        lines += [f"{name:<28}{ran:>9}{of:>9}{ran / max(of, 1):>9.1%}" for name, (ran, of) in lines_of.items()]
     if operators:
         lines += ["", f"{'operator':<28}{'input':>12}{'parameter':>12}"]
         for op, (inputs, parameters) in coverage.by_operator().items():
@@ -51,7 +58,7 @@ def as_text(coverage: Coverage, *, operators: bool) -> str:
     return "\n".join(lines)
 
 
-def as_html(coverage: Coverage, curve: Curve) -> str:
+def as_html(coverage: Coverage, curve: Curve, python: Lines | None = None) -> str:
     """One page with the curve of each criterion over the models, that needs nothing else."""
     count = max(len(curve) - 1, 1)
     lines: list[str] = []
@@ -64,6 +71,11 @@ def as_html(coverage: Coverage, curve: Curve) -> str:
     rows = "\n".join(
         f"<tr><td>{html.escape(name)}</td><td>{s.covered}</td><td>{s.total}</td><td>{s.ratio:.1%}</td></tr>"
         for name, s in coverage.shares().items()
+    )
+    rows += "".join(
+        f"\n<tr><td>Python lines of {html.escape(name)}</td><td>{ran}</td><td>{of}</td>"
+        f"<td>{ran / max(of, 1):.1%}</td></tr>"
+        for name, (ran, of) in (python or {}).items()
     )
     legend = " ".join(f'<span style="color:{COLOURS[name]}">layer {name}</span>' for name in CRITERIA)
     return f"""<!doctype html>

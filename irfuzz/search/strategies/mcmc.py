@@ -67,6 +67,11 @@ class Mcmc:
             self._made[self._last] += 1
             self._score[self._last] += score(outcome)
 
+    def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:  # noqa: ARG002 - the protocol's
+        """Add the other half of a mutant's score (equation 6)."""
+        if applied:
+            self._score[applied[-1]] += (1.0 - DIVERSE) * (branches > 0)
+
     def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
         """Where its score is above 0 (algorithm 2, line 6)."""
         return score(outcome) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -69,6 +70,11 @@ class Arms:
         place = self._places[name]
         self._gain[place] = self._gain[place] * FADES + gain
         self._cost[place] = self._cost[place] * FADES + cost
+
+    def credit(self, name: str, gain: float) -> None:
+        """Count more features for a program that was counted already."""
+        if name in self._places:
+            self._gain[self._places[name]] += gain
 
     def rate(self, name: str) -> float:
         """Features that a unit of cost is expected to bring; 0 of what is no arm."""
@@ -149,6 +155,16 @@ class Thompson:
                 self._mutators.add(name, share, cost)
         self._seeds.add(parent.seed, worth, sum(costs) or base)
         self._recent = _LATE * self._recent + (1.0 - _LATE) * outcome.gain
+
+    def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
+        """Code counts as features do, though many lines that run together are hardly more than one."""
+        worth = math.log2(1.0 + branches)
+        due = [self._mutators.rate(name) for name in applied]
+        total = sum(due)
+        for name, each in zip(applied, due, strict=True):
+            if each > 0:
+                self._mutators.credit(name, worth * each / total)
+        self._seeds.credit(parent.seed, worth)
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:
         """Where it shows enough that is new."""

@@ -87,6 +87,10 @@ class Search(Protocol):
         """Take note of what became of it."""
         ...
 
+    def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
+        """Take note that a mutant, of which ``learn`` was told, ran code that no program before had run."""
+        ...
+
     def keeps(self, outcome: Outcome, bar: int) -> bool:
         """Whether the mutant is to be a parent; ``bar`` grows with the corpus."""
         ...

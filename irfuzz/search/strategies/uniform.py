@@ -35,6 +35,9 @@ class Uniform:
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
         """Nothing."""
 
+    def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
+        """Nothing."""
+
     def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
         """Where it shows something new."""
         return score(outcome) > 0

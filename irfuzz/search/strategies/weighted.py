@@ -37,6 +37,9 @@ class Weighted:
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
         """Nothing."""
 
+    def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
+        """Nothing."""
+
     def keeps(self, outcome: Outcome, bar: int) -> bool:
         """Where it shows enough that is new."""
         return outcome.features >= bar
