@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.campaign.edits import fewer_edits
+from irfuzz.campaign.optimiser import with_pass
 from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.campaign.watch import Watch, same_fault
 from irfuzz.errors import InvalidProgram, UsageError
@@ -186,6 +187,7 @@ def reduce_finding(
         again = same_fault(verdicts, seen)
         if again is None:
             raise UsageError(f"{stored.folder}: the smaller case, kept in {state}, does not show it in a fresh process")
+        again = with_pass(runners[0], case.program, case.inputs, again, results)
         origin = Origin(
             (stored.folder / "original/model.onnx").read_bytes(),
             (stored.folder / "original/inputs.npz").read_bytes(),
@@ -236,6 +238,13 @@ def _seen(runner: Runner, stored: Stored, program: Program, inputs: Mapping[str,
     found = same_fault(verdicts, wanted)
     if found is not None:
         return found
+    thin = next((v for v in verdicts if (v.symptom, v.target) == (wanted.symptom, wanted.target)), None)
+    if thin is not None:
+        why = thin.evidence.get("suspect", "the evidence is too thin")
+        raise UsageError(
+            f"{stored.folder}: {wanted.symptom} of {wanted.target} is a suspect here ({why}), and only findings are "
+            "made small; `irfuzz reduce MODEL --check CMD` keeps whatever CMD looks for"
+        )
     did = "; ".join(_did(verdicts, [f"{r.target.name} {r.exit}" for r in results]))
     raise UsageError(f"{stored.folder}: {wanted.symptom} of {wanted.target} does not show here ({did})")
 

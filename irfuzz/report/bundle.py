@@ -23,6 +23,7 @@ from irfuzz.export import tensorflow, torch
 from irfuzz.export.files import npz_of
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
+from irfuzz.localize.passes import names_of
 from irfuzz.oracle.types import Symptom
 from irfuzz.report import contradiction
 from irfuzz.report.markdown import report_text
@@ -218,6 +219,7 @@ def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses
         seconds=HANG_SECONDS * (15 + runs) / 16,
         memory=memory,
         runs=runs,
+        passes=names_of(str(verdict["evidence"].get("pass", ""))),
     )
 
 

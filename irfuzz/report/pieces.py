@@ -55,8 +55,10 @@ SETTINGS = """    for key, value in settings.items():
         options.add_session_config_entry(key, str(value))
 """
 
+OFF = ", disabled_optimizers=[*off])"
+
 _SESSION = f"""
-def run_onnxruntime(inputs, level, provider=CPU, **settings):
+def run_onnxruntime(inputs, level, provider=CPU, off=(), **settings):
     import onnxruntime as ort
 
     print("onnxruntime", ort.__version__, level)
@@ -64,7 +66,7 @@ def run_onnxruntime(inputs, level, provider=CPU, **settings):
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-{SETTINGS}    session = ort.InferenceSession((HERE / "model.onnx").read_bytes(), options, providers=[provider])
+{SETTINGS}    session = ort.InferenceSession((HERE / "model.onnx").read_bytes(), options, providers=[provider]{OFF}
 """
 
 ONNXRUNTIME = (
@@ -323,6 +325,10 @@ STAND_INS: Mapping[str, str] = {
 """,
 }
 """What goes before such a line of a script where some of its targets have recorded answers."""
+
+MENDED = """    print(f"{BLAMED} without {', '.join(MENDED['off'])}: {look(run_onnxruntime(load_inputs(), **MENDED))}")
+"""
+"""Before the line that decides."""
 
 MAIN_REJECTION = """
 def main():

@@ -60,6 +60,7 @@ class Scene:
         memory: bytes that a run may take, where the symptom is memory.
         runs: how often the model runs in one process before it shows, as a leak does.
         alone: NaN as such is shown, with no witness to say that there should be a number.
+        passes: optimiser passes without which the fault vanishes; empty where none are known.
     """
 
     title: str
@@ -76,6 +77,7 @@ class Scene:
     memory: int = 0
     runs: int = 1
     alone: bool = False
+    passes: Sequence[str] = ()
 
 
 def repro_source(scene: Scene) -> str:
@@ -89,7 +91,7 @@ def repro_source(scene: Scene) -> str:
         pieces.ODD_INPUTS if scene.odd_inputs else pieces.PLAIN_INPUTS,
         *_runners(scene),
         _settings(scene),
-        *_with_recorded(scene, _repeated(scene, _judgement(scene))),
+        *_with_mended(scene, _with_recorded(scene, _repeated(scene, _judgement(scene)))),
         pieces.VERDICT,
         _end(scene),
     ]
@@ -126,8 +128,15 @@ def _usage(scene: Scene) -> str:
         f"Seen with {seen}.\n\n"
         "    python repro.py    # exit code 1 where it shows, 0 where it does not, 2 where it cannot be told\n\n"
         f"Needs {', '.join(p for p in ['numpy', *packages] if p)}, and beside it {', '.join(files)}.\n"
-        f"{_how_to_get(scene)}"
+        f"{_how_to_get(scene)}{pass_note(scene)}"
     )
+
+
+def pass_note(scene: Scene) -> str:
+    """A line on what mends it, where that is known."""
+    if not scene.passes or scene.blamed.component != "onnxruntime":
+        return ""
+    return f"It vanishes with InferenceSession(..., disabled_optimizers={list(scene.passes)!r}).\n"
 
 
 def _how_to_get(scene: Scene) -> str:
@@ -191,6 +200,8 @@ def _runners(scene: Scene) -> list[str]:
     options = {key for p in _together(scene) for key in p.options}
     if not any(key.startswith("session.") for key in options):
         parts = [part.replace(pieces.SETTINGS, "").replace(", **settings)", ")") for part in parts]
+    if not mended(scene):
+        parts = [part.replace(pieces.OFF, ")").replace(", off=()", "") for part in parts]
     if "provider" not in options:
         # CPU is said all the same: a build for a GPU would choose that.
         parts = [part.replace(", provider=CPU", "").replace("[provider]", "[CPU]") for part in parts]
@@ -212,6 +223,13 @@ def kind_of_tool(party: Party) -> ToolAdapter | None:
     return tool_pieces.adapter_of(party.options)
 
 
+def mended(scene: Scene) -> bool:
+    """Whether a script shows what comes without the passes to blame."""
+    of_values = (Symptom.DIFFERENCE, Symptom.NAN_INF, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE)
+    known = bool(scene.passes) and scene.blamed.component == "onnxruntime"
+    return known and scene.symptom in of_values and scene.runs == 1
+
+
 def _kind(party: Party) -> str:
     if "class" in party.options:
         return "plugin"
@@ -225,6 +243,9 @@ def _kind(party: Party) -> str:
 def _settings(scene: Scene) -> str:
     rows = "".join(f"    {p.name!r}: (run_{_kind(p)}, {_options(p)!r}),\n" for p in _together(scene))
     lines = ["# The first is blamed, the others bear witness.", f"TARGETS = {{\n{rows}}}"]
+    if mended(scene):
+        options = {**_options(scene.blamed), "off": tuple(scene.passes)}
+        lines += ["# The blamed one without the graph transformers that make it.", f"MENDED = {options!r}"]
     recorded = _recorded(scene)
     if recorded:
         rows = "".join(f"    {name!r}: {text},\n" for name, text in recorded.items())
@@ -294,6 +315,12 @@ def _with_recorded(scene: Scene, parts: list[str]) -> list[str]:
     for before, stand_in in pieces.STAND_INS.items():
         parts = [part.replace(before, stand_in + before) for part in parts]
     return parts
+
+
+def _with_mended(scene: Scene, parts: list[str]) -> list[str]:
+    """Show what comes without the passes to blame; it decides nothing."""
+    line = "    wrong, *others = seen.values()"
+    return [part.replace(line, pieces.MENDED + line) for part in parts] if mended(scene) else parts
 
 
 def _numbers(scene: Scene) -> list[str]:

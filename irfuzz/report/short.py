@@ -13,7 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.answers import special
 from irfuzz.report.reason import sections_of
-from irfuzz.report.repro import LONGEST_TITLE, Scene, one_line
+from irfuzz.report.repro import LONGEST_TITLE, Scene, mended, one_line, pass_note
 from irfuzz.store.tensors import unpack
 
 LINES, COLUMNS = 39, 160
@@ -71,6 +71,9 @@ def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
     level = str(blamed.options.get("level", "all"))
     level = "ORT_DISABLE_ALL" if level == "disabled" else f"ORT_ENABLE_{level.upper()}"
     package, _, run = _RUN[blamed.component].partition("SETUP\n")
+    if mended(scene):
+        run = run.replace("lambda:", "lambda off=():").replace('"])', '"], disabled_optimizers=[*off])')
+        judged.insert(-1, _without(scene))
     helpers = "from onnx import helper, numpy_helper" if "numpy_helper" in built else "from onnx import helper"
     text = "\n".join([
         f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *_about(scene, proto), '"""',
@@ -84,6 +87,14 @@ def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
     ])  # fmt: skip
     lines = text.splitlines()
     return text if len(lines) <= LINES and max(map(len, lines)) <= COLUMNS * 2 else None
+
+
+def _without(scene: Scene) -> str:
+    """A line that shows what comes without the passes to blame."""
+    index = "" if scene.place is None else f"[{', '.join(map(str, scene.place[1])) or '()'}]"
+    answer = f"np.asarray(run({list(scene.passes)!r}))"
+    of_values = scene.symptom in (Symptom.DIFFERENCE, Symptom.NAN_INF)
+    return f'print("without {", ".join(scene.passes)}", {answer}{index if of_values else ".shape"})'
 
 
 def _output(scene: Scene, proto: onnx.ModelProto) -> str:
@@ -102,7 +113,8 @@ def _about(scene: Scene, proto: onnx.ModelProto) -> list[str]:
         lines.append(f"What is expected is what {witnesses} answer")
         lines[-1] += ", by:" if sections_of(proto) else "."
         lines += [f"  {s.name}, {s.link}" for s in sections_of(proto)]
-    return lines
+    note = pass_note(scene)
+    return [*lines, note.strip()] if note else lines
 
 
 def _judged(scene: Scene) -> list[str] | None:

@@ -137,7 +137,7 @@ def test_a_finding(
     assert (told["nodes"], told["edits"], told["complete"], told["shown"]) == (1, 0, True, True)
     about = json.loads((folder / "finding.json").read_text())
     assert (about["symptom"], about["target"], about["label"]) == ("difference", FAULT, "mine")
-    assert about["signature"] == told["signature"] == f"difference|{FAULT}|Softmax"
+    assert about["signature"] == told["signature"] == f"difference|{FAULT}|Softmax|"
     assert json.loads((folder / "trace.json").read_text())["edits"] == []
     if importlib.util.find_spec("torch") is not None:  # the rule that found it is the one that makes it small
         assert found[0].evidence["rule"] == about["verdict"]["evidence"]["rule"] == "float64 shadow"

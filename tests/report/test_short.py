@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.reason import sections_of
-from irfuzz.report.repro import Party, Scene
+from irfuzz.report.repro import Party, Scene, repro_source
 from irfuzz.report.short import short_source
 from irfuzz.store.tensors import pack
 
@@ -69,6 +70,28 @@ def test_what_it_says(symptom: Symptom, answer: str, code: int, tmp_path: Path) 
     component = "onnxruntime" if answer == "0.0" else "reference"
     got, told = run(script(scene(symptom, answer, component)), tmp_path)
     assert (got, told.splitlines()[-1]) == (code, "the fault shows" if code else "the fault does not show"), told
+
+
+@pytest.mark.backend
+def test_what_comes_without_the_passes_to_blame(tmp_path: Path) -> None:
+    """ONNXRuntime folds the Pad into the MaxPool (docs/bugs.md, 1); both scripts say which transformer does it."""
+    faulty = scene(Symptom.DIFFERENCE, "0.0", "onnxruntime", passes=("Pad_Fusion",))
+    faulty.blamed.options["level"] = "basic"  # type: ignore[index]
+    code, told = run(script(faulty), tmp_path)
+    assert (code, told.splitlines()[1:]) == (1, ["without Pad_Fusion 0.0", "the fault shows"]), told
+    folder = tmp_path / "long"
+    folder.mkdir()
+    witness = Party("reference", "reference", {}, "1")
+    source = repro_source(replace(faulty, witnesses=[witness]))
+    assert "It vanishes with InferenceSession(..., disabled_optimizers=['Pad_Fusion'])." in source
+    (folder / "repro.py").write_text(source)
+    (folder / "model.onnx").write_bytes(onnx.parser.parse_model(TEXT).SerializeToString())
+    (folder / "inputs.npz").write_bytes(pack(X))
+    done = subprocess.run(
+        [sys.executable, "-P", str(folder / "repro.py")], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done.stdout
+    assert "onnxruntime without Pad_Fusion: 0.0" in done.stdout
 
 
 def test_what_cannot_be_told(tmp_path: Path) -> None:
