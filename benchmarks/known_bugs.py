@@ -8,7 +8,8 @@ that the fixed version does not show it.
 Environments must be there (``--build`` makes them): ``irfuzz env add onnxruntime==1.29.0`` and so on.
 
 Run ``python benchmarks/known_bugs.py [--build] [--only NAME ...] [--json FILE]``; exit code 1 where one that could be
-tried is not shown.
+tried is not shown. ``--score FOLDER ...`` runs nothing and says which faults the folders of campaigns hold, and
+``--targets`` prints what such a campaign compares: ``irfuzz fuzz seeds --time 20m --jobs 2 --out FOLDER --targets ...``.
 """
 
 from __future__ import annotations
@@ -238,6 +239,38 @@ def _versions_right(finding: dict[str, Any], fault: Fault) -> bool:
     return shown.get(fault.shows, True) is True and (not fault.fixed or shown.get(fault.fixed) is False)
 
 
+def score(folder: Path) -> dict[str, str]:
+    """The titles of the findings of a campaign that are known faults, by the faults' names.
+
+    A finding counts where it has the symptom and names the operators, where its component shows it in the faulty
+    version and not in the fixed one, be it blamed in that or another version.
+    """
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("findings/*/finding.json")):
+        about = json.loads(path.read_text())
+        component, _, rest = about["target"].partition(":")[0].partition("@")
+        shown = {s["version"].partition("+")[0]: s["shows"] for s in about["shown"]}
+        for fault in FAULTS:
+            mine = component == fault.component and about["symptom"] in fault.symptoms
+            faulty = shown.get(fault.shows) is True or (not shown and rest == fault.shows)
+            fixed = not fault.fixed or shown.get(fault.fixed) is False
+            if mine and faulty and fixed and all(op in about["title"] for op in fault.operators):
+                found.setdefault(fault.name, f"{path.parent.name}: {about['title']}")
+    return found
+
+
+def campaign_targets() -> str:
+    """What a campaign compares that is to find all of them."""
+    own = {a.target.component: a.target.version for a in describe() if not a.target.environment}
+    names = ["reference", "torch:eager"]
+    for fault in FAULTS:
+        if fault.component != "tf2onnx":
+            variant = ":all" if fault.component == "onnxruntime" else ""
+            version = "" if own.get(fault.component) == fault.shows else f"@{fault.shows}"
+            names.append(f"{fault.component}{version}{variant}")
+    return ",".join([*names, "onnxruntime:disabled", "onnxruntime:all"])
+
+
 def build(fault: Fault) -> None:
     """The environments of one fault, as far as they are not there."""
     own = {a.target.component: a.target.version for a in describe() if not a.target.environment}
@@ -255,7 +288,19 @@ def main() -> int:
     arguments.add_argument("--only", nargs="*", default=[], help="names of faults")
     arguments.add_argument("--json", type=Path, help="write the answers there")
     arguments.add_argument("--keep", type=Path, help="keep the campaigns in this folder")
+    arguments.add_argument("--score", type=Path, nargs="+", help="run nothing; which faults these campaigns have found")
+    arguments.add_argument("--targets", action="store_true", help="run nothing; what such a campaign is to compare")
     given = arguments.parse_args()
+    if given.targets:
+        print(campaign_targets())
+        return 0
+    if given.score:
+        for folder in given.score:
+            found = score(folder)
+            print(f"{folder}: {len(found)} of {len(FAULTS)}")
+            for name, told in found.items():
+                print(f"    {name:22} {told[:150]}")
+        return 0
     faults = [f for f in FAULTS if not given.only or f.name in given.only]
     answers = []
     with tempfile.TemporaryDirectory() as temporary:
