@@ -17,7 +17,9 @@ from onnx import AttributeProto, TensorProto
 
 from irfuzz.choices import Choices
 from irfuzz.embed.damage import damage
+from irfuzz.embed.graft import graft
 from irfuzz.embed.loose_parts import COMMON, SIZES, Parts, Scope, version_in, within
+from irfuzz.embed.removal import keep_only, take_out
 from irfuzz.embed.schemas import ONNX, Schema, callable_at, schema_of, steps
 
 MORE = 35
@@ -64,6 +66,21 @@ class Loose:
                 if not self.parts.chance(MORE):
                     break
         return done
+
+    def cross(self, donor: onnx.ModelProto) -> list[str]:
+        """Take some calls of another model, and perhaps make an edit; the names of both."""
+        if len(self.graph.node) >= self.max_nodes:
+            self.alone()
+        first = self.parts.chance(40)
+        scope = self.scope(0 if first else None)
+        taken = graft(donor, scope, self.versions, self.parts)
+        if not taken:
+            return self.run()
+        self.admit(scope)
+        at = 0 if first else len(self.graph.node)
+        for node in reversed(taken):
+            self.graph.node.insert(at, node)
+        return ["graft", *(self.run() if self.parts.chance(MORE) else ())]
 
     # ---- what there is ----------------------------------------------------------------------
 
@@ -268,7 +285,7 @@ class Loose:
             return False
         for at in range(len(self.graph.node) - 1, -1, -1):
             if not self._fits(self.graph.node[at], domain, to):
-                self._remove(at)
+                take_out(self.graph, at, self.parts)
         entry.version = self.versions[entry.domain] = to
         return True
 
@@ -302,48 +319,15 @@ class Loose:
         """A node goes; inputs take the places of what it gave."""
         if len(self.graph.node) < 2:
             return False
-        self._remove(self.choices.index(len(self.graph.node)))
+        take_out(self.graph, self.choices.index(len(self.graph.node)), self.parts)
         return True
-
-    def _remove(self, at: int) -> None:
-        node = self.graph.node[at]
-        gone = [name for name in node.output if name]
-        del self.graph.node[at]
-        left = {name for other in self.graph.node for name in other.input}
-        left |= {name for graph in within(self.graph.node) for other in graph.node for name in other.input}
-        left |= {value.name for graph in within(self.graph.node) for value in graph.output}
-        types = {value.name: value.type for value in (*self.graph.value_info, *self.graph.output)}
-        for index in range(len(self.graph.output) - 1, -1, -1):
-            if self.graph.output[index].name in gone:
-                del self.graph.output[index]
-        for index in range(len(self.graph.value_info) - 1, -1, -1):
-            if self.graph.value_info[index].name in gone:
-                del self.graph.value_info[index]
-        for name in gone:
-            if name in left:
-                made = self.graph.input.add(name=name)
-                if name in types and types[name].HasField("tensor_type"):
-                    made.type.CopyFrom(types[name])
-                    made.type.tensor_type.shape.SetInParent()
-                else:
-                    self.parts.type_of(self.parts.word_of(COMMON), made.type)
 
     def alone(self) -> bool:
         """One node stays."""
         count = len(self.graph.node)
         if count < 2:
             return False
-        kept = self.choices.index(count)
-        for at in range(count - 1, -1, -1):
-            if at != kept:
-                self._remove(at)
-        used = set(self.graph.node[0].input)
-        used |= {name for graph in within(self.graph.node) for node in graph.node for name in node.input}
-        used |= {value.name for graph in within(self.graph.node) for value in graph.output}
-        for rows in (self.graph.input, self.graph.initializer):
-            for index in range(len(rows) - 1, -1, -1):
-                if rows[index].name not in used:
-                    del rows[index]
+        keep_only(self.graph, self.choices.index(count), self.parts)
         return True
 
     def declare(self) -> bool:
@@ -364,19 +348,32 @@ class Loose:
         return damage(self.model, self.parts)
 
 
-def loose(data: bytes, choices: Choices, max_nodes: int) -> tuple[bytes, list[str]] | None:
-    """The bytes of a model with one loose edit or some, and their names; ``None`` for what is no model."""
-    try:
-        model = onnx.ModelProto.FromString(data)
-    except DecodeError:
+def loose(data: bytes, choices: Choices, max_nodes: int, other: bytes = b"") -> tuple[bytes, list[str]] | None:
+    """The bytes of a model with one loose edit or some, and their names; ``None`` for what is no model.
+
+    Args:
+        data: of the model.
+        choices: every draw comes from here.
+        max_nodes: no more nodes are added to the main graph.
+        other: of another model, from which some calls are taken.
+    """
+    model, donor = _read(data), _read(other) if other else None
+    if model is None or (other and donor is None):
         return None
-    if not model.HasField("graph"):
-        return None
-    done = Loose(model, choices, max_nodes).run()
+    editor = Loose(model, choices, max_nodes)
+    done = editor.run() if donor is None else editor.cross(donor)
     try:
         return (model.SerializeToString(), done) if done else None
     except (EncodeError, ValueError):
         return None
+
+
+def _read(data: bytes) -> onnx.ModelProto | None:
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except DecodeError:
+        return None
+    return model if model.HasField("graph") else None
 
 
 EDITS: dict[str, tuple[float, Callable[[Loose], bool]]] = {

@@ -13,7 +13,6 @@ from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.splice import Splice
-from irfuzz.mutate.trace import FixedDonors
 from irfuzz.spec import load_specs
 
 PARSED = 128
@@ -22,6 +21,9 @@ PARSED = 128
 TRIES = 4
 """Mutants drawn before one that is small enough is given up."""
 
+
+OTHER = "other"
+"""What stands for the digest of the model that a crossing takes pieces from."""
 
 LOOSE = 0.7
 """Share of loose mutants under a fuzzer."""
@@ -58,11 +60,13 @@ class ModelMutator:
         self._specs = load_specs()
         self._max_nodes = max_nodes
         self._engine = Engine(self._specs, mutators, max_nodes=max_nodes)
+        self._other = _Other()
+        self._splicer = Engine(self._specs, [Splice.name], max_nodes=max_nodes, donors=self._other)
         self._parsed: OrderedDict[bytes, Program | None] = OrderedDict()
 
     def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
         """A mutant of at most ``max_size`` bytes."""
-        if self.loose and random.Random(seed).random() < self.loose:  # noqa: S311 - reproducibility is wanted
+        if self._is_loose(seed):
             made = self._loosened(data, max_size, seed)
             if made is not None:
                 return made
@@ -79,14 +83,16 @@ class ModelMutator:
 
     def cross(self, data: bytes, other: bytes, max_size: int, seed: int) -> bytes:
         """A mutant with a piece of another model (``splice``), of at most ``max_size`` bytes."""
+        if self._is_loose(seed):
+            made = self._loosened(data, max_size, seed, other)
+            return self.mutate(data, max_size, seed) if made is None else made
         program, donor = self._program(data), self._program(other)
         if program is None or donor is None:
-            return self.mutate(data, max_size, seed)
-        engine = Engine(
-            self._specs, [Splice.name], max_nodes=self._max_nodes, donors=FixedDonors({donor.digest: donor})
-        )
+            made = self._loosened(data, max_size, seed, other)
+            return self.mutate(data, max_size, seed) if made is None else made
+        self._other.program = donor
         for attempt in range(TRIES):
-            made = self._edited(engine, program, f"{seed}:{attempt}")
+            made = self._edited(self._splicer, program, f"{seed}:{attempt}")
             if made is not None and len(made) <= max_size:
                 self.counts["spliced"] += 1
                 return made
@@ -96,11 +102,14 @@ class ModelMutator:
         """Drop the parsed models; nothing but time hangs on them."""
         self._parsed.clear()
 
-    def _loosened(self, data: bytes, max_size: int, seed: int) -> bytes | None:
+    def _is_loose(self, seed: int) -> bool:
+        return bool(self.loose) and random.Random(seed).random() < self.loose  # noqa: S311 - reproducible
+
+    def _loosened(self, data: bytes, max_size: int, seed: int, other: bytes = b"") -> bytes | None:
         """A loose mutant; ``None`` where the bytes are no model, or none is small enough."""
         for attempt in range(TRIES):
             try:
-                made = loose(data, Choices.from_seed(f"{seed}:loose:{attempt}"), self._max_nodes)
+                made = loose(data, Choices.from_seed(f"{seed}:loose:{attempt}"), self._max_nodes, other)
             except Exception:  # noqa: BLE001 - see ``_edited``; a name that is no text, for one
                 self.counts["refused"] += 1
                 return None
@@ -159,6 +168,19 @@ class ModelMutator:
             elif made:
                 del made[min(place, len(made) - 1)]
         return bytes(made[:max_size])
+
+
+class _Other:
+    """The one donor of a crossing."""
+
+    program: Program
+
+    def digests(self) -> Sequence[str]:
+        return (OTHER,)
+
+    def get(self, digest: str) -> Program:
+        assert digest == OTHER
+        return self.program
 
 
 def for_fuzzer() -> ModelMutator:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
 from benchmarks.embedding import calls
-from irfuzz.embed import aflpp, atheris
+from irfuzz.embed import aflpp
 from irfuzz.embed.corpus import export_corpus
 from irfuzz.embed.draws import choices_from
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
@@ -118,10 +118,25 @@ def test_the_size_is_never_exceeded_and_nothing_raises() -> None:
 
 
 def test_a_crossing_has_a_piece_of_the_other() -> None:
-    made = onnx.load_model_from_string(atheris.custom_crossover(SMALL, SEEDS[0], 1 << 20, 3))
+    mutator = ModelMutator()
+    made = onnx.load_model_from_string(mutator.cross(SMALL, SEEDS[0], 1 << 20, 3))
     assert len(made.graph.node) > 1
     onnx.checker.check_model(made, full_check=True)
-    assert atheris.mutator().counts["spliced"] >= 1
+    assert mutator.counts["spliced"] >= 1
+
+
+def test_a_loose_crossing_has_calls_of_the_other() -> None:
+    mutator, theirs = ModelMutator(loose=1.0), {n.op_type for n in onnx.load_model_from_string(SEEDS[2]).graph.node}
+    made = [onnx.load_model_from_string(mutator.cross(SMALL, SEEDS[2], 1 << 20, n)) for n in range(40)]
+    assert sum(bool(theirs & {n.op_type for n in model.graph.node}) for model in made) >= 30
+    passed = 0
+    for model in made:
+        try:
+            onnx.checker.check_model(model)
+            passed += 1
+        except (onnx.checker.ValidationError, ValueError):
+            continue
+    assert passed >= 34
 
 
 def test_bytes_steer_the_draws_and_small_changes_are_small() -> None:
