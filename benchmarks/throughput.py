@@ -97,7 +97,7 @@ class Loop:
         self.seed = Program.from_bytes(model(nodes))
         self.seen = Seen()
         self.seen.add_program(self.seed)
-        self.engine = Engine(load_specs(), seen=self.seen, max_nodes=nodes + 5)
+        self.engine = Engine(load_specs(), seen=self.seen, max_nodes=nodes + 10)
         self.run = run
         self.number = first
 

@@ -10,11 +10,12 @@ import onnx
 import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
+from irfuzz._graph import NodeWriter
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement
 from irfuzz.ir.held import HeldTensor
 from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
-from irfuzz.ir.value import verbatim_of
+from irfuzz.ir.value import TypedValue, verbatim_of
 from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
 
 # Written by hand because protobuf's Python objects are the slow part: for 30 nodes with 100 kB of
@@ -22,9 +23,6 @@ from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
 
 _CACHED_BYTES = 2**24
 """Tensors up to this size keep their serialised form; mutants of one seed share the tensor objects."""
-
-_SMALL = 2**10
-"""Nodes whose attributes take up to so many bytes are remembered as they were written."""
 
 _T = {n: block_tag(n) for n in range(1, 30)}
 """Tag of the length-delimited field with this number."""
@@ -86,7 +84,7 @@ def tensor_bytes(tensor: ir.TensorProtocol) -> bytes:
     Raises:
         InvalidProgram: the tensor has unknown sizes or data that do not fit them.
     """
-    known = tensor.meta.get(WIRE)
+    known = tensor.meta.data.get(WIRE)  # UserDict.data: its own methods are five times slower
     if known is not None:
         return known
     if isinstance(tensor, HeldTensor):
@@ -299,64 +297,12 @@ def _nodes(
     field: int, graph: ir.Graph, outputs: set[int] | frozenset[int], parts: list[bytes], infos: list[bytes]
 ) -> None:
     """Append the field of each node to ``parts``, and to ``infos`` what is known of their outputs."""
-    for node in graph:
-        infos += [
-            value_bytes(value)
-            for value in node.outputs
-            if value.name and id(value) not in outputs and _says_something(value)
-        ]
-        extra = b""
-        if node.doc_string or node.metadata_props or node.device_configurations:
-            extra = _seldom(node)
-        # UserDict.data: see irfuzz.ir.clone.
-        attributes = node.attributes.data
-        said: tuple[bytes, ...] = ()
-        write = _node
-        if attributes:
-            said = tuple([attribute_bytes(attr) for attr in attributes.values()])
-            if sum(map(len, said)) > _SMALL:
-                write = _node.__wrapped__
-        parts.append(
-            write(
-                field,
-                tuple(["" if value is None else value.name for value in node.inputs]),
-                tuple([value.name for value in node.outputs]),
-                (node.name, node.op_type, node.domain, node.overload),
-                said,
-                extra,
-            )
-        )
-
-
-@lru_cache(maxsize=1 << 15)
-def _node(
-    field: int,
-    inputs: tuple[str | None, ...],
-    outputs: tuple[str | None, ...],
-    called: tuple[str | None, str, str, str],
-    attributes: tuple[bytes, ...],
-    extra: bytes,
-) -> bytes:
-    """The field of a node: most nodes of a mutant stand in its parent too."""
-    name, op, domain, overload = called
-    out = [text(_T[1], _required(value, op)) for value in inputs]
-    out += [text(_T[2], _required(value, op)) for value in outputs]
-    if name:
-        out.append(text(_T[3], name))
-    out.append(text(_T[4], op))
-    out += [block(_T[5], attribute) for attribute in attributes]
-    if domain:
-        out.append(text(_T[7], domain))
-    if overload:
-        out.append(text(_T[8], overload))
-    out.append(extra)
-    return block(_T[field], b"".join(out))
-
-
-def _required(name: str | None, op: str) -> str:
-    if name is None:
-        raise InvalidProgram(f"an input or output of a node ({op}) has no name and so cannot be written")
-    return name
+    try:
+        written, stated = _WRITER.write(field, graph._nodes)  # pyright: ignore[reportPrivateUsage]
+    except ValueError as error:
+        raise InvalidProgram(str(error)) from None
+    parts.append(written)
+    infos += [value_bytes(value) for value in stated if id(value) not in outputs and _says_something(value)]
 
 
 def _seldom(node: ir.Node) -> bytes:
@@ -385,7 +331,7 @@ def attribute_bytes(attr: ir.Attr) -> bytes:
         if attr.doc_string:
             out += text(_T[13], attr.doc_string)
         return out + int_tag(20) + varint(attr.type.value)
-    known = attr.meta.data.get(WIRE)  # UserDict.data: its own methods are five times slower
+    known = attr.meta.data.get(WIRE)
     if known is not None and known[0] == attr.name and known[1] == attr.doc_string:
         return known[2]
     data = _attribute_proto(attr).SerializeToString()
@@ -438,3 +384,6 @@ def _stated_type(attr: ir.Attr, value: ir.TypeAndShape) -> bytes:
     if value.type is None:
         raise InvalidProgram(f"attribute '{attr.name}' has a type that onnx-ir cannot hold; keep the attribute as read")
     return type_and_shape_bytes(value.type, value.shape)
+
+
+_WRITER = NodeWriter(TypedValue, WIRE, _GRAPH_TYPES, attribute_bytes, _seldom)
