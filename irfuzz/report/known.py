@@ -17,6 +17,7 @@ from onnx import helper
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
+from irfuzz.localize.passes import names_of
 from irfuzz.oracle.traits import CARRIERS
 from irfuzz.oracle.types import Symptom
 from irfuzz.store.database import FindingRow
@@ -41,6 +42,8 @@ class Known:
         message: regular expression that is found in what the component said; empty for any.
         seen: newest version that is known to show it.
         fixed: oldest version that does not; empty where none is known.
+        since: oldest version that shows it; empty where that is not known.
+        passes: of which the optimiser's is one, where a finding names any; empty for any.
         link: upstream report or change; empty where none is known.
         docs: where irfuzz's own documentation tells more.
     """
@@ -57,33 +60,81 @@ class Known:
     fixed: str = ""
     link: str = ""
     docs: str = ""
+    since: str = ""
+    passes: tuple[str, ...] = ()
 
     def explains(self, row: FindingRow) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
-        verdict, runs = json.loads(row.verdict), json.loads(row.runs)
+        return self.fits(Subject.of(row))
+
+    def fits(self, subject: Subject) -> bool:
+        """The same of a finding that was read before."""
+        if subject.component != self.component or subject.symptom not in self.symptoms:
+            return False
+        version = version_key(subject.version) if subject.version else None
+        if version is not None and self.since and version < version_key(self.since):
+            return False
+        if version is not None and self.fixed and version >= version_key(self.fixed):
+            return False
+        if self.message and re.search(self.message, subject.message) is None:
+            return False
+        if self.passes and subject.passes and not {*self.passes} & {*subject.passes}:
+            return False
+        there, wanted = subject.operators, frozenset(self.operators)
+        if not (wanted <= there if self.message else wanted == there):
+            return False
+        dtype = onnx.TensorProto.DataType.Value(self.dtype.upper()) if self.dtype else 0
+        given = not self.attributes or bool(subject.attributes & {*self.attributes})
+        return given and (not dtype or dtype in subject.dtypes)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What rules ask of a finding; its model is read once for all of them.
+
+    Attributes:
+        component: that is blamed.
+        version: of it; empty where unknown.
+        symptom: what is wrong.
+        message: what it said.
+        passes: optimiser passes that make it, where they are known.
+        operators: of the main graph; none where the model cannot be read.
+        attributes: that are set on a node.
+        dtypes: element types of inputs, outputs and initializers.
+    """
+
+    component: str
+    version: str
+    symptom: str
+    message: str
+    passes: tuple[str, ...]
+    operators: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    dtypes: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, row: FindingRow) -> Subject:
+        """Read a stored finding."""
+        evidence, runs = json.loads(row.verdict)["evidence"], json.loads(row.runs)
         run: dict[str, Any] = next((r for r in runs if r.get("target") == row.target), {})
-        component = run.get("component") or row.target.partition(":")[0].partition("@")[0]
-        if component != self.component or row.symptom not in self.symptoms:
-            return False
-        version = str(run.get("version", ""))
-        if self.fixed and version and version_key(version) >= version_key(self.fixed):
-            return False
-        if self.message and re.search(self.message, str(verdict["evidence"].get("message", ""))) is None:
-            return False
+        found = cls(
+            run.get("component") or row.target.partition(":")[0].partition("@")[0],
+            str(run.get("version", "")),
+            row.symptom,
+            str(evidence.get("message", "")),
+            names_of(str(evidence.get("pass", ""))),
+        )
         try:
             graph = onnx.load_model_from_string(row.model).graph
         except DecodeError:
-            return False
-        there, wanted = operators_of(graph), set(self.operators)
-        if not (wanted <= there if self.message else wanted == there):
-            return False
-        given = {a.name for node in graph.node for a in node.attribute}
-        return (not self.attributes or bool(given & set(self.attributes))) and self._has_dtype(graph)
-
-    def _has_dtype(self, graph: onnx.GraphProto) -> bool:
+            return found
         kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
-        kinds |= {t.data_type for t in graph.initializer}
-        return not self.dtype or onnx.TensorProto.DataType.Value(self.dtype.upper()) in kinds
+        return replace(
+            found,
+            operators=frozenset(operators_of(graph)),
+            attributes=frozenset(a.name for node in graph.node for a in node.attribute),
+            dtypes=frozenset(kinds | {t.data_type for t in graph.initializer}),
+        )
 
 
 def operators_of(graph: onnx.GraphProto) -> set[str]:
@@ -95,7 +146,8 @@ def operators_of(graph: onnx.GraphProto) -> set[str]:
 
 def known_issues(row: FindingRow, rules: Sequence[Known] | None = None) -> list[Known]:
     """The known issues that explain a finding, most often one or none."""
-    return [rule for rule in (shipped() if rules is None else rules) if rule.explains(row)]
+    subject = Subject.of(row)
+    return [rule for rule in (shipped() if rules is None else rules) if rule.fits(subject)]
 
 
 def labelled(row: FindingRow, rules: Sequence[Known] | None = None) -> FindingRow:
@@ -131,8 +183,8 @@ def read_rules(path: Path) -> tuple[Known, ...]:
     return rules
 
 
-_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs")
-_LISTS = ("symptoms", "operators", "attributes")
+_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since")
+_LISTS = ("symptoms", "operators", "attributes", "passes")
 
 
 def _rule(path: Path, number: int, entry: Any) -> Known:
@@ -154,7 +206,7 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
             helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
     except (ValueError, re.error) as error:
         raise UsageError(f"{where}: {error}") from None
-    lists = {name: tuple(entry[name]) for name in ("operators", "attributes") if name in entry}
+    lists = {name: tuple(entry[name]) for name in ("operators", "attributes", "passes") if name in entry}
     fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms}
     return Known(**fields)
 
