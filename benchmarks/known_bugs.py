@@ -8,8 +8,8 @@ that the fixed version does not show it.
 Environments must be there (``--build`` makes them): ``irfuzz env add onnxruntime==1.29.0`` and so on.
 
 Run ``python benchmarks/known_bugs.py [--build] [--only NAME ...] [--json FILE]``; exit code 1 where one that could be
-tried is not shown. ``--score FOLDER ...`` runs nothing and says which faults the folders of campaigns hold, and
-``--targets`` prints what such a campaign compares: ``irfuzz fuzz seeds --time 20m --jobs 2 --out FOLDER --targets ...``.
+tried is not shown. ``--score FOLDER ...`` runs nothing and says which faults campaigns found, and
+``--targets`` prints what they compare: ``irfuzz fuzz seeds --time 20m --jobs 2 --out FOLDER --targets ...``.
 """
 
 from __future__ import annotations
