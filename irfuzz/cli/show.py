@@ -139,11 +139,11 @@ def _covered(p: Progress) -> str:
     """Coverage of COMET's criteria, as far as a job has told of it."""
     if not any(p.coverage.values()):
         return ""
-    lines = f", Python lines {_lines(p)}" if p.python_lines else ""
+    lines = f", Python lines {_python_lines(p)}" if p.python_lines else ""
     return ", coverage " + " ".join(f"{name} {share:.1%}" for name, share in p.coverage.items()) + lines
 
 
-def _lines(p: Progress) -> str:
+def _python_lines(p: Progress) -> str:
     return " ".join(f"{name.rpartition('/')[2]} {count}" for name, count in p.python_lines.items())
 
 
@@ -161,7 +161,7 @@ def _table(p: Progress, seconds: float) -> Table:
     if any(p.coverage.values()):
         rows.append(("coverage", "  ".join(f"{name} {share:.1%}" for name, share in p.coverage.items())))
     if p.python_lines:
-        rows.append(("Python lines", _lines(p)))
+        rows.append(("Python lines", _python_lines(p)))
     share = share_of(p.counts)
     if share is not None:
         rows.append(("slow targets", f"on {p.counts.get(SAMPLED, 0)} programs  ({share:.0%} of the time)"))

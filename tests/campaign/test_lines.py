@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.search.strategies.thompson import Thompson
 from irfuzz.store.database import Database
+from tests.campaign.running import ENV, command
 
 WAYS = 256
 OWN = """
@@ -100,3 +102,15 @@ def test_lines_of_functions_are_those_that_can_run(tmp_path: Path) -> None:
     assert set(executable(str(tmp_path))) == {"m.py"}
     assert executable("no.such.package") == executable(str(tmp_path / "nothing")) == {}
     assert "reference_evaluator.py" in executable("onnx.reference")
+
+
+@pytest.mark.backend
+@pytest.mark.timeout(120)
+def test_the_command_tells_of_lines(tmp_path: Path, tiny: Path) -> None:
+    words = [tiny, "--out", "out", "--jobs", 1, "--reduce", 1, "--targets", "reference", "--programs", 2]
+    done = subprocess.run(
+        command("fuzz", *words, "--time", "100s", "--python-coverage"),
+        cwd=tmp_path, env=ENV, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    assert "Python lines onnx.reference " in done.stdout + done.stderr
