@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import onnx_ir as ir
@@ -12,4 +12,4 @@ class NodeWriter:
         attribute: Callable[[ir.Attr], bytes],
         seldom: Callable[[ir.Node], bytes],
     ) -> None: ...
-    def write(self, field: int, nodes: Iterable[ir.Node]) -> tuple[bytes, list[ir.Value]]: ...
+    def write(self, field: int, graph: ir.Graph) -> tuple[bytes, list[ir.Value]]: ...

@@ -19,11 +19,11 @@ struct Names {
     py::str root{"_root"}, next{"next"}, value{"value"}, inputs{"_inputs"}, outputs{"_outputs"}, name{"_name"},
         op_type{"_op_type"}, domain{"_domain"}, overload{"_overload"}, attributes{"_attributes"}, data{"data"},
         doc_string{"doc_string"}, metadata_props{"_metadata_props"}, devices{"device_configurations"}, kind{"_type"},
-        metadata{"_metadata"}, verbatim{"verbatim"};
+        metadata{"_metadata"}, verbatim{"verbatim"}, nodes{"_nodes"};
 
     Names() {
         for (py::str* each : {&root, &next, &value, &inputs, &outputs, &name, &op_type, &domain, &overload, &attributes,
-                              &data, &doc_string, &metadata_props, &devices, &kind, &metadata, &verbatim}) {
+                              &data, &doc_string, &metadata_props, &devices, &kind, &metadata, &verbatim, &nodes}) {
             PyUnicode_InternInPlace(&each->ptr());
         }
     }
@@ -53,10 +53,10 @@ struct Names {
     return found != 0;
 }
 
-// Calls a function with each node of a linked list; what it inserts behind a node is met too, as in onnx-ir.
+// Calls a function with each node of a graph, a linked list; what it inserts behind a node is met too, as in onnx-ir.
 template <typename Visit>
-void each_node(const Names& names, py::handle nodes, Visit&& visit) {
-    const py::object root = get(nodes, names.root);
+void each_node(const Names& names, py::handle graph, Visit&& visit) {
+    const py::object root = get(get(graph, names.nodes), names.root);
     for (py::object box = get(root, names.next); !box.is(root); box = get(box, names.next)) {
         const py::object node = get(box, names.value);
         if (!node.is_none()) {
@@ -106,11 +106,11 @@ class NodeWriter {
           attribute_(std::move(attribute)),
           seldom_(std::move(seldom)) {}
 
-    [[nodiscard]] py::tuple write(std::uint32_t field, const py::object& nodes) const {
+    [[nodiscard]] py::tuple write(std::uint32_t field, const py::object& graph) const {
         std::string all;
         std::string body;  // not a member: an attribute that holds a graph comes back here
         py::list stated;
-        each_node(names_, nodes, [&](const py::object& node) {
+        each_node(names_, graph, [&](const py::object& node) {
             body.clear();
             node_fields(node, body, stated);
             put_block(all, field, body);
@@ -227,11 +227,12 @@ PYBIND11_MODULE(_graph, m) {
     )")
         .def(py::init<py::type, py::str, py::tuple, py::function, py::function>(), py::arg("value"), py::arg("key"),
              py::arg("graph_kinds"), py::arg("attribute"), py::arg("seldom"))
-        .def("write", &NodeWriter::write, py::arg("field"), py::arg("nodes"), R"(The fields of nodes, as bytes.
+        .def("write", &NodeWriter::write, py::arg("field"), py::arg("graph"),
+             R"(The fields of a graph's nodes, as bytes.
 
     Args:
         field: number of the field that holds a node.
-        nodes: the linked list of a graph.
+        graph: a graph of onnx-ir.
 
     Returns:
         The bytes, and the outputs of which something may be stated besides their names.

@@ -84,7 +84,7 @@ def tensor_bytes(tensor: ir.TensorProtocol) -> bytes:
     Raises:
         InvalidProgram: the tensor has unknown sizes or data that do not fit them.
     """
-    known = tensor.meta.data.get(WIRE)  # UserDict.data: its own methods are five times slower
+    known = tensor.meta.get(WIRE)
     if known is not None:
         return known
     if isinstance(tensor, HeldTensor):
@@ -298,7 +298,7 @@ def _nodes(
 ) -> None:
     """Append the field of each node to ``parts``, and to ``infos`` what is known of their outputs."""
     try:
-        written, stated = _WRITER.write(field, graph._nodes)  # pyright: ignore[reportPrivateUsage]
+        written, stated = _WRITER.write(field, graph)
     except ValueError as error:
         raise InvalidProgram(str(error)) from None
     parts.append(written)
@@ -331,7 +331,7 @@ def attribute_bytes(attr: ir.Attr) -> bytes:
         if attr.doc_string:
             out += text(_T[13], attr.doc_string)
         return out + int_tag(20) + varint(attr.type.value)
-    known = attr.meta.data.get(WIRE)
+    known = attr.meta.data.get(WIRE)  # UserDict.data: its own methods are five times slower
     if known is not None and known[0] == attr.name and known[1] == attr.doc_string:
         return known[2]
     data = _attribute_proto(attr).SerializeToString()
