@@ -12,8 +12,9 @@ import onnx_ir as ir
 from irfuzz.errors import Unsupported
 from irfuzz.execute.types import Value
 
-_NATIVE = 1
-"""``dtype.isbuiltin`` of numpy's own types; their ``kind`` does not tell (``float8_e5m2`` claims ``f``)."""
+_FOREIGN = 2
+"""``dtype.isbuiltin`` of other packages' types; their ``kind`` does not tell (``float8_e5m2`` claims ``f``), and 1 is
+not what all of numpy's own have: an array that was pickled has 0."""
 
 
 def pack(component: str, inputs: Mapping[str, Value]) -> tuple[list[dict[str, Any]], list[Value]]:
@@ -29,14 +30,14 @@ def pack(component: str, inputs: Mapping[str, Value]) -> tuple[list[dict[str, An
     about: list[dict[str, Any]] = []
     values: list[Value] = []
     for name, value in inputs.items():
-        if isinstance(value, np.ndarray) and value.dtype.isbuiltin != _NATIVE:
+        if isinstance(value, np.ndarray) and value.dtype.isbuiltin == _FOREIGN:
             kind = ir.DataType.from_numpy(value.dtype)
             data = np.frombuffer(ir.Tensor(value, dtype=kind).tobytes(), np.uint8)
             unit = "u2" if kind.bitwidth == 16 else "u1"
             about.append({"name": name, "raw": int(kind), "shape": list(value.shape), "unit": unit})
             values.append(data)
             continue
-        if isinstance(value, list) and any(isinstance(v, np.ndarray) and v.dtype.isbuiltin != _NATIVE for v in value):
+        if isinstance(value, list) and any(isinstance(v, np.ndarray) and v.dtype.isbuiltin == _FOREIGN for v in value):
             raise Unsupported(
                 component, f"graph input {name!r}", "its Python interface takes no sequence of such tensors"
             )
