@@ -285,8 +285,9 @@ class Triage:
         if self._database.count_again(key):
             return "repeated"
         involved = self._involved(verdict)
+        until = time.monotonic() + self._config.reduce
         for runs in range(2, TIMES + 1):
-            if self._stopping():
+            if self._stopping() or time.monotonic() > until:
                 break
             again = self._seen_in(case.program, case.inputs, verdict, case.invalid, involved)
             if again is not None:
