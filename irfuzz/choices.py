@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect
 from collections.abc import Sequence
+from itertools import accumulate
+from math import inf
 from typing import TypeVar
 
 from irfuzz.errors import InvalidProgram
@@ -71,7 +74,12 @@ class Choices:
             raise ValueError("weighted() needs one weight for each of at least one item")
         if self._replay is not None:
             return self.pick(items)
-        chosen = self._rng().choices(range(len(items)), weights=weights)[0]
+        # What random.choices() draws, without its second look at everything.
+        sums = list(accumulate(weights))
+        total = sums[-1] + 0.0
+        if not 0.0 < total < inf:
+            raise ValueError(f"weighted() needs weights with a finite sum above 0, got {total}")
+        chosen = bisect(sums, self._rng().random() * total, 0, len(sums) - 1)
         self.record.append(chosen)
         return items[chosen]
 
@@ -82,7 +90,12 @@ class Choices:
 
     def boolean(self, probability: float = 0.5) -> bool:
         """True with the given probability."""
-        return self.weighted((False, True), (1.0 - probability, probability))
+        if self._replay is not None:
+            return bool(self.integer(0, 1))
+        no = 1.0 - probability
+        chosen = self._rng().random() * (no + probability) >= no  # as weighted() draws it
+        self.record.append(int(chosen))
+        return chosen
 
     def real(self, low: float, high: float) -> float:
         """A float in ``[low, high]``."""
