@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from itertools import accumulate
 
 from irfuzz.choices import Choices
 
@@ -30,15 +28,9 @@ class ByteRandom(random.Random):
         """A float in ``[a, b]``."""
         return a + (b - a) * self._number(4) / 0xFFFFFFFF
 
-    def choices(  # type: ignore[override]
-        self, population: Sequence[int], weights: Sequence[float] | None = None, *, cum_weights: None = None, k: int = 1
-    ) -> list[int]:
-        """One index with probability proportional to its weight."""
-        assert cum_weights is None
-        assert k == 1
-        sums = list(accumulate(weights or [1.0] * len(population)))
-        at = self._number(2) / 0x10000 * sums[-1]
-        return [next(item for item, total in zip(population, sums, strict=True) if at < total)]
+    def random(self) -> float:
+        """A float in ``[0, 1)``, of two bytes: what choices by weight take."""
+        return self._number(2) / 0x10000
 
     def _number(self, size: int) -> int:
         data = self._data[self._place : self._place + size]
