@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import bodies_of
-from irfuzz.ir.calls import AttrValue, hashable_attrs, schema_of
+from irfuzz.ir.calls import hashable_attrs, schema_of
 from irfuzz.ir.infer import fact_of, label
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import UNTYPED
-from irfuzz.spec import OpSpec, Specs, check_call, load_specs
+from irfuzz.spec import Specs, check_call, check_remembered, load_specs
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +92,14 @@ def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:
             return []
         plain = plain and attr.type in _PLAIN
     if plain:
-        found = _violations(spec, tuple(inputs), hashable_attrs(attributes))
+        found = check_remembered(spec, inputs, hashable_attrs(attributes))
     else:
-        found = tuple(str(v) for v in check_call(spec, inputs, program.attrs(node)))
-    return [Problem(label(node), text) for text in found]
+        found = check_call(spec, inputs, program.attrs(node))
+    return [Problem(label(node), str(violation)) for violation in found]
 
 
 _A = ir.AttributeType
 _PLAIN = frozenset({_A.INT, _A.FLOAT, _A.STRING, _A.INTS, _A.FLOATS, _A.STRINGS})
-
-
-@lru_cache(maxsize=1 << 15)
-def _violations(
-    spec: OpSpec, inputs: tuple[Fact | None, ...], attrs: tuple[tuple[str, int, AttrValue], ...]
-) -> tuple[str, ...]:
-    """The same calls come again in every mutant of a program."""
-    return tuple(str(v) for v in check_call(spec, inputs, {name: value for name, _, value in attrs}))
 
 
 def _order(program: Program) -> list[Problem]:

@@ -20,7 +20,7 @@ from irfuzz.mutate.portable import call_runs
 from irfuzz.mutate.refusals import refusal
 from irfuzz.mutate.sites import flow_values, is_exact, tensor_fact
 from irfuzz.mutate.types import Skipped
-from irfuzz.spec import check_call
+from irfuzz.spec import check_remembered
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -153,7 +153,7 @@ def with_sizes(fact: TensorFact | None, sizes: Mapping[str, int]) -> TensorFact 
 
 def _outputs(spec: OpSpec, call: Call, inputs: tuple[TensorFact | None, ...]) -> tuple[TensorFact, ...] | Skipped:
     plain = {name: value for name, _, value in call.attrs}
-    if check_call(spec, inputs, plain):
+    if check_remembered(spec, inputs, call.attrs):
         return Skipped("the call would break a rule of the operator")
     if spec.op == "Split" and plain.get("num_outputs", len(call.outputs)) != len(call.outputs):
         return Skipped("another number of outputs")  # onnx 1.23.2 reads beyond the end of a list and aborts

@@ -1,6 +1,6 @@
 """Operator specs: ONNX's schemas and ``ops/*.toml`` enter; checks and samples of single calls leave."""
 
-from irfuzz.spec.check import bindings, check_call
+from irfuzz.spec.check import bindings, check_call, check_remembered
 from irfuzz.spec.draw import Seen
 from irfuzz.spec.registry import Specs, load_specs
 from irfuzz.spec.sample import sample_call
@@ -30,6 +30,7 @@ __all__ = [
     "Violation",
     "bindings",
     "check_call",
+    "check_remembered",
     "load_specs",
     "sample_call",
 ]

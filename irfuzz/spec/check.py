@@ -105,6 +105,36 @@ def check_call(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) ->
     return bindings(spec, inputs, attrs)[1]
 
 
+def check_remembered(
+    spec: OpSpec, inputs: Sequence[Any], attrs: tuple[tuple[str, int, Any], ...]
+) -> tuple[Violation, ...]:
+    """``check_call``, which remembers calls: a call is checked when it is drawn, when it stands, and in each mutant.
+
+    Args:
+        spec: the operator version.
+        inputs: as for ``check_call``.
+        attrs: ``(name, attribute type, value)``, all hashable (``irfuzz.ir.calls.hashable_attrs``).
+    """
+    formals = checker(spec).formals
+    last = len(formals) - 1
+    key: list[Any] = []
+    for i, fact in enumerate(inputs):
+        if type(fact) is TensorFact:
+            # No rule knows a range, and few the elements.
+            value = fact.value if last >= 0 and formals[min(i, last)][2] else None
+            if fact.low is not None or fact.high is not None or fact.value is not value:
+                fact = TensorFact(fact.dtype, fact.shape, None, None, value)
+        key.append(fact)
+    return _remembered(spec, tuple(key), attrs)
+
+
+@functools.lru_cache(maxsize=1 << 15)
+def _remembered(
+    spec: OpSpec, inputs: tuple[Any, ...], attrs: tuple[tuple[str, int, Any], ...]
+) -> tuple[Violation, ...]:
+    return tuple(check_call(spec, inputs, {name: value for name, _, value in attrs}))
+
+
 def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[dict[str, Any], list[Violation]]:
     """The names that expressions of ``spec`` see in a call (``None`` or missing: not known), and the violations.
 
