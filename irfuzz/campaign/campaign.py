@@ -50,7 +50,8 @@ class Progress:
         internal_errors: faults of irfuzz itself in this run.
         last: seconds since the newest finding; ``None`` where there is none.
         counts: everything else, by name.
-        coverage: share of each of COMET's criteria that the programs cover, from 0 to 1 (docs/coverage.md).
+        coverage: share of each of COMET's criteria that the programs cover, and of the fusion patterns that they show,
+            from 0 to 1 (docs/coverage.md).
         python_lines: lines of components written in Python that ran, by package, where they are counted.
     """
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from irfuzz.campaign.lines import LINES, Lines
-from irfuzz.campaign.steering import COVERAGE
+from irfuzz.campaign.steering import COVERAGE, FUSIONS
+from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 from irfuzz.search.coverage.space import load
 from irfuzz.store.database import Database
@@ -25,6 +26,7 @@ class Covered:
         self._database = database
         self._coverage = Coverage(load())
         self._texts: dict[str, str] = {}
+        self._fusions = Fusions()
         self._lines = Lines()
         curve = database.settings().get(CURVE)
         self._curve: list[list[float]] = json.loads(curve) if curve else []
@@ -35,7 +37,7 @@ class Covered:
         return self._lines.packages()
 
     def shares(self, seconds: float, programs: int) -> Mapping[str, float]:
-        """The share of each criterion, from 0 to 1, and a row of the curve where they have changed.
+        """The share of each criterion and of fusion patterns, from 0 to 1; where criteria changed, a row of the curve.
 
         Args:
             seconds: since this run of the campaign began.
@@ -47,6 +49,9 @@ class Covered:
                 self._texts[key] = text
                 self._coverage.absorb(json.loads(text))
                 changed = True
+            elif key.startswith(FUSIONS) and self._texts.get(key) != text:
+                self._texts[key] = text
+                self._fusions.absorb(json.loads(text))
             elif key.startswith(LINES) and self._texts.get(key) != text:
                 self._texts[key] = text
                 self._lines.absorb(json.loads(text))
@@ -57,7 +62,7 @@ class Covered:
             if len(self._curve) > ROWS:
                 self._curve = self._curve[::2]
             self._database.set(CURVE, json.dumps(self._curve))
-        return found
+        return found | {name: share.ratio for name, share in self._fusions.labelled().items()}
 
 
 def curve_of(database: Database) -> list[list[float]]:
@@ -73,6 +78,15 @@ def coverage_of(database: Database) -> Coverage:
         if key.startswith(COVERAGE):
             coverage.absorb(json.loads(text))
     return coverage
+
+
+def fusions_of(database: Database) -> Fusions:
+    """Which fusion patterns the programs of a campaign show."""
+    fusions = Fusions()
+    for key, text in database.settings().items():
+        if key.startswith(FUSIONS):
+            fusions.absorb(json.loads(text))
+    return fusions
 
 
 def lines_of(database: Database) -> Lines:

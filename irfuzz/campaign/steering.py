@@ -18,6 +18,7 @@ from irfuzz.mutate.engine import Engine, Mutant
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.table import FUZZING
 from irfuzz.search.coverage.frontier import Frontier
+from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.space import load
 from irfuzz.search.strategies.table import USES, make_search
 from irfuzz.search.strategies.types import Outcome, Plan
@@ -29,6 +30,9 @@ SCHEMA = 1
 
 COVERAGE = "coverage of job "
 """Key of the setting in which a job says what its programs cover, before its number."""
+
+FUSIONS = "fusion patterns of job "
+"""Key of the setting in which a job says which fusion patterns its programs show, before its number."""
 
 LEARNT = "search of job "
 """Key of the setting in which a job says what its search has learnt, before its number."""
@@ -52,8 +56,9 @@ class Steering:
         self._corpus = corpus
         self._seen = seen
         self.frontier = Frontier(load())
+        self.fusions = Fusions()
         self.lines = Lines()
-        self._told = (0.0, 0)
+        self._told = (0.0, 0, 0)
         self._learnt: dict[str, Any] | None = None
         self._known = 0
         self.limit(max_opset)
@@ -93,6 +98,7 @@ class Steering:
         features = self._seen.add_mutant(program)
         before = self.frontier.worth
         gain = self.frontier.add_mutant(program)
+        self.fusions.add_mutant(program)
         applied = tuple(edit.mutator for edit in mutant.edits)
         outcome = Outcome(applied, gain, features, len(program.nodes()), worth=self.frontier.worth - before)
         self.search.learn(entry, plan, outcome)
@@ -112,6 +118,7 @@ class Steering:
             self._known -= 1
         else:
             self.frontier.add(program)
+            self.fusions.add(program)
 
     def recall(self, database: Database, number: int) -> None:
         """Go on from what this job covered and learnt before; call it before any program is added."""
@@ -119,6 +126,7 @@ class Steering:
         text = settings.get(f"{COVERAGE}{number}")
         if text:
             self.frontier.absorb(json.loads(text))
+        self.fusions.absorb(json.loads(settings.get(f"{FUSIONS}{number}") or "{}"))
         self.lines.absorb(json.loads(settings.get(f"{LINES}{number}") or "{}"))
         learnt = settings.get(f"{LEARNT}{number}")
         found: dict[str, Any] = json.loads(learnt) if learnt else {}
@@ -130,11 +138,13 @@ class Steering:
 
     def tell(self, database: Database, number: int, *, now: bool = False) -> None:
         """Let the campaign know what is covered and was learnt, now and then; a killed job goes on from there."""
-        seconds, covered = time.monotonic(), self.frontier.covered
-        last, known = self._told
+        seconds, covered, fusions = time.monotonic(), self.frontier.covered, self.fusions.covered
+        last, known, shown = self._told
         if seconds - last < TELL and not now:
             return
-        self._told = seconds, covered
+        self._told = seconds, covered, fusions
+        if fusions != shown:
+            database.set(f"{FUSIONS}{number}", _text(self.fusions.state()))
         if self._config.python_coverage:
             database.set(f"{LINES}{number}", _text(self.lines.state()))
         if covered != known:

@@ -16,8 +16,9 @@ NAME = "coverage"
 ABOUT = """Measure how much of the operators' inputs, parameters and sequences a set of models covers.
 
 The criteria are COMET's (layer input, layer parameter, layer sequence), on ONNX operators at opset 17 with the space
-that ships with irfuzz, and GraphFuzz's counts. Models are taken in the order of their modification times. Of a campaign
-it tells what all of its programs cover, over its time.
+that ships with irfuzz, and GraphFuzz's counts; and which of the patterns that optimisers fuse stand in the models,
+exactly or with one thing off. Models are taken in the order of their modification times. Of a campaign it tells what
+all of its programs cover, over its time, and how many lines of Python components they ran (--python-coverage).
 Exit code: 0, or 2 where the input is wrong."""
 EXAMPLES = """examples:
   irfuzz coverage seeds
@@ -28,7 +29,7 @@ EXAMPLES = """examples:
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("models", metavar="MODEL", nargs="+", type=place, help="Models, folders of them, or one folder of a campaign.")
-    add("--operators", action="store_true", help="Print each operator's coverage too.")
+    add("--operators", action="store_true", help="Print each operator's coverage, and missing patterns, too.")
     add("--html", metavar="FILE", type=place, help="Write a page with the curve over the models.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.convert import Converters
     from irfuzz.frontends.onnx_file import find_models, load_seed, save_file
     from irfuzz.report import coverage as report
+    from irfuzz.search.coverage.fusions import Fusions
     from irfuzz.search.coverage.record import CRITERIA, Coverage
     from irfuzz.search.coverage.space import load
 
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         return _campaign(args, page)
     files, problems = find_models(args.models)
     files.sort(key=lambda path: (path.stat().st_mtime, path))
-    coverage = Coverage(load())
+    coverage, fusions = Coverage(load()), Fusions()
     curve: list[tuple[str, dict[str, float]]] = []
     told = time.monotonic()
     with Checker() as checker, Converters() as converters:
@@ -56,10 +58,12 @@ def run(args: argparse.Namespace) -> int:
                 told = time.monotonic()
                 print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
             try:
-                coverage.add(load_seed(path, checker=checker, converters=converters))
+                program = load_seed(path, checker=checker, converters=converters)
             except InvalidProgram as error:
                 problems.append(str(error))
                 continue
+            coverage.add(program)
+            fusions.add(program)
             shares = coverage.shares()
             curve.append((path.name, {name: shares[name].ratio for name in CRITERIA}))
     if not curve:
@@ -67,18 +71,18 @@ def run(args: argparse.Namespace) -> int:
     for problem in problems:
         print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
     if page is not None:
-        save_file(report.as_html(coverage, curve).encode(), page)
+        save_file(report.as_html(coverage, curve, fusions).encode(), page)
     if args.json:
-        print(json.dumps(report.as_json(coverage, curve, len(problems))))
+        print(json.dumps(report.as_json(coverage, curve, len(problems), fusions)))
     else:
-        print(report.as_text(coverage, operators=args.operators))
+        print(report.as_text(coverage, fusions, operators=args.operators))
     return 0
 
 
 def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     """What the programs of a campaign cover: those that it ran, of which it keeps only a few."""
     from irfuzz.campaign.config import Layout
-    from irfuzz.campaign.covered import coverage_of, curve_of, lines_of
+    from irfuzz.campaign.covered import coverage_of, curve_of, fusions_of, lines_of
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.report import coverage as report
     from irfuzz.search.coverage.record import CRITERIA
@@ -87,7 +91,7 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     database = Database(Layout(args.models[0]).database)
     coverage = coverage_of(database)
     rows = curve_of(database)
-    lines = lines_of(database).shares()
+    fusions, lines = fusions_of(database), lines_of(database).shares()
     database.close()
     if not rows:
         raise UsageError(f"{args.models[0]}: this campaign has not counted any coverage yet")
@@ -95,9 +99,9 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
         (f"{row[0]:.0f} s", dict(zip(CRITERIA, row[2:], strict=True))) for row in rows
     ]
     if page is not None:
-        save_file(report.as_html(coverage, curve, lines).encode(), page)
+        save_file(report.as_html(coverage, curve, fusions, lines).encode(), page)
     if args.json:
-        print(json.dumps(report.as_json(coverage, curve, 0, lines)))
+        print(json.dumps(report.as_json(coverage, curve, 0, fusions, lines)))
     else:
-        print(report.as_text(coverage, lines, operators=args.operators))
+        print(report.as_text(coverage, fusions, lines, operators=args.operators))
     return 0

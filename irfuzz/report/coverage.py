@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 
 SCHEMA = 1
@@ -19,7 +20,9 @@ Curve = Sequence[tuple[str, dict[str, float]]]
 """After each model: its name, and the share of each criterion."""
 
 
-def as_json(coverage: Coverage, curve: Curve, skipped: int, lines: Lines | None = None) -> dict[str, Any]:
+def as_json(
+    coverage: Coverage, curve: Curve, skipped: int, fusions: Fusions, lines: Lines | None = None
+) -> dict[str, Any]:
     """Everything."""
     return {
         "schema": SCHEMA,
@@ -34,17 +37,23 @@ def as_json(coverage: Coverage, curve: Curve, skipped: int, lines: Lines | None 
             op: {"input": [i.covered, i.total], "parameter": [p.covered, p.total]}
             for op, (i, p) in coverage.by_operator().items()
         },
+        "fusions": {
+            **{kind: {"covered": s.covered, "total": s.total} for kind, s in fusions.shares().items()},
+            "missing": fusions.missing(),
+        },
         "python_lines": {name: {"ran": ran, "of": total} for name, (ran, total) in (lines or {}).items()},
         "curve": [{"model": name, **{c: round(v, 6) for c, v in shares.items()}} for name, shares in curve],
     }
 
 
-def as_text(coverage: Coverage, lines_of: Lines | None = None, *, operators: bool) -> str:
+def as_text(coverage: Coverage, fusions: Fusions, lines_of: Lines | None = None, *, operators: bool) -> str:
     """A table."""
     lines = [f"{coverage.programs} models", "", f"{'criterion':<22}{'covered':>9}{'of':>8}{'share':>9}"]
     for name, share in coverage.shares().items():
         label = "all together" if name == "all" else f"layer {name}"
         lines.append(f"{label:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
+    for name, share in fusions.labelled().items():
+        lines.append(f"{name:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
     lines += ["", *(f"{name:<22}{count:>9}" for name, count in coverage.operator_level().items())]
     if lines_of:
         lines += ["", f"{'Python lines':<28}{'ran':>9}{'of':>9}{'share':>9}"]
@@ -55,10 +64,12 @@ def as_text(coverage: Coverage, lines_of: Lines | None = None, *, operators: boo
             lines.append(
                 f"{op:<28}{f'{inputs.covered}/{inputs.total}':>12}{f'{parameters.covered}/{parameters.total}':>12}"
             )
+        for kind, names in fusions.missing().items():
+            lines += ["", f"patterns that no model shows ({kind}): {', '.join(names) or 'none'}"]
     return "\n".join(lines)
 
 
-def as_html(coverage: Coverage, curve: Curve, python: Lines | None = None) -> str:
+def as_html(coverage: Coverage, curve: Curve, fusions: Fusions, python: Lines | None = None) -> str:
     """One page with the curve of each criterion over the models, that needs nothing else."""
     count = max(len(curve) - 1, 1)
     lines: list[str] = []
@@ -70,7 +81,7 @@ def as_html(coverage: Coverage, curve: Curve, python: Lines | None = None) -> st
         lines.append(f'<polyline fill="none" stroke="{COLOURS[name]}" stroke-width="2" points="{points}"/>')
     rows = "\n".join(
         f"<tr><td>{html.escape(name)}</td><td>{s.covered}</td><td>{s.total}</td><td>{s.ratio:.1%}</td></tr>"
-        for name, s in coverage.shares().items()
+        for name, s in (coverage.shares() | fusions.labelled()).items()
     )
     rows += "".join(
         f"\n<tr><td>Python lines of {html.escape(name)}</td><td>{ran}</td><td>{of}</td>"
