@@ -18,8 +18,8 @@ from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.covered import Covered
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
+from irfuzz.campaign.places import bundle_folder, place_bundle
 from irfuzz.campaign.processes import Death, Processes
-from irfuzz.campaign.triage import bundle_folder, place_bundle
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Database, FindingRow, ProgramRow, Status

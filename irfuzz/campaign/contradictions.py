@@ -15,7 +15,7 @@ from irfuzz.campaign.config import TARGETS
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.equivalence import Contradiction, Equivalence, ran
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
-from irfuzz.campaign.triage import place_bundle
+from irfuzz.campaign.places import place_bundle
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.runner import Runner

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shutil
 import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from functools import partial
 
 from irfuzz.campaign.budget import Budget
 from irfuzz.campaign.case import Case
@@ -21,6 +20,7 @@ from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.jury import jury
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.optimiser import with_pass
+from irfuzz.campaign.places import place_bundle
 from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.campaign.versions import Started, name_of, shown_in
 from irfuzz.campaign.waiting import Item, Waiting
@@ -36,7 +36,7 @@ from irfuzz.oracle.message import names_of
 from irfuzz.oracle.signature import operators_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
-from irfuzz.report.bundle import write_bundle, write_shown
+from irfuzz.report.bundle import write_shown
 from irfuzz.report.known import labelled
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
@@ -46,6 +46,14 @@ TIMES = 32
 
 MILLISECONDS = "milliseconds of triage"
 """Name of a count."""
+
+CUT = frozenset(
+    {Symptom.REJECTION, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.DIFFERENCE, Symptom.NAN_INF}
+)  # fmt: skip
+"""Symptoms whose suspects are looked at node by node."""
+
+CUT_NODES = 150
+"""Of programs with more nodes no suspects are."""
 
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
@@ -120,19 +128,24 @@ class Triage:
         """
         start = time.monotonic()
         for verdict in verdicts:
-            if verdict.suspect and not _undecided(verdict):
+            words = _words(verdict, case.program)
+            suspect = verdict.suspect and not _undecided(verdict)
+            if suspect:
                 counts["suspect runs"] += 1
                 self._suspect(case, verdict)
-                continue
-            words = _words(verdict, case.program)
+                if case.invalid or verdict.symptom not in CUT or len(case.program.nodes()) > CUT_NODES:
+                    continue
             if self._is_known(verdict, case.program):
                 counts["repeated"] += 1
                 continue
             again = self._likely.knows(verdict, case.program, words)
+            if again and suspect:
+                continue
             if again and self._likely.again(verdict, case.program, words):
                 counts["likely repeated"] += 1
                 continue
             operators = frozenset(operators_of(verdict, case.program))
+            verdict = verdict if suspect else replace(verdict, suspect=False)
             self._waiting.add(Item(case, verdict, words, operators, len(case.program.nodes()), again))
         self._took("", start, counts)
         self.work(counts)
@@ -141,13 +154,15 @@ class Triage:
         """Look into what waits, as far as there is time."""
         while not self._stopping():
             start = time.monotonic()
-            elapsed = start - self._began
-            item = self._waiting.take(lambda target, now=elapsed: self._budget.allows(target, now))
+            item = self._waiting.take(partial(self._affords, start - self._began))
             if item is None:
                 break
             verdict, program = item.verdict, item.case.program
             if self._is_known(verdict, program):
                 counts["repeated"] += 1
+            elif verdict.suspect:
+                if not self._likely.knows(verdict, program, item.words):
+                    counts[self._cut_out(item.case, verdict)] += 1
             elif item.again or not self._likely.knows(verdict, program, item.words):
                 counts[self._finding(item.case, verdict)] += 1
             elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
@@ -157,6 +172,10 @@ class Triage:
             self._took(verdict.target, start, counts)
             counts["triaged"] += 1
         counts["untriaged"] = len(self._waiting)
+
+    def _affords(self, elapsed: float, item: Item) -> bool:
+        """Whether there is time for what waits; suspects, most of which are none alone, get half of it at most."""
+        return self._budget.allows(item.verdict.target, elapsed / 2 if item.verdict.suspect else elapsed)
 
     def _took(self, target: str, since: float, counts: Counter[str]) -> None:
         seconds = time.monotonic() - since
@@ -182,11 +201,36 @@ class Triage:
         if number is not None:
             place_bundle(self._layout, replace(row, number=number))
 
-    def _finding(self, case: Case, seen: Verdict) -> str:
-        """Confirm, reduce, replay and store; returns what to count."""
+    def _cut_out(self, case: Case, suspect: Verdict) -> str:
+        """What excuses a suspect may stand elsewhere in its program: look at the nodes that do wrong alone.
+
+        Each is a program of its own, on what it was fed there. Returns what to count.
+        """
+        heard = self._heard(suspect)
+        watch = Watch([self._runner], suspect, case.program, targets=heard, stopping=self._stopping)
+        for program, inputs in watch.blamed(case.program, case.inputs)[1]:
+            results = self._runner.run(program, inputs, heard)
+            alone = replace(case, program=program, inputs=inputs, results=results)
+            for verdict in judge(program, inputs, results, shadow=self._runner.shadow):
+                also = (verdict.target, *str(verdict.evidence.get("also", "")).split(", "))
+                if verdict.suspect or suspect.target not in also or self._is_known(verdict, program):
+                    continue
+                if not self._likely.knows(verdict, program, _words(verdict, program)):
+                    return self._finding(alone, verdict, case)
+        return "suspects without a fault alone"
+
+    def _finding(self, case: Case, seen: Verdict, whole: Case | None = None) -> str:
+        """Confirm, reduce, replay and store; returns what to count.
+
+        Args:
+            case: a program on which targets disagree.
+            seen: what was said of it.
+            whole: of which ``case`` is a part, where it is one.
+        """
         verdict = self._shown(case, seen)
         if verdict is None:
-            return self._explained(case, seen) or self._depends_on_history(case, seen)
+            told = self._explained(case, seen)
+            return told or ("unrepeatable" if whole is not None else self._depends_on_history(case, seen))
         try:
             small, again, results = self._smallest(case, case.program, case.inputs, verdict)
         except NotHeard:
@@ -209,7 +253,7 @@ class Triage:
         self._known.add(key)
         if self._database.count_again(self._aliases.get(key, key)):
             return "repeated"
-        row = _row(case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
+        row = _row(whole or case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
         return self._store(self._in_versions(row, again, small, results, case), case)
 
     def _shown(self, case: Case, verdict: Verdict) -> Verdict | None:
@@ -374,25 +418,3 @@ def _row(
     origin = Origin(case.program.to_bytes(), pack(case.inputs), case.trace, case.job, case.iteration)
     verdict = marked(verdict, program, inputs, case.hunt)
     return row_of(verdict, program, inputs, results, key, status, origin)
-
-
-def folder_name(number: int, row: FindingRow) -> str:
-    """``0007-difference-onnxruntime-all``: readable, and safe as a file name whatever the target is called."""
-    slug = re.sub(r"[^a-z0-9]+", "-", f"{row.symptom} {row.target}".lower()).strip("-")[:60]
-    return f"{number:04d}-{slug}"
-
-
-def bundle_folder(layout: Layout, row: FindingRow) -> Path:
-    """Where a stored finding's folder belongs."""
-    kind = layout.suspects if row.suspect else layout.findings
-    if row.status == Status.UNREPLAYED and not row.suspect:
-        kind = layout.unreplayed
-    return kind / folder_name(row.number, row)
-
-
-def place_bundle(layout: Layout, row: FindingRow) -> Path:
-    """Write a stored finding's folder where it belongs, unless it is there already."""
-    folder = bundle_folder(layout, row)
-    if not folder.exists():
-        write_bundle(folder, row)
-    return folder

@@ -23,8 +23,11 @@ MOST = 512
 LARGE = 4
 """A program of three times so many nodes has its turn where one of few nodes would have its second."""
 
-Kind = tuple[str, str, str]
-"""Symptom, target, and what a rejection said."""
+DOUBTED = 2.0
+"""A suspect has its turn where a proven disagreement of its kind would have its third."""
+
+Kind = tuple[str, str, str, bool]
+"""Symptom, target, what a rejection said, and whether it is a suspect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Item:
     @property
     def kind(self) -> Kind:
         """What it shares with its like."""
-        return (self.verdict.symptom.value, self.verdict.target, self.words)
+        return (self.verdict.symptom.value, self.verdict.target, self.words, self.verdict.suspect)
 
 
 class Waiting:
@@ -65,8 +68,8 @@ class Waiting:
         self._turns: Counter[tuple[str, ...]] = Counter()
 
     def __len__(self) -> int:
-        """How many wait that no known fault explains."""
-        return sum(not item.again for row in self._kinds.values() for item in row)
+        """How many wait that no known fault explains, without suspects."""
+        return sum(not (item.again or item.verdict.suspect) for row in self._kinds.values() for item in row)
 
     def add(self, item: Item) -> None:
         """Let a case wait; of two with the same operators the smaller one does."""
@@ -82,9 +85,9 @@ class Waiting:
         if sum(map(len, self._kinds.values())) > MOST:
             self._drop(max((row[-1] for row in self._kinds.values() if row), key=_inner))
 
-    def take(self, allowed: Callable[[str], bool]) -> Item | None:
-        """The next one of a target for which there is time; it waits no more."""
-        first = [row[0] for kind, row in self._kinds.items() if row and allowed(kind[1])]
+    def take(self, allowed: Callable[[Item], bool]) -> Item | None:
+        """The next one for which there is time; it waits no more."""
+        first = [row[0] for row in self._kinds.values() if allowed(row[0])]
         if not first:
             return None
         best = min(first, key=self._rank)
@@ -95,7 +98,8 @@ class Waiting:
 
     def _rank(self, item: Item) -> tuple[bool, float, int, int]:
         whole, symptom, kind = (self._turns[one] for one in _turns(item))
-        return item.again, symptom + kind + math.log2(1 + item.size / LARGE), whole, item.size
+        late = DOUBTED if item.verdict.suspect else 0.0
+        return item.again, symptom + kind + math.log2(1 + item.size / LARGE) + late, whole, item.size
 
     def _drop(self, item: Item) -> None:
         row = self._kinds[item.kind]

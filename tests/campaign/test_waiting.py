@@ -82,8 +82,17 @@ def test_of_many_of_one_kind_the_largest_are_let_go() -> None:
 def test_only_what_is_allowed_leaves() -> None:
     waiting = Waiting()
     waiting.add(item("a", "X"))
-    assert waiting.take(lambda target: target != "a") is None
+    assert waiting.take(lambda one: one.verdict.target != "a") is None
     assert len(waiting) == 1
+
+
+def test_suspects_come_after_what_is_proven_and_are_not_counted() -> None:
+    waiting = Waiting()
+    doubted = item("a", "X", size=1)
+    waiting.add(replace(doubted, verdict=replace(doubted.verdict, suspect=True)))
+    waiting.add(item("a", "X", size=12))
+    assert len(waiting) == 1
+    assert [one.verdict.suspect for one in order(waiting)] == [False, True]
 
 
 REFERENCE = Target("reference", "reference")
