@@ -33,7 +33,7 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
     Raises:
         InvalidProgram: ONNX finds the call ill-typed; the message names the operator.
     """
-    outputs = list(schema_outputs(call))
+    outputs = list(schema_outputs(_rangeless(call)))
     if call.domain not in ("", "ai.onnx") or not outputs:
         return tuple(outputs)
     attrs = {name: value for name, _, value in call.attrs}
@@ -62,6 +62,18 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
             first = replace(first, low=low, high=high)
     outputs[0] = first
     return tuple(outputs)
+
+
+def _rangeless(call: Call) -> Call:
+    """The same call for ONNX, which knows no ranges: more calls are alike."""
+    inputs = call.inputs
+    for fact in inputs:
+        if type(fact) is TensorFact and (fact.low is not None or fact.high is not None):
+            break
+    else:
+        return call
+    plain = tuple(TensorFact(f.dtype, f.shape, None, None, f.value) if type(f) is TensorFact else f for f in inputs)
+    return Call(call.domain, call.op, call.opset, call.attrs, plain, call.outputs)
 
 
 _BROADCASTING = frozenset({"Add", "Sub", "Mul", "Div", "Where", "Equal", "Greater", "Less", "And", "Or", "Max", "Min"})
