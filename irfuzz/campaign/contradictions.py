@@ -1,19 +1,20 @@
-"""A campaign and a time enter; each target runs mutants in several forms and ways, and contradictions are findings."""
+"""A campaign enters; each target runs mutants in several forms and ways, and contradictions are findings."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.campaign import lineage
-from irfuzz.campaign.config import TARGETS
+from irfuzz.campaign import job, lineage
+from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
+from irfuzz.campaign.contradiction import Contradiction
 from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.equivalence import Contradiction, Equivalence, ran
+from irfuzz.campaign.equivalence import Equivalence
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.places import place_bundle
 from irfuzz.choices import Choices
@@ -24,6 +25,8 @@ from irfuzz.execute.types import RunResult
 from irfuzz.execute.ways import adapters_for, build_ways, others_of
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.isolate import Limits
+from irfuzz.isolate.linux import stay_on_core
+from irfuzz.memory import settle
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.oracle.types import Symptom, Verdict
@@ -34,7 +37,7 @@ from irfuzz.report.repro import place_of
 from irfuzz.rewrite.table import build_rewrites
 from irfuzz.search.novelty import Seen
 from irfuzz.spec import load_specs
-from irfuzz.store.database import FindingRow, ProgramRow, Status
+from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
 from irfuzz.store.tensors import pack
 
 if TYPE_CHECKING:
@@ -47,8 +50,8 @@ FORMS = 3
 CHAIN = 4
 """Most rewrites in a row."""
 
-LOOK = 2.0
-"""Seconds between two tellings of how far it is."""
+REFRESH = 50
+"""Iterations between two looks at what has been added to the corpus."""
 
 SYMPTOMS: Mapping[str, Symptom] = {
     "crash": Symptom.CRASH,
@@ -61,87 +64,95 @@ SYMPTOMS: Mapping[str, Symptom] = {
 def contradict(
     campaign: Campaign, seconds: float | None, watch: Callable[[Progress], None], *, stop_at: int | None = None
 ) -> Progress:
-    """Test each target against itself until the time is up or ``stop_at`` programs have run in all, in this process.
+    """Test each target against itself, in as many processes as the campaign has jobs; see ``Campaign.run``."""
+    return campaign.run(seconds, watch, stop_at=stop_at, module=__name__)
 
-    Raises:
-        UsageError: there is no seed, or a target cannot be used.
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point of a job's process, as ``irfuzz.campaign.job.main``."""
+    return job.main(argv, SelfTests)
+
+
+class SelfTests:
+    """The loop of one process.
+
+    Args:
+        out: the campaign's folder; its database holds settings and seeds already.
+        number: which job this is, from 0. Its programs depend on the campaign's seed and on this number, up to what
+            the other jobs add to the corpus meanwhile.
+        skip: leave out the program at which this job died.
     """
-    if not campaign.database.corpus_size():
-        raise UsageError("no usable seed; give at least one ONNX model that loads")
-    config = campaign.config
-    targets = resolve(config.targets, slow=config.targets is not None)
-    others = {target.name: others_of(target, build_ways()) for target in targets}
-    whole = [*targets, *(other.target for row in others.values() for other in row)]
-    limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
-    began, before = time.monotonic(), campaign.programs()
-    with Runner(whole, limits, required=config.targets is not None, adapters=adapters_for(others)) as runner:
-        engine = Equivalence(runner, load_specs(), build_rewrites(), seed=config.seed, chain=CHAIN, others=others)
-        used = {t.name: t.version for t in engine.targets}
-        absent = {a.target.name: a.why_not.splitlines()[0] for a in runner.absent}
-        campaign.database.set(TARGETS, json.dumps({"used": used, "absent": absent}))
-        loop = _Loop(campaign, engine, runner)
-        told = 0.0
-        while True:
-            progress = campaign.progress(began, before, loop.faults_before)
-            if progress.seconds - told >= LOOK:
-                watch(progress)
-                told = progress.seconds
-            if seconds is not None and progress.seconds >= seconds:
-                break
-            if stop_at is not None and progress.programs >= stop_at:
-                break
-            loop.turn()
-    watch(progress)
-    return progress
 
-
-class _Loop:
-    """What one process does again and again."""
-
-    def __init__(self, campaign: Campaign, engine: Equivalence, runner: Runner) -> None:
-        self._campaign = campaign
-        self._config = campaign.config
-        self._database = campaign.database
-        self._engine = engine
-        self._runner = runner
-        self.iteration, self.programs, counts = self._database.tally(0)
+    def __init__(self, out: Path, number: int, *, skip: bool = False) -> None:
+        self.stop = False
+        self._layout = Layout(out)
+        self._number = number
+        self._database = Database(self._layout.database)
+        self._config = Config.from_json(self._database.settings()["config"])
+        self.iteration, self.programs, counts = self._database.tally(number)
+        self.iteration += skip
         self._counts: Counter[str] = Counter(counts)
-        self.faults_before = self._counts[INTERNAL]
-        self._faults = Faults(campaign.layout.internal)
+        self._faults = Faults(self._layout.internal)
         self._corpus = Corpus(self._database, self._config.sprouts)
         self._seen = Seen()
-        for program in self._corpus.refresh():
-            self._seen.add_program(program)
-        newest = min(NEWEST, newest_for((t.opset, t.ir) for t in engine.targets))
-        self._mutate = Engine(
-            load_specs(), self._config.mutators, max_nodes=self._config.max_nodes, seen=self._seen,
-            donors=self._corpus, max_opset=newest,
-        )  # fmt: skip
+        settle()
 
-    def turn(self) -> None:
+    def run(self) -> None:
+        """Work until told to stop, or until this job alone has run as many programs as the campaign is to run.
+
+        Raises:
+            UsageError: a target cannot be used.
+        """
+        config = self._config
+        stay_on_core(self._number, config.jobs)
+        targets = resolve(config.targets, slow=config.targets is not None)
+        others = {target.name: others_of(target, build_ways()) for target in targets}
+        whole = [*targets, *(other.target for row in others.values() for other in row)]
+        limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
+        with Runner(whole, limits, required=config.targets is not None, adapters=adapters_for(others)) as runner:
+            engine = Equivalence(runner, load_specs(), build_rewrites(), seed=config.seed, chain=CHAIN, others=others)
+            used = {t.name: t.version for t in engine.targets}
+            absent = {a.target.name: a.why_not.splitlines()[0] for a in runner.absent}
+            self._database.set(TARGETS, json.dumps({"used": used, "absent": absent}))
+            newest = min(NEWEST, newest_for((t.opset, t.ir) for t in engine.targets))
+            mutate = Engine(
+                load_specs(), config.mutators, max_nodes=config.max_nodes, seen=self._seen, donors=self._corpus,
+                max_opset=newest,
+            )  # fmt: skip
+            enough = int(self._database.settings().get(STOP_AT) or 1 << 62)
+            while not self.stop and self.programs < enough:
+                self._turn(engine, mutate)
+        self._database.close()
+
+    def _turn(self, engine: Equivalence, mutate: Engine) -> None:
         """One program; a fault of our own costs this program only."""
         added: list[ProgramRow] = []
         try:
-            added = self._one()
+            added = self._one(engine, mutate)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever we have overlooked must not end a night's campaign
             self._counts[INTERNAL] += 1
-            about = {"job": 0, "iteration": self.iteration, "seed": self._config.seed}
+            about = {"job": self._number, "iteration": self.iteration, "seed": self._config.seed}
             self._faults.keep(text_of(error), kind_of(error), about=about, models={})
         self.iteration += 1
-        self._counts["corpus"] += self._database.record(0, self.iteration, self.programs, self._counts, added)
+        self._counts["corpus"] += self._database.record(
+            self._number, self.iteration, self.programs, self._counts, added
+        )
 
-    def _one(self) -> list[ProgramRow]:
-        choices = Choices.from_seed(f"{self._config.seed}/{ORACLE}/{self.iteration}")
+    def _one(self, engine: Equivalence, mutate: Engine) -> list[ProgramRow]:
+        if self.iteration % REFRESH == 0 or not self._corpus.seed_count:
+            for program in self._corpus.refresh():
+                self._seen.add_program(program)
+        choices = Choices.from_seed(f"{self._config.seed}/{ORACLE}/{self._number}/{self.iteration}")
         entry = self._corpus.pick(choices)
         edits = ()
-        if self.iteration < self._corpus.seed_count:
-            entry = self._corpus.seed(self.iteration)
+        if not self._number and self.iteration < self._corpus.seed_count:
+            entry = self._corpus.seed(self.iteration)  # the first job begins with the seeds as they are
             program = self._corpus.program(entry)
         else:
             parent = self._corpus.program(entry)
-            mutant = self._mutate.mutate(parent, choices, edits=choices.integer(1, self._config.edits))
+            mutant = mutate.mutate(parent, choices, edits=choices.integer(1, self._config.edits))
             if mutant is None:
                 self._counts["unmutated"] += 1
                 return []
@@ -151,34 +162,37 @@ class _Loop:
         except Unsupported:
             self._counts["no inputs"] += 1
             return []
-        before = [r for r in self._runner.run(program, inputs, self._engine.targets) if ran(r)]
+        every = self._config.every
+        found = list(
+            engine.check(
+                entry.seed, program, FORMS, inputs=inputs, dear=lambda place: (self.iteration + place) % every == 0
+            )
+        )
         self.programs += 1
-        self._counts["runs"] += len(before)
-        found: list[Contradiction] = []
-        for result in before:
-            found += self._engine.by_ways(entry.seed, program, inputs, result)
-        for index in range(FORMS if before else 0):
-            seed = f"{self._config.seed}:{program.digest}:{index}"
-            found += self._engine.by_chain(entry.seed, program, inputs, before, seed)
+        self._counts["runs"] += engine.usable
+        self._counts["forms"] = self._counts["forms"] + engine.counts.forms.total()
+        engine.counts.forms.clear()
         for item in found:
-            self._counts[self._store(item, entry)] += 1
+            self._counts[self._store(item, entry, engine)] += 1
         features = self._seen.add_mutant(program) if edits else 0
-        if not before or not edits or features < self._corpus.bar():
+        if not engine.usable or not edits or features < self._corpus.bar():
             return []
         data = program.to_bytes()
         trace = lineage.dump(lineage.extend(self._corpus.trace(entry), edits, self._corpus.donors(), data))
-        return [ProgramRow(program.digest, data, entry.seed, entry.digest, trace, features, 0, self.iteration)]
+        return [
+            ProgramRow(program.digest, data, entry.seed, entry.digest, trace, features, self._number, self.iteration)
+        ]
 
-    def _store(self, item: Contradiction, entry: Entry) -> str:
+    def _store(self, item: Contradiction, entry: Entry, engine: Equivalence) -> str:
         """Make a contradiction small, replay it and keep it, unless its like is known."""
         if self._database.count_again(_key(item)):
             return "repeated"
-        small = self._engine.smallest(item, seconds=self._config.reduce)
+        small = engine.smallest(item, seconds=self._config.reduce)
         key = _key(small)
         if self._database.count_again(key):
             return "repeated"
-        row = row_of(small, key, entry.seed, self.iteration)
-        draft = self._campaign.layout.drafts / "job0"
+        row = row_of(small, key, entry.seed, self._number, self.iteration)
+        draft = self._layout.drafts / f"job{self._number}"
         shutil.rmtree(draft, ignore_errors=True)
         write_bundle(draft, row)
         python = small.results[0].target.interpreter
@@ -188,7 +202,7 @@ class _Loop:
             row = replace(row, status=Status.UNREPLAYED, runs=json.dumps([*runs, {"repro.py": log[-2000:]}]))
         number = self._database.add_finding(row)
         if number is not None:
-            place_bundle(self._campaign.layout, replace(row, number=number))
+            place_bundle(self._layout, replace(row, number=number))
         shutil.rmtree(draft, ignore_errors=True)
         return "repeated" if number is None else "findings" if shown else "unreplayed"
 
@@ -199,7 +213,7 @@ def _key(item: Contradiction) -> str:
     return f"{ORACLE}|{item.comparison.symptom}|{item.target}|{rules}|{item.step.operator}"
 
 
-def row_of(item: Contradiction, key: str, seed: str, iteration: int = 0) -> FindingRow:
+def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: int = 0) -> FindingRow:
     """A contradiction as a finding; its trace lists the rewrites."""
     comparison = item.comparison
     symptom = SYMPTOMS[comparison.symptom]
@@ -236,7 +250,7 @@ def row_of(item: Contradiction, key: str, seed: str, iteration: int = 0) -> Find
         original_model=item.program.to_bytes(),
         original_inputs=pack({name: value for name, value in item.inputs.items() if name in own}),
         status=Status.CONFIRMED,
-        job=0,
+        job=job,
         iteration=iteration,
     )
 

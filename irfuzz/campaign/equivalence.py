@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from irfuzz.campaign.cause import ending_at
+from irfuzz.campaign.contradiction import Contradiction, Counts
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.ways import Other
 from irfuzz.generate.inputs import make_inputs
@@ -17,65 +19,21 @@ from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms
 from irfuzz.reduce import reduce_case
 from irfuzz.rewrite.engine import replay_chain, rewrite_chain
 from irfuzz.rewrite.types import Exactness, Rewrite, Step
+from irfuzz.store.tensors import pack
 
 if TYPE_CHECKING:
     from irfuzz.execute.runner import Runner
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
 
+ROUND = 8
+"""Forms that run together."""
+
+MEASURED = 256
+"""Runs on moved inputs that are remembered for the other forms of the same program."""
+
 MOST_NODES = 64
 """Programs with more nodes are not cut to find the operator that a way to run goes wrong with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """A target that computes something else for a program and for another form of it, in fresh processes too.
-
-    Attributes:
-        model: the model's name.
-        target: the target's name.
-        step: the rewrite from which on the forms differ, or the way to run.
-        chain: all rewrites up to it, itself included: the fewest that were found.
-        comparison: what differs.
-        program: as it was.
-        form: the rewritten program.
-        inputs: of the form, which has all inputs of the original.
-        other: the way in which the form was run, where it was not the target's own.
-        results: of the program and of the form.
-    """
-
-    model: str
-    target: str
-    step: Step
-    chain: tuple[Step, ...]
-    comparison: Comparison
-    program: Program
-    form: Program
-    inputs: Mapping[str, Value]
-    other: Other | None
-    results: tuple[RunResult, RunResult]
-
-    def form_bytes(self) -> bytes:
-        """What was run in the other way."""
-        data = self.form.to_bytes()
-        return data if self.other is None or self.other.way.model is None else self.other.way.model(data) or data
-
-
-@dataclass(slots=True)
-class Counts:
-    """What became of the forms, by rewrite (the last of a chain) or target.
-
-    Attributes:
-        forms: forms that were made, by the rewrites in their chains, and runs by the ways in which they were made.
-        answers: comparisons by target and answer.
-        refused: forms that a target does not take, by target and last rewrite, or way.
-        unusable: targets that do not run an original, with their reasons, by model and target.
-    """
-
-    forms: Counter[str] = field(default_factory=Counter)
-    answers: Counter[tuple[str, str]] = field(default_factory=Counter)
-    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    unusable: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +59,11 @@ class Equivalence:
         seed: of chains and inputs.
         chain: most rewrites in a row.
         others: by the target's name, the other ways to run a program on it.
+
+    Attributes:
+        counts: what became of all forms.
+        targets: those that are tested.
+        usable: how many of them ran the last program that was checked.
     """
 
     def __init__(
@@ -124,58 +87,115 @@ class Equivalence:
         self.targets: tuple[Target, ...] = tuple(t for t in runner.targets if t.name not in extra)
         started = {t.name for t in runner.targets}
         self._others = {n: [o for o in row if o.target.name in started] for n, row in self._others.items()}
+        self._measured: dict[bytes, list[RunResult]] = {}
+        self.usable = 0
 
-    def check(self, name: str, program: Program, forms: int) -> Iterator[Contradiction]:
+    def check(
+        self,
+        name: str,
+        program: Program,
+        forms: int,
+        *,
+        inputs: Mapping[str, Value] | None = None,
+        dear: Callable[[int], bool] = lambda place: True,
+    ) -> Iterator[Contradiction]:
         """Compare so many forms of a program with it, and every other way to run it.
 
-        At most one contradiction a form and target is told.
+        At most one contradiction a form and target is told. What has to run travels together: the program with all
+        its quick ways is one request of each worker, and so is a round of forms.
+
+        Args:
+            name: of the model.
+            program: it stays as it is.
+            forms: how many.
+            inputs: to run it on; made by the seed where there are none.
+            dear: by their place among all, which of the ways that take long are to run.
 
         Raises:
             Unsupported: no inputs can be made for it.
         """
-        inputs = make_inputs(program, self._seed)
-        before = self._runner.run(program, inputs, self.targets)
+        inputs = make_inputs(program, self._seed) if inputs is None else inputs
+        self._measured.clear()
+        before, ways = self._run_ways(program, inputs, dear)
         for result in before:
             if not ran(result):
                 self.counts.unusable[name, result.target.name] = result.error or str(result.exit)
         usable = [result for result in before if ran(result)]
+        self.usable = len(usable)
         for result in usable:
-            yield from self.by_ways(name, program, inputs, result)
-        for index in range(forms if usable else 0):
-            yield from self.by_chain(name, program, inputs, usable, f"{self._seed}:{program.digest}:{index}")
-
-    def by_chain(
-        self, name: str, program: Program, inputs: Mapping[str, Value], before: Sequence[RunResult], seed: str
-    ) -> Iterator[Contradiction]:
-        """Compare one form, which the seed decides on, with the program on the targets that ran it."""
-        choices = Choices.from_seed(seed)
-        chain = rewrite_chain(program, self._specs, self._rewrites, choices, choices.integer(1, self._chain))
-        if not chain:
-            return
-        steps = tuple(step for step, _ in chain)
-        self.counts.forms.update(step.rewrite for step in steps)
-        for result in before:
-            seen = self._count(result, self._compare(program, inputs, result, chain), steps[-1].rewrite)
-            if not seen.different:
-                continue
-            for length in range(1, len(steps) + 1):
-                found = self._again(name, program, inputs, result.target, steps[:length])
+            for other, after in ways.get(result.target.name, ()):
+                self.counts.forms[other.way.name] += 1
+                seen = self._count(result, self._seen(program, inputs, result, after, [], other), other.way.name)
+                found = self._again(name, program, inputs, result.target, (), other) if seen.different else None
                 if found is not None:
-                    yield self._with_fewer(found)
-                    break
+                    yield self._located(found)
+        for first in range(0, forms if usable else 0, ROUND):
+            yield from self._by_chains(name, program, inputs, usable, range(first, min(first + ROUND, forms)))
 
-    def by_ways(
-        self, name: str, program: Program, inputs: Mapping[str, Value], before: RunResult
+    def _run_ways(
+        self, program: Program, inputs: Mapping[str, Value], dear: Callable[[int], bool]
+    ) -> tuple[list[RunResult], dict[str, list[tuple[Other, RunResult]]]]:
+        """What each target makes of a program, and by the target's name what its other ways make of it."""
+        data = program.to_bytes()
+        chosen, place = [], 0
+        for row in self._others.values():
+            for other in row:
+                place += other.dear
+                if not other.dear or dear(place):
+                    chosen.append(other)
+        plain = [other for other in chosen if other.way.model is None and not other.dear]
+        tasks = [Task(program, inputs, [*self.targets, *(o.target for o in plain)], model=data)]
+        alone: list[Other] = []
+        for other in chosen:
+            if other.way.model is not None:
+                spelt = other.way.model(data)
+                if spelt is not None:
+                    tasks.append(Task(spelt, inputs, [other.target]))
+                    alone.append(other)
+            elif other.dear:
+                tasks.append(Task(program, inputs, [other.target], model=data))
+                alone.append(other)
+        first, *rest = self._runner.run_all(tasks)
+        after = {other.target.name: result for other, (result,) in zip(alone, rest, strict=True)}
+        after |= {r.target.name: r for r in first[len(self.targets) :]}
+        ways = {
+            name: [(o, after[o.target.name]) for o in row if o.target.name in after]
+            for name, row in self._others.items()
+        }
+        return first[: len(self.targets)], ways
+
+    def _by_chains(
+        self, name: str, program: Program, inputs: Mapping[str, Value], before: Sequence[RunResult], places: range
     ) -> Iterator[Contradiction]:
-        """Compare every other way to run the program on a target with its own."""
-        for other in self._others.get(before.target.name, ()):
-            if other.way.model is not None and other.way.model(program.to_bytes()) is None:
+        """Compare some forms, each of which its place decides on, with the program on the targets that ran it."""
+        chains: list[list[tuple[Step, Program]]] = []
+        tasks: list[Task] = []
+        for place in places:
+            choices = Choices.from_seed(f"{self._seed}:{program.digest}:{place}")
+            chain = rewrite_chain(program, self._specs, self._rewrites, choices, choices.integer(1, self._chain))
+            if not chain:
                 continue
-            self.counts.forms[other.way.name] += 1
-            seen = self._count(before, self._compare(program, inputs, before, [], other), other.way.name)
-            found = self._again(name, program, inputs, before.target, (), other) if seen.different else None
-            if found is not None:
-                yield self._located(found)
+            self.counts.forms.update(step.rewrite for step, _ in chain)
+            form = chain[-1][1]
+            try:
+                given = {**make_inputs(form, self._seed), **inputs}
+            except Unsupported:
+                for result in before:
+                    self.counts.answers[result.target.name, Answer.UNDECIDED] += 1
+                continue
+            chains.append(chain)
+            tasks.append(Task(form, given, [result.target for result in before]))
+        for chain, task, after in zip(chains, tasks, self._runner.run_all(tasks) if tasks else [], strict=True):
+            steps = tuple(step for step, _ in chain)
+            for result, other in zip(before, after, strict=True):
+                seen = self._count(result, self._seen(program, task.inputs, result, other, chain), steps[-1].rewrite)
+                if not seen.different:
+                    continue
+                for length in range(1, len(steps) + 1):
+                    found = self._again(name, program, inputs, result.target, steps[:length])
+                    if found is not None:
+                        yield self._with_fewer(found)
+                        break
 
     def smallest(self, found: Contradiction, *, seconds: float) -> Contradiction:
         """The same contradiction on the smallest program that shows it, by the same steps."""
@@ -254,11 +274,29 @@ class Equivalence:
         data = None if other is None or other.way.model is None else other.way.model(form.to_bytes())
         run = self._runner.run_fresh if fresh else self._runner.run
         (after,) = run(form if data is None else data, given, [target])
+        return self._seen(program, given, before, after, chain, other)
+
+    def _seen(
+        self,
+        program: Program,
+        given: Mapping[str, Value],
+        before: RunResult,
+        after: RunResult,
+        chain: Sequence[tuple[Step, Program]],
+        other: Other | None = None,
+    ) -> _Seen:
+        """What two results say; ``given`` are the inputs of the form."""
+        form = chain[-1][1] if chain else program
         own = {v.name for v in program.graph.inputs}
 
         def rerun(moved: Mapping[str, Value], another: Program | None = None, /) -> list[RunResult]:
             asked = {k: v for k, v in moved.items() if k in own}
-            return self._runner.run(program if another is None else another, asked, [before.target])
+            key = _asked(program if another is None else another, asked, before.target.name)
+            if key not in self._measured:  # all forms and ways ask for the same
+                if len(self._measured) >= MEASURED:
+                    self._measured.clear()
+                self._measured[key] = self._runner.run(program if another is None else another, asked, [before.target])
+            return self._measured[key]
 
         bitwise = all(step.exactness is Exactness.BITWISE for step, _ in chain) and (other is None or other.way.exact)
         found = compare_forms(program, form, given, (before, after), specs=self._specs, bitwise=bitwise, rerun=rerun)
@@ -311,6 +349,11 @@ def _step(other: Other, program: Program) -> Step:
     exactness = Exactness.BITWISE if other.way.exact else Exactness.BOUNDED
     operator = ops.pop() if len(ops) == 1 else "program"
     return Step(other.way.name, "", operator, other.way.about, exactness)
+
+
+def _asked(program: Program, inputs: Mapping[str, Value], target: str) -> bytes:
+    """What a run depends on."""
+    return sha256(b"|".join((program.digest.encode(), target.encode(), pack(inputs)))).digest()
 
 
 def ran(result: RunResult) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from irfuzz.campaign import audit, journal, lineage, schedule
 from irfuzz.campaign.case import Case
@@ -24,6 +24,7 @@ from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.steering import Steering
+from irfuzz.campaign.stuck import Stuck
 from irfuzz.campaign.triage import Triage
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
@@ -99,6 +100,7 @@ class Job:
         self.steering.recall(self.database, number)
         self.ranges = seed_ranges()
         self._hunt = Hunt(self.config.hunt)
+        self._stuck = Stuck()
         settle()
         self.stop = False
         self._sampling = Sampling((), 0.0, self.counts)
@@ -226,6 +228,7 @@ class Job:
         # Who accepts what is invalid shows only beside all the others.
         quick = self._sampling.quick
         wanted = quick if invalid else schedule.turn(quick, self._at, self.config.every)
+        wanted = self._stuck.spared(entry.seed, wanted, self.counts) or wanted
         features, keep = (0, False) if mutant is None or invalid else self.steering.count(entry, mutant, plan)
         hunt = ""
         if not invalid:
@@ -291,9 +294,11 @@ class Job:
         self.programs += 1
         self.counts["declared invalid"] += made.invalid
         self._count(results)
+        self._stuck.saw(made.entry.seed, results)
         if verdicts:
             # Whoever has not spoken yet is heard as a witness before anything is believed.
             left = schedule.remaining(self._sampling.quick, made.targets)
+            left = self._stuck.spared(made.entry.seed, left, self.counts)
             if left:
                 results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
                 verdicts = judge(program, inputs, results, shadow=runner.shadow, expected_invalid=made.invalid)
@@ -357,14 +362,14 @@ def _say(job: int, text: str) -> None:
     sys.stderr.flush()
 
 
-def main(argv: Sequence[str]) -> int:
-    """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER PARENT [skip]``.
+def main(argv: Sequence[str], make: Callable[..., Any] = Job) -> int:
+    """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER PARENT [skip]``; ``make`` is a ``Job``.
 
     Returns:
         0 when asked to end, 2 where the user can do something (the last line says what), 3 for a fault of our own.
     """
     out, number, parent = Path(argv[0]), int(argv[1]), int(argv[2])
-    job: Job | None = None
+    job: Any = None
     asked = False
 
     def ask_to_stop(signum: int, frame: FrameType | None) -> None:
@@ -382,7 +387,7 @@ def main(argv: Sequence[str]) -> int:
     if os.getppid() != parent:
         return 1
     try:
-        job = Job(out, number, skip="skip" in argv[3:])
+        job = make(out, number, skip="skip" in argv[3:])
         job.stop = asked
         job.run()
     except StartError as error:

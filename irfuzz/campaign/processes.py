@@ -22,9 +22,11 @@ USAGE = 2
 RESTARTS = 5
 """How often in a row a job may die before it has judged a program; then the campaign gives up."""
 
+JOB = "irfuzz.campaign.job"
+
 START = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
-    "from irfuzz.campaign.job import main; sys.exit(main(sys.argv[1:]))"
+    "from {module} import main; sys.exit(main(sys.argv[1:]))"
 )
 """What a job runs: this very irfuzz. ``-m`` would prefer the user's folder, perhaps a checkout that was never built."""
 
@@ -51,9 +53,13 @@ class Processes:
         layout: of the campaign's folder.
         lock: file descriptor of its lock. Jobs hold it too, so that nobody starts beside one that is left over.
         progress: how many programs a job has judged so far; tells a job that works from one that only dies.
+
+    Attributes:
+        module: has the ``main`` that a job runs.
     """
 
     def __init__(self, layout: Layout, lock: int, progress: Callable[[int], int]) -> None:
+        self.module = JOB
         self._layout = layout
         self._lock = lock
         self._progress = progress
@@ -72,7 +78,7 @@ class Processes:
         words = [str(self._layout.out.resolve()), str(number), str(os.getpid()), *(["skip"] if skip else [])]
         with self._layout.log(number).open("ab") as log:
             self._running[number] = subprocess.Popen(
-                [sys.executable, "-P", "-c", START, *words],
+                [sys.executable, "-P", "-c", START.format(module=self.module), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -13,7 +13,7 @@ from irfuzz.cli.parser import Parser, names, one_line, place, positive, printabl
 from irfuzz.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from irfuzz.campaign.equivalence import Contradiction, Counts
+    from irfuzz.campaign.contradiction import Contradiction, Counts
     from irfuzz.execute.ways import Way
     from irfuzz.rewrite.types import Rewrite
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SLOW_SHARE, SHORT = 0.25, 300.0
 """Share of slow targets where none is given; in less than so many seconds they would hardly have started."""
 
+SEARCH, HUNT = "thompson", "both"
+
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
@@ -57,7 +59,7 @@ def arguments(parser: Parser) -> None:
         help="Mutators, separated by commas, or comet, lemon and muffin for those of a paper. Default: all.",
     )  # fmt: skip
     add(
-        "--search", metavar="NAME", default="thompson",
+        "--search", metavar="NAME",
         help="What chooses parents and mutators: thompson, weighted, mcmc (COMET's) or random. Default: thompson.",
     )  # fmt: skip
     add(
@@ -97,18 +99,18 @@ def arguments(parser: Parser) -> None:
         help="How long making one finding small may take. Default: 20.",
     )  # fmt: skip
     add(
-        "--sprouts", metavar="SHARE", type=share, default=0.4,
-        help="Share of the programs that grow from one node instead of a seed: small, and quickly run. Default: 0.4.",
+        "--sprouts", metavar="SHARE", type=share, default=0.6,
+        help="Share of the programs that grow from one node instead of a seed: small, and quickly run. Default: 0.6.",
     )  # fmt: skip
     add(
-        "--hunt", metavar="WHAT", default="both",
+        "--hunt", metavar="WHAT",
         help="What the static analysis steers the inputs of some programs to: numeric (differences, away from what "
         "may give NaN), nan (into it), both in turn, or none. Default: both.",
     )  # fmt: skip
     add(
         "--equiv", action="store_true",
-        help="Test each target against itself, in one process: every mutant is rewritten into forms that compute the "
-        "same and run in other ways; a finding names the rewrite and the operator.",
+        help="Test each target against itself: every mutant is rewritten into forms that compute the same and run in "
+        "other ways (those that take long on one program in --every); a finding names the rewrite and the operator.",
     )  # fmt: skip
     add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
     add("-q", "--quiet", action="store_true", help="Print no progress.")
@@ -119,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.contradictions import contradict
     from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
 
+    _fit_equiv(args)
     config = _config(args, Campaign.stored_config(args.out))
     chosen = _resolve(config)
     missing = _missing(config, chosen)
@@ -171,6 +174,26 @@ def _judged(progress: Progress, enough: int | None) -> None:
     )
 
 
+def _fit_equiv(args: argparse.Namespace) -> None:
+    """Refuse what has no meaning for a test of each target against itself.
+
+    Raises:
+        UsageError: such a flag is given.
+    """
+    given = {
+        "--search": args.search is not None,
+        "--hunt": args.hunt is not None,
+        "--slow-share": args.slow_share is not None,
+        "--python-coverage": args.python_coverage,
+    }
+    for flag, there in given.items() if args.equiv else ():
+        if there:
+            raise UsageError(
+                f"{flag}: has no meaning with --equiv, which draws parents by what is new in them, steers no inputs, "
+                "and runs every target that is named on every program; leave it out"
+            )
+
+
 def _config(args: argparse.Namespace, stored: Config | None) -> Config:
     from irfuzz.campaign.config import Config
 
@@ -191,9 +214,9 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         memory=args.memory << 20,
         reduce=args.reduce,
         sprouts=args.sprouts,
-        search=args.search,
+        search=args.search or SEARCH,
         slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
-        hunt=args.hunt,
+        hunt=args.hunt or HUNT,
         python_coverage=args.python_coverage,
     )
 

@@ -32,6 +32,7 @@ class Way:
         exact: computes with the same kernels, so that what comes out is the same to the bit.
         model: the model in another notation, as ONNX bytes; ``None`` where that would be the same.
         slow: takes seconds a program.
+        dear: components that it takes several times what an ordinary run does: it runs by itself, in campaigns seldom.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Way:
     exact: bool = True
     model: Callable[[bytes], bytes | None] | None = None
     slow: bool = False
+    dear: frozenset[str] = frozenset()
 
 
 def sparse_initializers(model: bytes) -> bytes | None:
@@ -72,11 +74,13 @@ def _way(name: str) -> Options:
     return {"way": name}
 
 
+_TENSORFLOW = frozenset({"tensorflow"})
+
 WAYS: tuple[Way, ...] = (
     Way(
         "optimised", 1, "not optimised -> optimised: ONNXRuntime's levels, torch.jit, tf.function",
         {"onnxruntime": {"level": "all"}, "torch": {"mode": "jit"}, "tensorflow": {"mode": "function"},
-         PLUGIN: _way("optimised")}, exact=False,
+         PLUGIN: _way("optimised")}, exact=False, dear=_TENSORFLOW,
     ),
     Way("basic", 1, "not optimised -> ONNXRuntime's basic level", {"onnxruntime": {"level": "basic"}}, exact=False),
     Way("extended", 1, "not optimised -> its extended level", {"onnxruntime": {"level": "extended"}}, exact=False),
@@ -98,16 +102,17 @@ WAYS: tuple[Way, ...] = (
         {"onnxruntime": _way("io-binding"), "torch": _way("data-loader"), "tensorflow": _way("dataset"),
          PLUGIN: _way("pipeline")},
     ),
-    Way("pipeline-map", 11, "direct -> tf.data computes it", {"tensorflow": _way("dataset-map")}, exact=False),
+    Way("pipeline-map", 11, "direct -> tf.data computes it", {"tensorflow": _way("dataset-map")}, exact=False,
+        dear=_TENSORFLOW),
     Way(
         "reload", 16, "as it is -> saved and loaded: ORT format, state_dict, SavedModel",
         {"onnxruntime": _way("ort-format"), "torch": _way("state-dict"), "tensorflow": _way("saved-model"),
-         PLUGIN: _way("reload")}, exact=False,
+         PLUGIN: _way("reload")}, exact=False, dear=_TENSORFLOW,
     ),
     Way(
         "reload-other", 16, "as it is -> external data, TorchScript file, .keras file",
         {"onnxruntime": _way("external-data"), "torch": _way("script-file"), "tensorflow": _way("keras-file")},
-        exact=False,
+        exact=False, dear=_TENSORFLOW,
     ),
     Way(
         "reload-weights", 16, "as it is -> optimised ONNX file, tf.train.Checkpoint",
@@ -138,6 +143,11 @@ class Other:
 
     way: Way
     target: Target
+
+    @property
+    def dear(self) -> bool:
+        """Whether it takes several times what the target itself takes."""
+        return self.target.component in self.way.dear
 
 
 def others_of(target: Target, ways: Mapping[str, Way]) -> list[Other]:

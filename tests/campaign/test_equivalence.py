@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.equivalence import Contradiction, Equivalence
+from irfuzz.campaign.contradiction import Contradiction
+from irfuzz.campaign.equivalence import Equivalence
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.ways import WAYS, adapters_for, build_ways, others_of
