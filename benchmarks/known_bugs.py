@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -254,7 +255,7 @@ def score(folder: Path) -> dict[str, str]:
             mine = component == fault.component and about["symptom"] in fault.symptoms
             faulty = shown.get(fault.shows) is True or (not shown and rest == fault.shows)
             fixed = not fault.fixed or shown.get(fault.fixed) is False
-            if mine and faulty and fixed and all(op in about["title"] for op in fault.operators):
+            if mine and faulty and fixed and set(fault.operators) <= set(re.findall(r"\w+", about["title"])):
                 found.setdefault(fault.name, f"{path.parent.name}: {about['title']}")
     return found
 

@@ -184,8 +184,11 @@ def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> V
     limit = {"reflect": lambda d: min(3, d - 1), "wrap": lambda d: min(3, d)}.get(mode, lambda d: 3)
     begins: list[int] = []
     ends: list[int] = []
-    # Mostly it is the inner axes that are padded, and now and then none.
-    first = choices.integer(0, len(sizes)) if choices.boolean(0.5) else 0
+    # Mostly it is the inner axes that are padded, those behind batch and channels above all, and now and then none.
+    first = 0
+    if choices.boolean(0.6):
+        first = 2 if len(sizes) > 2 and choices.boolean(0.6) else choices.integer(0, len(sizes))
+        negative = negative and choices.boolean(0.3)
     for place, d in enumerate(sizes):
         if place < first:
             begins.append(0)
