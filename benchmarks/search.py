@@ -4,16 +4,20 @@
     python -m benchmarks.search --searches thompson --seconds 900 --run
 
 Without ``--run`` programs are generated, verified by ONNX's inference and the rules of ``ops/``, and serialized. With
-it each also runs on two levels of ONNXRuntime. Each seed is one process on one core.
+it each also runs on two levels of ONNXRuntime. Each seed is one process on one core; ``search_compare`` runs the whole
+comparison on several.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +63,12 @@ class Kept:
     picked: int = 0
 
 
-def explore(name: str, seed: int, limit: argparse.Namespace) -> list[dict[str, float]]:
-    """One search; its curve: programs, CPU seconds, seconds and the share of each criterion."""
+Tell = Callable[[dict[str, float], Frontier], None]
+"""Is given each row of a curve, and what is covered."""
+
+
+def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | None = None) -> list[dict[str, float]]:
+    """One search; its curve: programs, CPU seconds (workers' included), seconds and the share of each criterion."""
     specs = load_specs()
     seen, frontier = Seen(), Frontier(load())
     parents: list[Kept] = []
@@ -88,11 +96,16 @@ def explore(name: str, seed: int, limit: argparse.Namespace) -> list[dict[str, f
 
     def row() -> dict[str, float]:
         shares = frontier.shares()
-        return {
-            "programs": programs, "asked": asked, "cpu": time.process_time() - cpu, "seconds": time.monotonic() - began,
+        own = time.process_time() - cpu + (children() - below if runner is not None else 0.0)
+        found = {
+            "programs": programs, "asked": asked, "cpu": own, "seconds": time.monotonic() - began,
             "kept": len(parents), **{c: shares[c].ratio for c in CRITERIA},
         }  # fmt: skip
+        if tell is not None:
+            tell(found, frontier)
+        return found
 
+    below = children()
     curve.append(row())
     while (limit.programs is None or programs < limit.programs) and time.monotonic() - began < limit.seconds:
         choices = Choices.from_seed(f"{seed}/{asked}")
@@ -127,7 +140,23 @@ def explore(name: str, seed: int, limit: argparse.Namespace) -> list[dict[str, f
     curve.append(row())
     if runner is not None:
         curve[-1] |= runner.close()
+        if tell is not None:
+            tell(curve[-1], frontier)
     return curve
+
+
+def children() -> float:
+    """CPU seconds of the processes below this one, of what they waited for, too."""
+    stats: dict[int, list[str]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            stats[int(folder.name)] = (folder / "stat").read_text().rpartition(")")[2].split()
+    mine = {os.getpid()}
+    ticks = 0
+    while more := {pid for pid, stat in stats.items() if pid not in mine and int(stat[1]) in mine}:
+        ticks += sum(int(tick) for pid in more for tick in stats[pid][11:15])
+        mine |= more
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class Runs:

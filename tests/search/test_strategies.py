@@ -93,6 +93,10 @@ def test_arms_that_bring_more_for_their_cost_are_drawn_more_often() -> None:
         arms.add("good", 0.0, 1.0)  # used up
     best = Counter(arms.draw(choices, times=200).argmax(axis=1).tolist())
     assert best[1] > 190
+    for _ in range(2000):
+        arms.fade()  # and long ago
+    best = Counter(arms.draw(choices, times=300).argmax(axis=1).tolist())
+    assert min(best[n] for n in range(3)) > 60
 
 
 def test_edits_are_aimed_while_that_pays() -> None:
@@ -116,7 +120,7 @@ def test_cheap_mutators_do_not_live_on_what_dear_ones_bring() -> None:
         both = ("cover-next", "expose-value") if n % 2 else ("expose-value",)
         search.learn(Row("s"), Plan(len(both), both), Outcome(both, 6 * (n % 2), 0, 10))
     gains = {name: gain for name, (gain, _) in search.state()["mutators"].items()}
-    assert gains["cover-next"] > 10 * gains["expose-value"]
+    assert gains["cover-next"] > 4 * gains["expose-value"]
 
 
 def test_what_counts_is_worth_not_number() -> None:

@@ -12,7 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
 from irfuzz.search.strategies.weighted import candidates, energy
 
-FADES = 0.995
+FADES, SEEDS_FADE = 0.99, 0.999
 """What was learnt counts so much less after each program: what brings much at first is used up."""
 
 AIMED = 0.1, 0.6
@@ -22,7 +22,7 @@ late. The others are drawn by the engine's weights: coverage of calls is not all
 _LATE = 0.99
 
 PRIOR = 0.5
-"""Features and cost before anything is known: every arm is tried."""
+"""Cost before anything is known, and with it what the other arms bring for as much: every arm is tried."""
 
 EDIT = 0.4
 """Cost of an edit beside that of a program, which is 1 for a small one."""
@@ -39,9 +39,10 @@ _NO_ARMS = frozenset({"invalid-value", "invalid-element", "freeze-defaults"})
 
 
 class Arms:
-    """For each name the features that it brought, and what it cost, both fading with each program that it made."""
+    """For each name the features that it brought, and what it cost, both fading."""
 
-    def __init__(self, names: Sequence[str] = ()) -> None:
+    def __init__(self, names: Sequence[str] = (), keeps: float = FADES) -> None:
+        self._keeps = keeps
         self._places: dict[str, int] = {}
         self._gain = np.zeros(0)
         self._cost = np.zeros(0)
@@ -68,8 +69,17 @@ class Arms:
         if name not in self._places:
             self._grow([name])
         place = self._places[name]
-        self._gain[place] = self._gain[place] * FADES + gain
-        self._cost[place] = self._cost[place] * FADES + cost
+        self._gain[place] += gain
+        self._cost[place] += cost
+
+    def fade(self) -> None:
+        """Count all that is known for less: what an arm brought when much was left says little of now."""
+        self._gain *= self._keeps
+        self._cost *= self._keeps
+
+    def _prior(self) -> float:
+        """Features before anything is known of an arm: what the others bring for the same cost."""
+        return PRIOR * max(1e-3, float((PRIOR + self._gain.sum()) / (PRIOR + self._cost.sum())))
 
     def credit(self, name: str, gain: float) -> None:
         """Count more features for a program that was counted already."""
@@ -79,7 +89,7 @@ class Arms:
     def rate(self, name: str) -> float:
         """Features that a unit of cost is expected to bring; 0 of what is no arm."""
         place = self._places.get(name)
-        return 0.0 if place is None else float((PRIOR + self._gain[place]) / (PRIOR + self._cost[place]))
+        return 0.0 if place is None else float((self._prior() + self._gain[place]) / (PRIOR + self._cost[place]))
 
     def draw(self, choices: Choices, names: Sequence[str] | None = None, times: int = 1) -> np.ndarray:
         """Rates, features for a unit of cost, ``[times, names]``, from their Gamma posteriors."""
@@ -90,7 +100,7 @@ class Arms:
             gain = np.array([0.0 if p < 0 else self._gain[p] for p in places])
             cost = np.array([0.0 if p < 0 else self._cost[p] for p in places])
         rng = np.random.default_rng(choices.seed())
-        return rng.standard_gamma(PRIOR + gain, (times, len(gain))) / (PRIOR + cost)
+        return rng.standard_gamma(self._prior() + gain, (times, len(gain))) / (PRIOR + cost)
 
     def state(self) -> Mapping[str, tuple[float, float]]:
         """What each brought and cost."""
@@ -116,7 +126,7 @@ class Thompson:
 
     def __init__(self, mutators: Sequence[str]) -> None:
         self._mutators = Arms([name for name in mutators if name not in _NO_ARMS])
-        self._seeds = Arms()
+        self._seeds = Arms(keeps=SEEDS_FADE)
         self._recent = 1.0
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
@@ -139,15 +149,17 @@ class Thompson:
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
         """Share what a mutant brought among the mutators that made it; those that failed cost as much.
 
-        Each gets what is due to it by what it was known to bring before (expectation maximisation): cheap mutators
-        would live on what dear ones bring beside them.
+        Each gets what is due to it by its cost and what it was known to bring before: cheap mutators would live on what
+        dear ones bring beside them. The root keeps the first that was lucky from taking all.
         """
         failed = [name for name in plan.mutators if name is not None and name not in outcome.applied]
         made = (*outcome.applied, *failed)
         worth = float(outcome.gain) if outcome.worth is None else outcome.worth
         base = (0.5 + outcome.nodes / 60.0) / max(1, len(made))
         costs = [base + COSTS.get(name, EDIT) for name in made]
-        due = [self._mutators.rate(n) * c for n, c in zip(outcome.applied, costs, strict=False)]
+        self._mutators.fade()
+        self._seeds.fade()
+        due = [math.sqrt(self._mutators.rate(n)) * c for n, c in zip(outcome.applied, costs, strict=False)]
         total = sum(due) or 1.0
         shares = [worth * each / total for each in due] + [0.0] * len(failed)
         for name, share, cost in zip(made, shares, costs, strict=True):
@@ -159,7 +171,7 @@ class Thompson:
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
         """Code counts as features do, though many lines that run together are hardly more than one."""
         worth = math.log2(1.0 + branches)
-        due = [self._mutators.rate(name) for name in applied]
+        due = [math.sqrt(self._mutators.rate(name)) for name in applied]
         total = sum(due)
         for name, each in zip(applied, due, strict=True):
             if each > 0:
