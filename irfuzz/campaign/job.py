@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from irfuzz.campaign import audit, journal, lineage, schedule
 from irfuzz.campaign.case import Case
@@ -362,14 +362,14 @@ def _say(job: int, text: str) -> None:
     sys.stderr.flush()
 
 
-def main(argv: Sequence[str]) -> int:
-    """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER PARENT [skip]``.
+def main(argv: Sequence[str], make: Callable[..., Any] = Job) -> int:
+    """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER PARENT [skip]``; ``make`` is a ``Job``.
 
     Returns:
         0 when asked to end, 2 where the user can do something (the last line says what), 3 for a fault of our own.
     """
     out, number, parent = Path(argv[0]), int(argv[1]), int(argv[2])
-    job: Job | None = None
+    job: Any = None
     asked = False
 
     def ask_to_stop(signum: int, frame: FrameType | None) -> None:
@@ -387,7 +387,7 @@ def main(argv: Sequence[str]) -> int:
     if os.getppid() != parent:
         return 1
     try:
-        job = Job(out, number, skip="skip" in argv[3:])
+        job = make(out, number, skip="skip" in argv[3:])
         job.stop = asked
         job.run()
     except StartError as error:
