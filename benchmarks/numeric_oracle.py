@@ -11,12 +11,16 @@ Then, on programs whose floats are all single precision, one operator's result i
 targets. Where that moves the shadow beyond ten times the bound it has to be found; cases that the oracle reports as
 left open by ONNX (declared undefined behaviour, NaN or Inf that reach an operator, numbers near overflow, subnormal
 numbers) are counted apart. Exit code 1 where a figure misses its mark: no false finding, 70% decidable, 95% found.
+
+``--state FILE --seconds 300`` runs a slice of that time, adds it to the figures of the slices before, and writes them
+back; the programs of each slice come of a seed of its own. ``--every 10`` measures bounds on one program in ten only.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections import Counter, deque
@@ -69,6 +73,8 @@ class Figures:
         ratios: largest ratio of distance to bound of each program's right targets.
         false: numeric findings on targets that are both right, each with its program's number.
         missed: planted errors that were not found, with the reason that a suspect gives.
+        slices: how many calls these are of.
+        seconds: that they took.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -76,6 +82,22 @@ class Figures:
     ratios: list[float] = field(default_factory=list)
     false: list[str] = field(default_factory=list)
     missed: Counter[str] = field(default_factory=Counter)
+    slices: int = 0
+    seconds: float = 0.0
+
+    def write(self, path: Path) -> None:
+        """Whole or not at all."""
+        draft = path.with_name(path.name + ".draft")
+        draft.write_text(json.dumps(vars(self)))
+        draft.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Figures:
+        """What was written; nothing where there is no file."""
+        if not path.exists():
+            return cls()
+        data = json.loads(path.read_text())
+        return cls(**{**data, "counts": Counter(data["counts"]), "missed": Counter(data["missed"])})
 
 
 def programs(seed: int) -> Iterator[tuple[int, Program, dict[str, Value]]]:
@@ -105,11 +127,11 @@ def programs(seed: int) -> Iterator[tuple[int, Program, dict[str, Value]]]:
 class Bench:
     """The runner and what is counted with it."""
 
-    def __init__(self, runner: Runner, out: Path | None, every: int) -> None:
+    def __init__(self, runner: Runner, out: Path | None, every: int, figures: Figures) -> None:
         self.runner = runner
         self.every = every
         self.plain, *self.others = runner.targets
-        self.figures = Figures()
+        self.figures = figures
         self.number = 0
         self._out = out
 
@@ -277,7 +299,7 @@ def _planted(program: Program, name: str) -> Program:
     return made
 
 
-def report(figures: Figures, seconds: float) -> dict[str, object]:
+def report(figures: Figures) -> dict[str, object]:
     """The figures as JSON."""
     counts = figures.counts
     beyond, found = counts["planted beyond the bound"], counts["planted and found"]
@@ -293,7 +315,8 @@ def report(figures: Figures, seconds: float) -> dict[str, object]:
         "planted errors found, of all": round(found / beyond, 4) if beyond else None,
         "planted errors found, of those that ONNX defines": round(found / defined, 4) if defined else None,
         "missed": dict(figures.missed),
-        "seconds": round(seconds, 1),
+        "slices": figures.slices,
+        "seconds": round(figures.seconds, 1),
     }
 
 
@@ -304,21 +327,28 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=20, help="On so many of them, at least, an error is planted.")
     parser.add_argument("--every", type=int, default=1, help="Count decidable elements in one of so many programs.")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--state", type=Path, help="File with the figures so far, which is written anew.")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="Most that this call takes.")
     parser.add_argument("--out", type=Path, help="Folder for programs with false findings.")
     options = parser.parse_args()
-    started = time.monotonic()
+    figures = Figures.read(options.state) if options.state else Figures()
+    seed, before, started = options.seed + 1000 * figures.slices, figures.seconds, time.monotonic()
+    figures.slices += 1
     names = [f"{TARGETS}:{name}" for name in ("Plain", "Reassociated", "Blocked")]
     with Runner(resolve(names), Limits(seconds=20)) as runner:
-        bench = Bench(runner, options.out, options.every)
-        for number, program, inputs in programs(options.seed):
-            fault = bench.figures.counts["planted"] < options.faults
-            bench.look(number, program, inputs, fault=fault)
-            done = bench.figures.counts["programs"]
-            if done and done % 500 == 0:
-                print(json.dumps(report(bench.figures, time.monotonic() - started)), flush=True)
-            if done >= options.n:
+        bench = Bench(runner, options.out, options.every, figures)
+        for number, program, inputs in programs(seed):
+            done = figures.counts["programs"]
+            figures.seconds = before + time.monotonic() - started
+            if done >= options.n or figures.seconds - before >= options.seconds:
                 break
-    found = report(bench.figures, time.monotonic() - started)
+            fault = figures.counts["planted"] < options.faults
+            bench.look(number, program, inputs, fault=fault)
+            if done and done % 500 == 0:
+                print(json.dumps(report(figures)), flush=True)
+    if options.state:
+        figures.write(options.state)
+    found = report(figures)
     print(json.dumps(found, indent=1))
     counts = bench.figures.counts
     good = not bench.figures.false and counts["decidable elements"] >= 0.7 * counts["elements"]

@@ -8,7 +8,7 @@ divisions become products with a reciprocal.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -27,19 +27,26 @@ def _compiled(text: str) -> CodeType:
     return compile(text, "<generated>", "exec")
 
 
+@lru_cache(maxsize=4)
+def _lowered(model: bytes) -> tuple[dict[str, Any], Any]:
+    """The generated module and its weights; the oracle asks for one model on many inputs."""
+    try:
+        source = lower(Program.from_bytes(model))
+    except Unsupported as error:
+        raise NotImplementedError(str(error)) from error
+    module: dict[str, Any] = {}
+    for text in source.source.split("\n\n\n"):
+        exec(_compiled(text), module)
+    return module, source.arrays
+
+
 class Plain:
     """The lowering as it is."""
 
     def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
-        try:
-            source = lower(Program.from_bytes(model))
-        except Unsupported as error:
-            raise NotImplementedError(str(error)) from error
-        module: dict[str, Any] = {}
-        for text in source.source.split("\n\n\n"):
-            exec(_compiled(text), module)
+        module, arrays = _lowered(model)
         with torch.no_grad():
-            outputs = self.computed(module["forward"], *module["tensors"](source.arrays, inputs))
+            outputs = self.computed(module["forward"], *module["tensors"](arrays, inputs))
         return {name: module["to_array"](value) for name, value in outputs.items()}
 
     def computed(self, forward: Callable[..., Any], *tensors: Any) -> dict[str, Any]:
