@@ -31,7 +31,7 @@ class Config:
         targets: names as for ``execute.resolve``; ``None``: everything installed.
         mutators: names; ``None``: all.
         jobs: processes that mutate and judge, each with workers of its own.
-        max_nodes: no mutant gets larger, unless its seed is.
+        max_nodes: no mutant gets larger, or than 30 nodes more than its seed has where that is larger.
         edits: most edits between two programs of the corpus.
         every: targets that are sampled run on one program in so many.
         timeout: seconds that one target may take with one program.

@@ -21,6 +21,9 @@ DECODED = 96 << 20
 NODE = 4096
 """Bytes that a decoded program takes for each node, roughly, beside those of its model."""
 
+ROOM = 30
+"""Mutants of a seed that is larger than others may be get so many nodes more than it has."""
+
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more new feature."""
 
@@ -63,6 +66,7 @@ class Corpus:
         self._picked: Sequence[int] = ()
         self._entries: list[Entry] = []
         self._seeds: dict[str, Entry] = {}
+        self._sizes: dict[str, int] = {}
         self._donors: tuple[Origin, ...] = ()
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
         self._held = 0
@@ -79,6 +83,7 @@ class Corpus:
                 self._entries.append(entry)
                 if not row.parent:
                     self._seeds[row.digest] = entry
+                    self._sizes[entry.seed] = entry.nodes
                 self._keep(row.digest, program, len(row.model))
                 yield program
 
@@ -91,6 +96,11 @@ class Corpus:
         if self._share and search.sprouts and choices.boolean(self._share):
             return choices.pick(tuple(self._sprouts.values()))
         return search.choose(self._entries, choices)
+
+    def most_nodes(self, entry: Entry, usual: int) -> int:
+        """How many nodes a mutant may have: as many as usual, or some more than the seed that it comes from."""
+        size = self._sizes.get(entry.seed, 0)
+        return usual if size < usual else size + ROOM
 
     def picked(self) -> list[int]:
         """How often each program was a parent, in the order in which they came."""

@@ -87,7 +87,8 @@ class Steering:
     def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, Plan]:
         """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
         plan = self.search.plan(entry, choices, self._config.edits)
-        mutant = self.engine.mutate(program, choices, plan.edits, plan.mutators)
+        most = self._corpus.most_nodes(entry, self._config.max_nodes)
+        mutant = self.engine.mutate(program, choices, plan.edits, plan.mutators, max_nodes=most)
         if mutant is None:
             self.search.learn(entry, plan, Outcome((), 0, 0, entry.nodes))
         return mutant, plan

@@ -75,7 +75,7 @@ def arguments(parser: Parser) -> None:
     add("--programs", metavar="N", type=whole(1), help="Stop after so many programs in all, even where time is left.")
     add(
         "--max-nodes", metavar="N", type=whole(1), default=200,
-        help="No mutant gets more nodes, unless its seed has. Default: 200.",
+        help="No mutant gets more nodes, or than 30 more than its seed where that has more. Default: 200.",
     )  # fmt: skip
     add(
         "--every", metavar="N", type=whole(1), default=16,

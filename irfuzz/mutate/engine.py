@@ -21,7 +21,7 @@ from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
 from irfuzz.mutate.published import PAPERS, expanded
 from irfuzz.mutate.splice import Splice
-from irfuzz.mutate.table import BUILTIN, ON_DEMAND, WEIGHTS, build_mutators
+from irfuzz.mutate.table import BUILTIN, GROWING, ON_DEMAND, WEIGHTS, build_mutators
 from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
 
 if TYPE_CHECKING:
@@ -143,9 +143,17 @@ class Engine:
         if min(self._weights) < 0 or sum(self._weights) <= 0:
             got = dict(zip(self._names, self._weights, strict=True))
             raise UsageError(f"weights: expected none below 0 and one above it, got {got}")
+        full = tuple(0.0 if n in GROWING else w for n, w in zip(self._names, self._weights, strict=True))
+        self._weights_when_full = full if sum(full) > 0 else self._weights
 
     def mutate(
-        self, program: Program, choices: Choices, edits: int = 1, plan: Sequence[str | None] = ()
+        self,
+        program: Program,
+        choices: Choices,
+        edits: int = 1,
+        plan: Sequence[str | None] = (),
+        *,
+        max_nodes: int | None = None,
     ) -> Mutant | None:
         """A mutant of ``program``, which stays as it is.
 
@@ -154,6 +162,7 @@ class Engine:
             choices: every draw comes from here.
             edits: how many edits are wanted; fewer are made where too many attempts fail.
             plan: names of the mutators of the first edits; what is ``None`` in it, or behind it, is drawn by weight.
+            max_nodes: in place of the engine's.
 
         Returns:
             ``None`` where not one edit could be made: ``counts`` of the engine says why. An edit that makes the program
@@ -172,10 +181,11 @@ class Engine:
             work.asked = {}
             done.append(frozen)
         given = len(done)
+        most = self.max_nodes if max_nodes is None else max_nodes
         for number in range(edits):
             wanted = plan[number] if number < len(plan) else None
             for _attempt in range(ATTEMPTS if wanted is None else PLANNED_ATTEMPTS):
-                edit = self._attempt(work, choices, counts, wanted)
+                edit = self._attempt(work, choices, counts, most, wanted)
                 if isinstance(edit, Edit):
                     work.asked = {}  # a mutator of another package may have edited the model itself
                     done.append(edit)
@@ -217,9 +227,12 @@ class Engine:
         answer = mutator.apply(work, SITE, Choices.from_record(()))
         return None if isinstance(answer, Skipped) else replace(edit, detail=described(mutator, answer)[0])
 
-    def _attempt(self, work: Program, choices: Choices, counts: Counts, wanted: str | None = None) -> Edit | _Failed:
+    def _attempt(
+        self, work: Program, choices: Choices, counts: Counts, most: int, wanted: str | None = None
+    ) -> Edit | _Failed:
         """One mutator at one site."""
-        name = choices.weighted(self._names, self._weights) if wanted is None else wanted
+        weights = self._weights if len(work.graph) < most else self._weights_when_full
+        name = choices.weighted(self._names, weights) if wanted is None else wanted
         mutator = self.mutators[name]
         sites = self._sites(work, mutator)
         if not sites:
@@ -239,7 +252,7 @@ class Engine:
             counts.thrown[name, str(error)] += 1
             return _Failed.SPOILT
         size = len(work.graph)
-        if size > self.max_nodes and size > len(before):
+        if size > most and size > len(before):
             counts.skipped[name, "more nodes than allowed"] += 1
             return _Failed.SPOILT
         counts.applied[name] += 1

@@ -158,6 +158,15 @@ ON_DEMAND = frozenset({"invalid-value", "invalid-element", "rare-dtype", "cover-
 """Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones that run, and
 ``cover-next`` aims at nothing where nobody keeps count."""
 
+GROWING = frozenset(
+    {
+        "insert-layer", "insert-layers", "insert-chain", "insert-cell", "cover-next", "insert-pattern",
+        "insert-neighbours", "insert-sequence", "insert-optional", "insert-strings", "transpose-pair",
+        "quantise-region", "duplicate-layer",
+    }
+)  # fmt: skip
+"""Mutators that hardly ever leave a program with no more nodes than before: not tried on one that must not grow."""
+
 FUZZING: dict[str, float] = {
     "insert-pattern": 10.0,
     "insert-neighbours": 16.0,

@@ -18,6 +18,7 @@ from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.engine import STEADY, Engine, replay
 from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.table import GROWING
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.resources import seeds_dir
 from irfuzz.spec import Specs, load_specs
@@ -71,6 +72,23 @@ def test_no_mutant_is_larger_than_allowed(specs: Specs, seeds: dict[str, Program
         mutant = engine.mutate(program, Choices.from_seed(seed), edits=4)
         assert mutant is None or len(mutant.program.nodes()) <= 15
     assert any(reason == "more nodes than allowed" for _, reason in engine.counts.skipped)
+
+
+def test_growing_mutators_are_spared_where_nothing_may_grow(specs: Specs, seeds: dict[str, Program]) -> None:
+    program = seeds["lenet5"]
+    size = len(program.nodes())
+    for name in sorted(GROWING - {"cover-next"}):  # it aims at nothing where nobody keeps count
+        mutants = [Engine(specs, [name]).mutate(program, Choices.from_seed(seed)) for seed in range(4)]
+        sizes = [len(m.program.nodes()) for m in mutants if m is not None]
+        assert sum(nodes > size for nodes in sizes) >= len(sizes) - 1, name
+    engine = Engine(specs, max_nodes=5)
+    for seed in range(60):
+        mutant = engine.mutate(program, Choices.from_seed(seed))
+        assert mutant is None or not {edit.mutator for edit in mutant.edits} & GROWING
+    assert engine.counts.applied
+    assert not {name for name, _ in engine.counts.skipped} & GROWING
+    roomy = [engine.mutate(program, Choices.from_seed(seed), max_nodes=size + 30) for seed in range(60)]
+    assert any(m is not None and len(m.program.nodes()) > size for m in roomy)
 
 
 class Breaks:
