@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from irfuzz.campaign.campaign import Campaign
+from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.covered import Covered, lines_of
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.lines import Lines, executable
 from irfuzz.cli.main import main
+from irfuzz.cli.show import line
 from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.search.strategies.thompson import Thompson
 from irfuzz.store.database import Database
-from tests.campaign.running import ENV, command
 
 WAYS = 256
 OWN = """
@@ -104,13 +103,7 @@ def test_lines_of_functions_are_those_that_can_run(tmp_path: Path) -> None:
     assert "reference_evaluator.py" in executable("onnx.reference")
 
 
-@pytest.mark.backend
-@pytest.mark.timeout(120)
-def test_the_command_tells_of_lines(tmp_path: Path, tiny: Path) -> None:
-    words = [tiny, "--out", "out", "--jobs", 1, "--reduce", 1, "--targets", "reference", "--programs", 2]
-    done = subprocess.run(
-        command("fuzz", *words, "--time", "100s", "--python-coverage"),
-        cwd=tmp_path, env=ENV, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
-    assert done.returncode in (0, 1), done.stderr
-    assert "Python lines onnx.reference " in done.stdout + done.stderr
+@pytest.mark.unit
+def test_lines_are_shown_live() -> None:
+    progress = Progress(9.0, 1, 1, 1.0, 1, 0, 0, 0, 0, None, {}, {"input": 0.5}, {"onnx2torch": 12, "/some/own.py": 3})
+    assert line(progress).endswith("coverage input 50.0%, Python lines onnx2torch 12 own.py 3")
