@@ -168,6 +168,11 @@ class _Hunt:
         yield self._filled(zero)
         for chosen in itertools.islice(itertools.product((0.0, 1.0, None), repeat=len(names)), 81):
             yield self._filled({n: zero[n] if c is None else c for n, c in zip(names, chosen, strict=True)})
+        # The most negative integer has no counterpart: divided by -1 it overflows.
+        for name in (n for n, a in self.base.items() if a.dtype.kind == "i" and self._range(n)[0] <= -1):
+            for other in (0.0, 1.0):
+                feeds = self._filled(dict.fromkeys(names, other))
+                yield {**feeds, name: np.full_like(feeds[name], -1)}
         # One half high, one low: the largest differences between rows, columns, channels.
         for axis in range(max((a.ndim for a in self.base.values()), default=0)):
             for other in (0.0, 1.0, 0.5):
@@ -253,7 +258,8 @@ class _Hunt:
         if result.exit != Exit.OK:
             if fault.kind in ("crash", "empty", "division") and result.exit == Exit.REJECTED:
                 self.shown = f"{result.error}"
-                return fault.kind != "division" or "zero" in result.error.lower()
+                # Where only a dividend is at fault, what is refused is a divisor of 0: that is another warning.
+                return ("zero" in result.error.lower()) is fault.nonzero or fault.kind == "empty"
             return False
         outputs = {n: np.asarray(v) for n, v in result.outputs.items()}
         operands = [outputs[n].astype(np.float64) for n in self.probe.operands if outputs[n].dtype != object]

@@ -74,7 +74,7 @@ def _of_file(path: Path | None) -> Given:
         if (
             not isinstance(ends, list)
             or len(ends) != 2
-            or not all(isinstance(e, int | float) for e in ends)
+            or not all(isinstance(e, int | float) and not isinstance(e, bool) for e in ends)
             or not ends[0] <= ends[1]
         ):
             raise UsageError(f"--ranges {path}: {name}: expected [LO, HI] with LO <= HI, got {ends!r}")
@@ -96,8 +96,12 @@ def _of_data(path: Path | None, program: Program) -> Given:
             raise UsageError(f"--data {path}: expected an npz of arrays by name, got one array")
         with arrays:
             data = {name: np.asarray(arrays[name]) for name in arrays.files}
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise UsageError(f"--data {path}: no npz of arrays: {error}") from None
+    except OSError as error:
+        raise UsageError(f"--data {path}: {error.strerror or error}") from None
+    except (EOFError, ValueError, zipfile.BadZipFile, zlib.error):
+        raise UsageError(
+            f"--data {path}: expected an npz of arrays by name (numpy.savez), got something else"
+        ) from None
     names = {v.name or "" for v in program.graph.inputs}
     found = {
         n: (float(a.min()), float(a.max())) for n, a in data.items() if n in names and a.size and a.dtype.kind in "biuf"

@@ -107,7 +107,7 @@ def as_text(report: Report, model: str) -> str:
             lines.append(f"    witness (by {WAYS[judged.witness.way]}): {judged.witness.shown}")
         if warning.inputs:
             lines.append(f"    depends on {', '.join(warning.inputs)}")
-        lines += [f"    safe with {p.input} in [{p.low:.6g}, {p.high:.6g}]" for p in judged.preconditions]
+        lines += [f"    safe with {p.input} in [{_told(p.low)}, {_told(p.high)}]" for p in judged.preconditions]
         lines.append(f"    to mend it: {fault.advice}")
     lines += [f"unproved: {w.fault.kind} in {w.op} {w.node!r}: {_why(w)}" for w in report.analysis.unjudged[:20]]
     if len(report.analysis.unjudged) > 20:
@@ -122,6 +122,11 @@ def as_text(report: Report, model: str) -> str:
         f"calls proved safe, {len(report.analysis.unjudged)} overflows not proved, {report.seconds:.2f} s"
     )
     return "\n".join(lines)
+
+
+def _told(number: float) -> str:
+    """A bound for people; of whole numbers every digit counts."""
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
 
 
 def _nan(judged: Judged) -> str:
@@ -145,7 +150,7 @@ def as_html(report: Report, model: str) -> str:
             fault.kind,
             f"{warning.operand} in [{fault.range.low:.6g}, {fault.range.high:.6g}]",
             fault.needs,
-            "; ".join(f"{p.input} in [{p.low:.6g}, {p.high:.6g}]" for p in judged.preconditions),
+            "; ".join(f"{p.input} in [{_told(p.low)}, {_told(p.high)}]" for p in judged.preconditions),
             judged.witness.shown if judged.witness is not None else "",
             fault.advice,
         )

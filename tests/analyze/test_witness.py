@@ -121,6 +121,21 @@ def test_gradients_lead_where_corners_and_draws_do_not(runner: Runner) -> None:
             assert Search(runner, seconds=0.3).find(program, warning, ranges) is None
 
 
+def test_each_fault_of_an_integer_division_has_a_witness_of_its_own(runner: Runner) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (int32[3] x, int32[3] d) => (int32[3] y) { y = Div(x, d) }"""
+    program, ranges = Program.from_proto(onnx.parser.parse_model(text)), Ranges({})
+    by_zero, beyond = analyze(program, ranges).warnings
+    assert (by_zero.operand, beyond.operand) == ("d", "x")
+    for warning, ending in ((by_zero, {"rejected"}), (beyond, {"crash"})):
+        witness = Search(runner, seconds=20.0).find(program, warning, ranges)
+        assert witness is not None
+        (again,) = runner.run_fresh(witness.probe.program, witness.inputs)
+        assert again.exit in ending
+    assert witness is not None
+    assert (witness.inputs["d"] == -1).any()
+    assert (witness.inputs["x"] == -(2**31)).any()
+
+
 def test_without_pytorch_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradient, "TorchAdapter", lambda modes: TorchAdapter(modes, preload=("absent_framework",)))
     program, ranges = root_of_a_sum()

@@ -60,6 +60,12 @@ def test_ranges_come_from_data_and_files(model: Path, tmp_path: Path, capsys) ->
     capsys.readouterr()
 
 
+def test_a_range_of_truth_values_is_refused(model: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "r.toml").write_text("x = [true, true]\n")
+    assert main(["analyze", str(model), "--ranges", str(tmp_path / "r.toml"), "--no-witness"]) == 2
+    assert "x: expected [LO, HI]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -81,7 +87,7 @@ def test_bad_input_is_one_line_and_exit_2(model: Path, words: list[str], said: s
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "No data left"),
+        (None, "expected an npz"),
         (np.zeros(3, np.float32), "expected an npz"),
         ({"x": np.array([np.nan, 1], np.float32)}, "x: holds NaN"),
         ({"other": np.zeros(3, np.float32)}, "none of its arrays is an input"),
