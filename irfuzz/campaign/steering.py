@@ -99,11 +99,13 @@ class Steering:
         features = self._seen.add_mutant(program)
         before = self.frontier.worth
         gain = self.frontier.add_mutant(program)
-        self.fusions.add_mutant(program)
         applied = tuple(edit.mutator for edit in mutant.edits)
         outcome = Outcome(applied, gain, features, len(program.nodes()), worth=self.frontier.worth - before)
         self.search.learn(entry, plan, outcome)
-        return features, self.search.keeps(outcome, self._corpus.bar())
+        keep = self.search.keeps(outcome, self._corpus.bar())
+        if keep:
+            self.fusions.add_mutant(program)  # of every mutant it would take a fifth of a job's time
+        return features, keep
 
     def ran(self, made: Made, results: Sequence[RunResult]) -> bool:
         """Whether a mutant ran lines of the components that no program before it did, where they are counted."""
@@ -119,7 +121,8 @@ class Steering:
             self._known -= 1
         else:
             self.frontier.add(program)
-            self.fusions.add(program)
+            if len(self._corpus) <= self._corpus.seed_count:
+                self.fusions.add(program)  # a seed; whoever made another program has counted it
 
     def recall(self, database: Database, number: int) -> None:
         """Go on from what this job covered and learnt before; call it before any program is added."""
