@@ -1,7 +1,8 @@
 """Names of packages or paths of Python code enter, the lines of them that a process runs for the first time leave.
 
 Loaded in the worker's interpreter after the fork: needs only Python 3.9. Python 3.12 has ``sys.monitoring``, which
-looks at each line once; before it a function is traced until all of its lines have run.
+looks at each line once; before it a function is traced until all of its lines have run, what is called over and over
+in one request only now and then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,20 @@ Found = dict[str, dict[str, list[int]]]
 """For each name, by path below its folder, the lines."""
 
 
+ALL, SOME = 32, 32
+"""Of the calls of a function between two looks at what is new, so many are traced, then one in so many."""
+
+
+class _Function:
+    """A function's code (held, so that no other has its identity), its lines that have not run, and what notes them."""
+
+    __slots__ = ("calls", "code", "left", "look", "trace")
+
+    def __init__(self, code: CodeType, left: set[int], trace: Any) -> None:
+        self.code, self.left, self.trace = code, left, trace
+        self.calls = self.look = 0
+
+
 class Lines:
     """Watches code by its place.
 
@@ -28,7 +43,8 @@ class Lines:
     def __init__(self, watched: list[str]) -> None:
         self._roots = [(name, root) for name in watched for root in [_root_of(name)] if root]
         self._places: dict[str, tuple[str, str] | None] = {}
-        self._tracers: dict[int, tuple[CodeType, set[int], Any]] = {}
+        self._functions: dict[int, _Function] = {}
+        self._look = 0
         self._found: list[tuple[tuple[str, str], int]] = []
 
     def start(self) -> None:
@@ -43,6 +59,7 @@ class Lines:
     def fresh(self) -> Found:
         """Lines that ran for the first time since the last call."""
         found, self._found = self._found, []
+        self._look += 1
         told: Found = {}
         for (name, file), line in found:
             told.setdefault(name, {}).setdefault(file, []).append(line)
@@ -79,16 +96,20 @@ class Lines:
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:  # noqa: ARG002 - of the protocol
         code = frame.f_code
-        known = self._tracers.get(id(code))
+        known = self._functions.get(id(code))
         if known is None:
-            known = self._tracers[id(code)] = self._tracer(code)
-        return known[2] if known[1] else None
+            known = self._functions[id(code)] = self._function(code)
+        if not known.left:
+            return None
+        if known.look != self._look:
+            known.look, known.calls = self._look, 0
+        known.calls += 1
+        return known.trace if known.calls <= ALL or not known.calls % SOME else None
 
-    def _tracer(self, code: CodeType) -> tuple[CodeType, set[int], Any]:
-        """The code (held, so that no other gets its identity), its lines that have not run, and what notes them."""
+    def _function(self, code: CodeType) -> _Function:
         place = self._place(code.co_filename)
         if place is None:
-            return code, set(), None
+            return _Function(code, set(), None)
         lines = {line for _, line in dis.findlinestarts(code) if line}
         left = lines - {code.co_firstlineno} or lines  # a function's first line never runs, but for a function of one
         found = self._found_in(place)
@@ -100,7 +121,7 @@ class Lines:
                 found(line)
             return trace
 
-        return code, left, trace
+        return _Function(code, left, trace)
 
     def _found_in(self, place: tuple[str, str]) -> Any:
         return lambda line: self._found.append((place, line))

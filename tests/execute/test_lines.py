@@ -107,7 +107,10 @@ def test_lines_of_threads_and_of_functions_that_are_left_early(tmp_path: Path) -
     package = tmp_path / "looked"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "work.py").write_text("def f(x):\n    if x:\n        return 1\n    y = 2\n    return y\n")
+    (package / "work.py").write_text(
+        "def f(x):\n    if x:\n        return 1\n    y = 2\n    return y\n\n"
+        "def g(x):\n    if x:\n        return 1\n    if x is None:\n        return 2\n    return 3\n"
+    )
     code = f"""
 import sys, threading
 sys.path.insert(0, {str(tmp_path)!r})
@@ -121,11 +124,17 @@ looked.work.f(1)
 print(own.fresh())
 looked.work.f(1)
 print(own.fresh())
+for _ in range(100): looked.work.g(1)
+print(own.fresh(), looked.work.g(0), own.fresh())
+for _ in range(100): looked.work.g(1)
+for _ in range(40): looked.work.g(0)
 thread = threading.Thread(target=looked.work.f, args=(0,)); thread.start(); thread.join()
 print(own.fresh())
 """
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        "{'looked': {'work.py': [2, 3]}}", "{}", "{'looked': {'work.py': [4, 5]}}",
+        "{'looked': {'work.py': [2, 3]}}", "{}",
+        "{'looked': {'work.py': [8, 9]}} 3 {'looked': {'work.py': [10, 12]}}",
+        "{'looked': {'work.py': [4, 5]}}",
     ]  # fmt: skip
     assert threading.gettrace() is None
