@@ -29,6 +29,9 @@ LOOKED_FOR = frozenset(
 MOST_NODES = 64
 """A larger program was not made small, and each try takes long."""
 
+_TOOLS = frozenset({"onnxslim"})
+"""Model-to-model tools of which passes can be left out by name."""
+
 _PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Identity(x) }'
 """A program that every version runs, and on which each tells what passes there are."""
 
@@ -65,13 +68,16 @@ def with_pass(
         return verdict
     # What a session does besides, such as choosing kernels and laying out memory, is no pass.
     elsewhere = "kernel" if own.stage is Stage.RUN else "compilation"
+    if own.target.component in _TOOLS:
+        elsewhere = "tool"
     if own.target.options.get("level") == "disabled":
         return replace(verdict, evidence={**verdict.evidence, PLACE: elsewhere})
     try:
         look = _Look(runner, program, inputs, verdict, own, results, invalid=invalid)
         registered = look.registered()
-        # What dies or refuses while it is optimised does not say what it had done.
-        passes = registered if verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) else ()
+        # What dies or refuses while it is optimised does not say what it had done, and tools never do.
+        silent = verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) or own.target.component != "onnxruntime"
+        passes = registered if silent else ()
         found = blame_passes(look.without, passes, registered)
     except (InvalidProgram, Unsupported):
         return verdict
@@ -82,6 +88,8 @@ def with_pass(
 
 
 def _has_passes(target: Target) -> bool:
+    if target.component in _TOOLS:
+        return True
     return target.component == "onnxruntime" and "way" not in target.options and "class" not in target.options
 
 

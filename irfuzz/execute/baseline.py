@@ -62,7 +62,7 @@ class Baseline:
         ran = self._run(made, [a for a, _ in kept], [v for _, v in kept], fresh=fresh)
         seconds = result.seconds + ran.seconds
         if ran.exit is Exit.OK:
-            return replace(ran, target=result.target, seconds=seconds)
+            return replace(ran, target=result.target, seconds=seconds, log=result.log or ran.log)
         whole = self._run(before, about, inputs, fresh=False)
         if whole.exit is not Exit.OK:
             return _nobodys(result, whole)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
+import onnx.parser
 import pytest
 
 from irfuzz.campaign.optimiser import PASS, PLACE, with_pass
 from irfuzz.campaign.watch import Watch
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.execute.tools import TOOLS
 from irfuzz.ir.program import Program
 from irfuzz.localize.passes import Tried, blame_passes, names_of
 from irfuzz.oracle.types import Symptom, Verdict
@@ -100,3 +103,22 @@ def test_transformers_of_onnxruntime() -> None:
             evidence = with_pass(runner, program, inputs, verdict, results).evidence
             got[folder] = (evidence.get(PLACE), evidence.get(PASS))
     assert got == wanted
+
+
+def test_passes_of_onnxslim() -> None:
+    """Folding a Pad into a convolution is taken for a fault: its pattern is named."""
+    spec = importlib.util.spec_from_file_location("tool_onnxslim", TOOLS / "onnxslim.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    text = "g (float[1,1,1,1] x) => (float[1,1,3,3] y) <int64[8] p = {0,0,1,1,0,0,1,1}, float[1,1,1,1] w = {2}>"
+    conv = "y = Conv <kernel_shape = [1, 1], pads = [0, 0, 0, 0]> (a, w)"
+    text = f'<ir_version: 8, opset_import: ["": 17]> {text} {{ a = Pad (x, p) {conv} }}'
+    model = onnx.parser.parse_model(text).SerializeToString()
+
+    def trial(off: frozenset[str]) -> Tried:
+        made = onnx.load_model_from_string(tool.convert(model, off=",".join(sorted(off))))
+        return Tried("Pad" not in {node.op_type for node in made.graph.node})
+
+    assert str(blame_passes(trial, tool.passes(), tool.passes())) == "FusionPadConv"

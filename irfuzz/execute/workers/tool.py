@@ -7,7 +7,9 @@ Runs in the worker's interpreter: imports only the standard library, numpy and t
 - ``load(model: bytes, **options) -> callable``: of a model something that takes and gives dictionaries of arrays,
 - ``export(source: str, arrays: dict, inputs: dict, **options) -> bytes``: a model for a generated module,
 
-and optionally ``GAP``, a pattern of messages that mean "not supported", and ``FAULT``, one of messages that do not.
+and optionally ``passes() -> list``, names of which ``convert`` leaves out those in its option ``off`` (with commas
+between them), and which a run with the option ``tell`` gives as its log; ``GAP``, a pattern of messages that mean "not
+supported", and ``FAULT``, one of messages that do not.
 """
 
 from __future__ import annotations
@@ -80,6 +82,9 @@ def _one(
 ) -> tuple[dict[str, Any], list[Any]]:
     stage = _at(index, "convert")
     names = [about["name"] for about in request["inputs"]]
+    tell = options.pop("tell", "")
+    if not options.get("off"):
+        options.pop("off", None)
     try:
         if hasattr(TOOL, "load"):
             run = TOOL.load(bytes(arrays[0]), **options)
@@ -92,7 +97,7 @@ def _one(
             made = TOOL.export(request["source"], weights, inputs, **options)
         else:
             made = TOOL.convert(bytes(arrays[0]), **options)
-        return _model(made)
+        return _model(made, "\n".join(TOOL.passes()) if tell == "registered" and hasattr(TOOL, "passes") else "")
     except MemoryError as error:
         return {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
     except Exception as raised:  # noqa: BLE001 - what the tool raises is the result
@@ -105,7 +110,7 @@ def _one(
         }, []
 
 
-def _model(made: bytes) -> tuple[dict[str, Any], list[Any]]:
+def _model(made: bytes, log: str) -> tuple[dict[str, Any], list[Any]]:
     """A model, which inputs it still has, and what onnx's checker says against it."""
     import onnx
     import onnx.checker
@@ -119,7 +124,7 @@ def _model(made: bytes) -> tuple[dict[str, Any], list[Any]]:
     held = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
     feeds = np.array([v.name for v in graph.input if v.name not in held], dtype=object)
     outputs = [{"name": name} for name in ("model", "feeds", "invalid")]
-    return {"stage": "convert", "exit": "ok", "outputs": outputs}, [
+    return {"stage": "convert", "exit": "ok", "outputs": outputs, "log": log}, [
         np.frombuffer(made, np.uint8), feeds, np.array(invalid, dtype=object),
     ]  # fmt: skip
 
@@ -129,8 +134,8 @@ def _values(stage: str, outputs: dict[str, Any]) -> tuple[dict[str, Any], list[A
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """What an error was raised from in the end: wrappers say the same of everything."""
-    while error.__cause__ is not None:
+    """What an error was raised from in the end: wrappers say the same of everything, but for what they call a gap."""
+    while error.__cause__ is not None and not isinstance(error, NotImplementedError):
         error = error.__cause__
     return error
 
