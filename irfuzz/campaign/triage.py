@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 
-from irfuzz.campaign.budget import Budget
+from irfuzz.campaign.budget import GRACE, Budget
 from irfuzz.campaign.case import Case
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
@@ -329,7 +329,7 @@ class Triage:
         if self._database.count_again(key):
             return "repeated"
         involved = self._involved(verdict)
-        until = time.monotonic() + self._config.reduce
+        until = time.monotonic() + GRACE + self._config.reduce
         for runs in range(2, TIMES + 1):
             if self._stopping() or time.monotonic() > until:
                 break
