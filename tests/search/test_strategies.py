@@ -93,7 +93,7 @@ def test_arms_that_bring_more_for_their_cost_are_drawn_more_often() -> None:
         arms.add("good", 0.0, 1.0)  # used up
     best = Counter(arms.draw(choices, times=200).argmax(axis=1).tolist())
     assert best[1] > 190
-    for _ in range(2000):
+    for _ in range(4000):
         arms.fade()  # and long ago
     best = Counter(arms.draw(choices, times=300).argmax(axis=1).tolist())
     assert min(best[n] for n in range(3)) > 60

@@ -12,7 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
 from irfuzz.search.strategies.weighted import candidates, energy
 
-FADES, SEEDS_FADE = 0.99, 0.999
+FADES, SEEDS_FADE = 0.997, 0.999
 """What was learnt counts so much less after each program: what brings much at first is used up."""
 
 AIMED = 0.1, 0.6
