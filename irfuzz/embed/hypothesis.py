@@ -16,6 +16,7 @@ except ModuleNotFoundError as error:
     raise ImportError("irfuzz.embed.hypothesis needs Hypothesis; run `pip install 'irfuzz[embed]'`") from error
 
 from irfuzz.choices import Choices
+from irfuzz.embed.part import part, side_by_side
 from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
 from irfuzz.execute.types import Value
@@ -24,15 +25,26 @@ from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import load
 from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.table import BUILTIN, WEIGHTS
 from irfuzz.spec import load_specs
+
+CALLS = 8
+"""Most calls side by side."""
+
+DRAWS = 4
+"""Calls drawn of an operator before another is taken."""
+
+HALVES = 6
+"""How often a program may be halved."""
 
 
 @cache
 def _engine(mutators: tuple[str, ...] | None, max_nodes: int) -> Engine:
-    # Hypothesis draws without regard to weights, so that those of weight 0 must not be there.
-    valid = [name for name in BUILTIN if WEIGHTS.get(name, 1.0) > 0]
-    return Engine(load_specs(), mutators or valid, max_nodes=max_nodes)
+    return Engine(load_specs(), mutators, max_nodes=max_nodes)
+
+
+@cache
+def _operators() -> tuple[str, ...]:
+    return tuple(spec.op for spec in load_specs().overlaid(OPSET))
 
 
 @st.composite
@@ -44,7 +56,7 @@ def programs(
     max_nodes: int = 32,
     mutators: Sequence[str] | None = None,
 ) -> Program:
-    """Valid programs: a seed, or a program of one node, with some edits. They shrink towards no edits at all.
+    """Valid programs: a seed, or a program of one node, with some edits. They shrink towards no edits and one node.
 
     Args:
         draw: given by Hypothesis.
@@ -54,23 +66,80 @@ def programs(
         mutators: names of those to use (default: all of irfuzz's).
     """
     starts = [load(seed) for seed in seeds] or list(sprouts().values())
-    # What one node shows shrinks to that node: a call drawn as it is comes before one that is fitted to a sprout.
-    alone = not seeds and not draw(st.booleans())
-    program = Program.from_proto(draw(_any_call())) if alone else draw(st.sampled_from(starts))
+    is_call = not seeds and not draw(st.booleans())
+    program = draw(_calls()) if is_call else draw(st.sampled_from(starts))
     engine = _engine(None if mutators is None else tuple(mutators), max_nodes)
-    for _ in range(draw(st.integers(0, max_edits))):
-        choices = Choices(draw(st.randoms(use_true_random=False, note_method_calls=False)))
-        mutant = engine.mutate(program, choices)
-        if mutant is not None:
-            program = mutant.program
+    for _ in range(max_edits):
+        mutant = draw(_edited(program, engine))
+        if mutant is None:
+            break
+        program = mutant
+    program = draw(_narrowed(program))
     note(onnx.printer.to_text(program.to_proto()))
     return program
 
 
 @st.composite
+def _edited(draw: st.DrawFn, program: Program, engine: Engine) -> Program | None:
+    """One edit more, or the end.
+
+    Two draws an edit: Hypothesis leaves out what is not needed one by one, in seconds. The draws within an edit are
+    not its to shrink, as each hangs on the program that the edits before have made.
+    """
+    if draw(st.integers(0, 3)) == 0:
+        return None
+    mutant = engine.mutate(program, Choices.from_seed(draw(st.integers(0, 2**16 - 1))))
+    return program if mutant is None else mutant.program
+
+
+@st.composite
+def _narrowed(draw: st.DrawFn, program: Program) -> Program:
+    """The program, or some of its nodes: what a node shows shrinks to that node, whatever it took to make it.
+
+    Every draw says of what is left whether its second half stays, its first half, or all. There are as many draws for
+    every program, so that Hypothesis can try each without another.
+    """
+    first, end = 0, len(program.graph)
+    for _ in range(HALVES):
+        way = draw(st.integers(0, 15))
+        middle = first + end + 1 >> 1
+        if way == 0:
+            first = min(middle, end - 1)
+        elif way == 1:
+            end = max(middle, first + 1)
+    if end - first == len(program.graph):
+        return program
+    made = part(program, first, end)
+    assume(made is not None)  # the whole program in its place would be as simple, and stay
+    assert made is not None
+    return made
+
+
+@st.composite
+def _calls(draw: st.DrawFn) -> Program:
+    """Valid calls of operators, side by side."""
+    calls = [draw(_any_call())]
+    while len(calls) < CALLS and (another := draw(_another_call())) is not None:
+        calls.append(another)
+    return Program.from_proto(side_by_side(calls))
+
+
+@st.composite
+def _another_call(draw: st.DrawFn) -> onnx.ModelProto | None:
+    return None if draw(st.integers(0, 7)) == 0 else draw(_any_call())
+
+
+@st.composite
 def _any_call(draw: st.DrawFn) -> onnx.ModelProto:
-    """A valid call of any operator."""
-    return draw(nodes(draw(st.sampled_from([spec.op for spec in load_specs().overlaid(OPSET)])), opset=OPSET))
+    """A valid call of any operator; of two draws, so that many of them shrink to one in seconds."""
+    op, seed = draw(st.sampled_from(_operators())), draw(st.integers(0, 2**16 - 1))
+    spec = load_specs().get(op, OPSET)
+    assert spec is not None
+    drawn = (single_call(spec, OPSET, Choices.from_seed(f"{seed}:{number}"), seed) for number in range(DRAWS))
+    model = next((call for call in drawn if call is not None), None)
+    assume(model is not None)
+    assert model is not None
+    return model
 
 
 def models(**options: Any) -> st.SearchStrategy[onnx.ModelProto]:

@@ -9,12 +9,11 @@ import sys
 import threading
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from onnx.reference import ReferenceEvaluator
+from hypothesis.database import InMemoryExampleDatabase
 
 from benchmarks.embedding import calls
 from irfuzz.embed import aflpp
@@ -22,9 +21,11 @@ from irfuzz.embed.corpus import export_corpus
 from irfuzz.embed.draws import choices_from
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
 from irfuzz.embed.mutator import ModelMutator, for_fuzzer
+from irfuzz.embed.part import part
 from irfuzz.embed.trim import Trimmer
 from irfuzz.errors import UsageError
 from irfuzz.generate.sprouts import sprouts
+from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit
 
@@ -217,33 +218,58 @@ def test_single_operators_are_valid_calls(model: onnx.ModelProto) -> None:
     onnx.checker.check_model(model, full_check=True)
 
 
-def test_a_planted_fault_shrinks_to_one_node() -> None:
-    """A converter that takes Softmax's axis as 1 where it is left out."""
+FAMILY = ("Softmax", "LogSoftmax", "Hardmax", "ArgMax", "ArgMin", "Gather", "GatherElements", "Flatten", "TopK")
+
+
+def test_a_planted_fault_shrinks_to_one_node_and_replays() -> None:
+    """A converter that takes the axis of some operators as another where it is left out."""
+    asked = 0
 
     def wrong(model: onnx.ModelProto) -> bool:
-        for node in model.graph.node:
-            if node.op_type == "Softmax" and not any(a.name == "axis" for a in node.attribute):
-                shape = next(
-                    (
-                        v.type.tensor_type.shape
-                        for v in [*model.graph.input, *model.graph.value_info]
-                        if v.name == node.input[0]
-                    ),
-                    None,
-                )
-                return shape is None or len(shape.dim) != 2
-        return False
+        nonlocal asked
+        asked += 1
+        return any(
+            node.op_type in FAMILY and not any(a.name == "axis" for a in node.attribute) for node in model.graph.node
+        )
 
-    found = find(
-        models(max_edits=0), wrong,
-        settings=settings(max_examples=5_000, deadline=None, database=None, suppress_health_check=list(HealthCheck)),
-    )  # fmt: skip
-    assert sum(node.op_type == "Softmax" for node in found.graph.node) == 1
-    assert len(found.graph.node) == 1
-    inputs = {
-        v.name: np.ones([d.dim_value for d in v.type.tensor_type.shape.dim], np.float32) for v in found.graph.input
-    }
-    assert ReferenceEvaluator(found).run(None, inputs)
+    @settings(
+        max_examples=5_000,
+        deadline=None,
+        database=InMemoryExampleDatabase(),
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.reuse, Phase.generate, Phase.shrink],
+    )
+    @given(models())
+    def test(model: onnx.ModelProto) -> None:
+        nonlocal last
+        last = model
+        assert not wrong(model)
+
+    last = onnx.ModelProto()
+    with pytest.raises(AssertionError) as told:
+        test()
+    assert any(f"= {op} " in note for note in told.value.__notes__ for op in FAMILY)  # ONNX text
+    first = last
+    assert [node.op_type in FAMILY for node in first.graph.node] == [True]
+    onnx.checker.check_model(first, full_check=True)
+    asked = 0
+    with pytest.raises(AssertionError):
+        test()
+    assert last == first
+    assert asked < 10  # from the example database
+
+
+def test_a_part_of_a_program_is_one_of_its_own() -> None:
+    program = Program.from_bytes(SEEDS[0])
+    count = len(program.graph)
+    for first, end in [(0, 1), (count - 1, count), (1, 4)]:
+        piece = part(program, first, end)
+        assert piece is not None
+        proto = piece.to_proto()
+        onnx.checker.check_model(proto, full_check=True)
+        wanted = [node.op_type for node in program.graph][first:end]
+        assert [node.op_type for node in proto.graph.node] == wanted
+        assert proto.graph.output
 
 
 def test_the_end_ends_what_was_being_trimmed() -> None:
