@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,15 @@ TARGETS = "targets"
 
 STOP_AT = "stop at"
 """Key of the setting that says after how many programs a job is done; empty for no limit."""
+
+
+MANY = 8
+"""With more targets than that a program takes so long that it had better be small."""
+
+
+def usual_sprouts(targets: Sequence[str] | None) -> float:
+    """The share of programs that grow from one node where nobody says what it is to be."""
+    return 0.7 if targets is not None and len(targets) > MANY else 0.4
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from irfuzz.campaign.budget import GRACE, KEPT, SHARE, Budget
+from irfuzz.campaign.config import MANY, usual_sprouts
 
 pytestmark = pytest.mark.unit
 
@@ -40,3 +41,8 @@ def test_the_only_target_of_all_may_take_the_whole() -> None:
     assert budget.allows("onnxruntime:all", 0.0)
     budget.took("onnxruntime:all", 2.0)
     assert not budget.allows("onnxruntime:all", 0.0)
+
+
+def test_many_targets_want_small_programs() -> None:
+    few, many = ("onnxruntime:all",) * MANY, ("onnxruntime:all",) * (MANY + 1)
+    assert usual_sprouts(None) == usual_sprouts(few) < usual_sprouts(many)
