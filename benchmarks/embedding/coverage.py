@@ -1,15 +1,16 @@
 """Real runs of AFL++ and Atheris on onnx's checker and strict shape inference, with irfuzz's mutator and without.
 
 The target is onnx's C++ library, built with instrumentation from its source distribution, and ``harness.cpp``. Both
-sides start from the same corpus (``irfuzz seeds export``) and get the same number of executions. Printed for each seed:
-edges (AFL++) or features (Atheris) reached, and the shares of inputs that parse and that pass the checker.
+sides start from the same corpus (``irfuzz seeds export``, or the one model ``one-Relu.onnx`` of it) and get the same
+number of executions. Printed for each seed: edges (AFL++) or features (Atheris) reached, and the shares of inputs that
+parse and that pass the checker. Results are kept in ``RUNS/results.json``: a run that is there is not made again.
 
 Needs AFL++ (``apt install afl++``), clang, CMake, Ninja, protobuf (``apt install libprotobuf-dev
 protobuf-compiler``) and ``pip install atheris``.
 
 Run ``python -m benchmarks.embedding.coverage --build BUILD [--with afl,atheris]`` once, then
-``python -m benchmarks.embedding.coverage --build BUILD --runs OUT [-n 5000] [--seeds 2]``; the acceptance is
-``-n 100000 --seeds 5``.
+``python -m benchmarks.embedding.coverage --build BUILD --runs OUT [-n 5000] [--seeds 2] [--corpus full|one]``; the
+acceptance is ``-n 100000 --seeds 5``.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import argparse
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tarfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -115,10 +117,13 @@ def atheris(built: Path, corpus: Path, out: Path, seed: int, executions: int, ou
     found = importlib.util.find_spec("atheris")
     assert found is not None
     assert found.origin is not None
-    preload = Path(found.origin).parents[1] / "asan_with_fuzzer.so"
+    package = Path(found.origin).parent
+    # libFuzzer looks for its custom functions when it is loaded; without these it leaves them out and says nothing.
+    custom = [str(next(package.glob(f"custom_{kind}.*.so"))) for kind in ("mutator", "crossover")]
+    preload = [str(package.parent / "asan_with_fuzzer.so"), *(custom if ours else ())]
     env = {
         **os.environ,
-        "LD_PRELOAD": str(preload),
+        "LD_PRELOAD": " ".join(preload),
         "ASAN_OPTIONS": "detect_leaks=0",
         "IRFUZZ_COUNTS": str(counts),
         "PYTHONPATH": _path(),
@@ -155,6 +160,7 @@ def main() -> None:
     parser.add_argument("--with", dest="kinds", default="afl,atheris")
     parser.add_argument("-n", type=int, default=5000, help="executions of a run")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--corpus", choices=("full", "one"), default="full")
     parser.add_argument("--max-bytes", type=int, default=5000, help="of a model of the corpus")
     args = parser.parse_args()
     kinds = args.kinds.split(",")
@@ -164,18 +170,33 @@ def main() -> None:
         return
     runs = args.runs.resolve()
     corpus = runs / "corpus"
-    export = [sys.executable, "-m", "irfuzz", "seeds", "export", "-o", str(corpus), "--max-bytes", str(args.max_bytes)]
-    subprocess.run(export, check=True)
+    if not corpus.exists():
+        sizes = ["--max-bytes", str(args.max_bytes)]
+        export = [sys.executable, "-m", "irfuzz", "seeds", "export", "-o", str(corpus), *sizes]
+        subprocess.run(export, check=True)
+    if args.corpus == "one":
+        single = runs / "corpus-one"
+        single.mkdir(exist_ok=True)
+        shutil.copy(corpus / "one-Relu.onnx", single)
+        corpus = single
+    stored = runs / "results.json"
+    known: dict[str, dict[str, float]] = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else {}
     for kind in kinds:
         ratios: list[float] = []
         for seed in range(1, args.seeds + 1):
-            found: dict[str, Outcome] = {}
+            found: dict[str, dict[str, float]] = {}
             for side in ("irfuzz", "bytes"):
-                out = runs / f"{kind}-{seed}-{side}"
-                found[side] = RUNS[kind](args.build.resolve(), corpus, out, seed, args.n, side == "irfuzz")
-            ratios.append(found["irfuzz"].reached / found["bytes"].reached)
-            line = {side: vars(outcome) for side, outcome in found.items()}
-            print(json.dumps({"fuzzer": kind, "seed": seed, "ratio": round(ratios[-1], 3), **line}), flush=True)
+                name = f"{kind}-{args.corpus}-{args.n}-{seed}-{side}"
+                if name not in known:
+                    out = runs / name
+                    shutil.rmtree(out, ignore_errors=True)
+                    out.with_suffix(".counts").unlink(missing_ok=True)
+                    outcome = RUNS[kind](args.build.resolve(), corpus, out, seed, args.n, side == "irfuzz")
+                    known[name] = asdict(outcome)
+                    stored.write_text(json.dumps(known, indent=1), encoding="utf-8")
+                found[side] = known[name]
+            ratios.append(found["irfuzz"]["reached"] / found["bytes"]["reached"])
+            print(json.dumps({"fuzzer": kind, "seed": seed, "ratio": round(ratios[-1], 3), **found}), flush=True)
         print(f"{kind}: ratio {min(ratios):.2f} to {max(ratios):.2f}, median {statistics.median(ratios):.2f}")
 
 
