@@ -96,6 +96,7 @@ def evolve(
     plan: Plan,
     ranges: Mapping[str, Ends],
     progress: Progress = lambda done, all_of, best: None,
+    start: Mapping[str, Value] | None = None,
 ) -> Outcome:
     """Algorithm 1; a generation is one request to each component.
 
@@ -105,12 +106,13 @@ def evolve(
         plan: what to look for.
         ranges: lowest and highest element by name of an input or initializer.
         progress: is told after each generation how many of how many are done, and the best first objective.
+        start: inputs to begin with, such as a real image; drawn where omitted.
 
     Raises:
         UsageError: a range is that of nothing in the program; nothing can evolve; no target runs the program; there is
             nothing to compare.
     """
-    genome = genome_of(program, plan.level, ranges, plan.seed)
+    genome = genome_of(program, plan.level, ranges, plan.seed, start)
     if plan.guide != "gradient":
         return _evolve(program, runner, plan, genome, progress, None)
     if plan.fitness != "nan":

@@ -84,13 +84,15 @@ class Genome:
         return program, values
 
 
-def genome_of(program: Program, level: Level, ranges: Mapping[str, Ends], seed: int) -> Genome:
+def genome_of(
+    program: Program, level: Level, ranges: Mapping[str, Ends], seed: int, start: Mapping[str, Value] | None = None
+) -> Genome:
     """Inputs and weights that can evolve.
 
     Inputs evolve within their range: as given, as their metadata or type says; floats of which nothing is said may be
     every finite number. Integers of which nothing is said stay as they are, for they may be indices, and so do elements
     that decide shapes. Float weights evolve within ``ranges``, else within ``REACH`` times their largest magnitude;
-    variances of BatchNormalization do not become negative.
+    variances of BatchNormalization do not become negative. Inputs of ``start`` take the place of drawn ones.
 
     Raises:
         UsageError: a range is that of nothing in the program; nothing can evolve.
@@ -101,6 +103,7 @@ def genome_of(program: Program, level: Level, ranges: Mapping[str, Ends], seed: 
         if name not in known:
             raise UsageError(f"--range {name}: no such input or initializer in the model")
     base = make_inputs(program, seed, ranges={n: r for n, r in ranges.items() if n in {*_names(program)}})
+    base = {**base, **(start or {})}
     probe = program.clone()
     blocks: list[Block] = []
     if level != Level.WEIGHTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
 
@@ -43,3 +44,9 @@ def test_the_guided_search_finds_nan_in_its_first_generation() -> None:
             evolve(program(), runner, Plan(fitness="inconsistency", guide="gradient"), RANGES)
     assert guided.witness is not None
     assert guided.witness.fault.value == "y"
+
+
+def test_a_search_begins_with_what_it_is_given() -> None:
+    given = np.full((1, 40), 0.25, np.float32)
+    genome = genome_of(program(), Level.INPUT, RANGES, 0, {"x": given})
+    assert np.array_equal(np.asarray(genome.inputs(genome.start())["x"]), given)
