@@ -34,6 +34,9 @@ COMPILERS = {
     "afl": ("afl-clang-fast", "afl-clang-fast++", "-O1"),
     "atheris": ("clang", "clang++", "-O1 -fsanitize=fuzzer-no-link"),
 }
+TURNS = 40
+"""How often Atheris is started again where its process has ended before all executions are done."""
+
 LONGEST = 1_000_000
 """Bytes of an input."""
 
@@ -46,6 +49,7 @@ class Outcome:
     executed: int
     parsed: float
     checked: float
+    crashed: int
 
 
 def build(folder: Path, kind: str) -> None:
@@ -124,16 +128,22 @@ def atheris(built: Path, corpus: Path, out: Path, seed: int, executions: int, ou
     env = {
         **os.environ,
         "LD_PRELOAD": " ".join(preload),
-        "ASAN_OPTIONS": "detect_leaks=0",
+        "ASAN_OPTIONS": "detect_leaks=0:handle_segv=0:handle_abort=0",
+        "IRFUZZ_SURVIVE": "1",
         "IRFUZZ_COUNTS": str(counts),
         "PYTHONPATH": _path(),
     }
     script = [sys.executable, str(HERE / "atheris_harness.py"), str(built / "atheris" / "libharness.so")]
-    flags = [f"-seed={seed}", f"-runs={executions}", f"-max_len={LONGEST}", "-len_control=0", "-print_final_stats=1"]
-    command = [*script, "ours" if ours else "bytes", str(out), str(corpus), *flags]
     log = out.with_suffix(".log")
-    with log.open("wb") as stream:
-        subprocess.run(command, env=env, stdout=stream, stderr=stream, check=True)
+    for turn in range(TURNS):
+        left = executions - (_outcome(0, counts).executed if counts.exists() else 0)
+        if left <= 0:
+            break
+        flags = [f"-seed={seed + 1000 * turn}", f"-runs={left}", f"-max_len={LONGEST}", "-len_control=0"]
+        flags += ["-handle_segv=0", "-handle_abrt=0", f"-artifact_prefix={out.parent}/"]
+        command = [*script, "ours" if ours else "bytes", str(out), str(corpus), *flags]
+        with log.open("ab") as stream:  # libFuzzer ends where the process of target and mutator does
+            subprocess.run(command, env=env, stdout=stream, stderr=stream, check=False)
     features = re.findall(rb"ft: (\d+)", log.read_bytes())
     return _outcome(int(features[-1]), counts)
 
@@ -145,8 +155,8 @@ def _path() -> str:
 
 def _outcome(reached: int, counts: Path) -> Outcome:
     data = counts.read_bytes()
-    executed, parsed, checked, _ = (int.from_bytes(data[at : at + 8], "little") for at in range(0, 32, 8))
-    return Outcome(reached, executed, parsed / executed, checked / executed)
+    executed, parsed, checked, _, crashed = (int.from_bytes(data[at : at + 8], "little") for at in range(0, 40, 8))
+    return Outcome(reached, executed, parsed / executed, checked / executed, crashed)
 
 
 RUNS = {"afl": afl, "atheris": atheris}

@@ -1,7 +1,10 @@
 // Bytes of a model enter onnx's checker and strict shape inference; AFL++'s persistent mode and libFuzzer alike.
 //
-// With IRFUZZ_COUNTS=FILE the file gets, as four 64-bit numbers: executions, inputs that parse, that pass the checker,
-// and whose types were inferred.
+// With IRFUZZ_COUNTS=FILE the file gets, as five 64-bit numbers: executions, inputs that parse, that pass the checker,
+// whose types were inferred, and that ended by a signal. With IRFUZZ_SURVIVE the process goes on after those (with
+// libFuzzer's -handle_segv=0 -handle_abrt=0): one known crash would end a run that is to be compared with another.
+#include <csetjmp>
+#include <csignal>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +26,7 @@ ModelProto ConvertVersion(const ModelProto&, int) { std::abort(); }
 namespace {
 
 struct Counts {
-    std::uint64_t executed, parsed, checked, inferred;
+    std::uint64_t executed, parsed, checked, inferred, crashed;
 };
 
 Counts* open_counts() {
@@ -39,6 +42,10 @@ Counts* open_counts() {
     return memory == MAP_FAILED ? &nowhere : static_cast<Counts*>(memory);
 }
 
+sigjmp_buf before_input;
+
+void leave(int) { siglongjmp(before_input, 1); }
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -49,7 +56,18 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static Counts* const counts = open_counts();
+    static const bool survive = std::getenv("IRFUZZ_SURVIVE") != nullptr;
     ++counts->executed;
+    if (survive) {
+        std::signal(SIGSEGV, leave);
+        std::signal(SIGABRT, leave);
+        if (sigsetjmp(before_input, /*savemask=*/1) != 0) {
+            ++counts->crashed;
+            std::signal(SIGSEGV, SIG_DFL);
+            std::signal(SIGABRT, SIG_DFL);
+            return 0;
+        }
+    }
     onnx::ModelProto model;
     if (!model.ParseFromArray(data, static_cast<int>(size)))
         return 0;
@@ -61,6 +79,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
         ++counts->inferred;
     } catch (const std::exception&) {  // refused, as it should be
+    }
+    if (survive) {  // what crashes outside of this function is not to be survived
+        std::signal(SIGSEGV, SIG_DFL);
+        std::signal(SIGABRT, SIG_DFL);
     }
     return 0;
 }
