@@ -1,7 +1,7 @@
 """Random calls of the embedded mutator: speed, memory, size limits, damaged input, equal bytes in two processes.
 
-Run ``python -m benchmarks.embedding.calls [-n 20000] [--seed 1] [--json]``; a fifth of the calls get damaged
-input, and ``-n 1000000`` shows that memory stays flat. Exit 1 where a call
+Run ``python -m benchmarks.embedding.calls [-n 20000] [--seed 1] [--loose 0.7] [--json]``; a fifth of the calls get
+damaged input, and ``-n 1000000`` shows that memory stays flat. Exit 1 where a call
 raised, gave more than it was allowed, or other bytes in another process.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.throughput import model
-from irfuzz.embed.mutator import ModelMutator
+from irfuzz.embed.mutator import LOOSE, ModelMutator
 
 DAMAGED = 0.2
 """Share of the calls on bytes that are no model any more."""
@@ -70,9 +70,9 @@ def calls(count: int, seed: int) -> Generator[tuple[bytes, int, int, bool], byte
                 pool[rng.randrange(POOL)] = answer if rng.random() < 0.9 else model(10)
 
 
-def run(count: int, seed: int) -> dict[str, Any]:
+def run(count: int, seed: int, loose: float = 0.0) -> dict[str, Any]:
     """All calls in this process; what went wrong, and a digest of all answers."""
-    mutator = ModelMutator()
+    mutator = ModelMutator(loose=loose)
     found: dict[str, Any] = {"calls": count, "damaged": 0, "too long": 0, "raised": []}
     digest = hashlib.sha256()
     memory: list[int] = []
@@ -97,9 +97,9 @@ def run(count: int, seed: int) -> dict[str, Any]:
     return found
 
 
-def rate(seconds: float) -> dict[str, float]:
+def rate(seconds: float, loose: float = 0.0) -> dict[str, float]:
     """Mutations a second of CPU time on one ten-node model, from bytes to bytes, in slices; the median and the best."""
-    mutator, data = ModelMutator(), model(10)
+    mutator, data = ModelMutator(loose=loose), model(10)
     for number in range(200):
         mutator.mutate(data, 1_000_000, number)
     rates: list[float] = []
@@ -135,19 +135,21 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=20_000, help="calls")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10.0, help="for the rate")
+    parser.add_argument("--loose", type=float, default=LOOSE, help="share of loose mutants; as under a fuzzer")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only-digest", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.only_digest:
-        print(run(args.n, args.seed)["digest"])
+        print(run(args.n, args.seed, args.loose)["digest"])
         return
-    found = run(args.n, args.seed)
+    found = run(args.n, args.seed, args.loose)
     again = min(args.n, 5000)
     command = [sys.executable, "-m", "benchmarks.embedding.calls", "-n", str(again), "--seed", str(args.seed)]
+    command += ["--loose", str(args.loose)]
     there = subprocess.run([*command, "--only-digest"], capture_output=True, text=True, check=True).stdout.strip()
-    here = found["digest"] if again == args.n else run(again, args.seed)["digest"]
+    here = found["digest"] if again == args.n else run(again, args.seed, args.loose)["digest"]
     found["equal in another process"] = there == here
-    found["rate"] = rate(args.seconds)
+    found["rate"] = rate(args.seconds, args.loose)
     if args.json:
         print(json.dumps(found))
     else:
