@@ -81,6 +81,10 @@ def schema_outputs(call: Call) -> tuple[Fact, ...]:
 
 def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     """``schema_outputs`` by ONNX itself."""
+    if call.op == "Split":
+        parts = next((value for name, _, value in call.attrs if name == "num_outputs"), len(call.outputs))
+        if parts != len(call.outputs):  # onnx 1.23.2 reads beyond the end of a list and aborts the process
+            raise InvalidProgram(f"Split: num_outputs is {parts}, but the node has {len(call.outputs)} outputs")
     node = onnx.NodeProto(op_type=call.op, domain=call.domain)
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}

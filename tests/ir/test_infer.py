@@ -9,6 +9,8 @@ from onnx import parser
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import SequenceFact, TensorFact
+from irfuzz.ir.calls import Call
+from irfuzz.ir.infer import infer_call
 from irfuzz.ir.program import Program
 
 
@@ -215,3 +217,10 @@ def test_another_domain_is_carried_and_untyped_unless_declared() -> None:
     )
     p = Program.from_proto(model)
     assert shape_of(p, "y") == (7,)
+
+
+def test_a_split_into_another_number_of_parts_is_refused() -> None:
+    """onnx 1.23.2 would abort the process."""
+    call = Call("", "Split", 18, (("num_outputs", 2, 2),), (TensorFact(ir.DataType.FLOAT, (6,)),), (True,) * 3)
+    with pytest.raises(InvalidProgram, match="num_outputs is 2, but the node has 3 outputs"):
+        infer_call(call)
