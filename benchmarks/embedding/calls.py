@@ -35,7 +35,7 @@ POOL = 64
 def damage(data: bytes, rng: random.Random) -> bytes:
     """A model cut off, with bytes flipped, pieces moved, or none at all."""
     kind = rng.randrange(5)
-    if kind == 0:
+    if kind == 0 or not data:
         return data[: rng.randrange(len(data) + 1)]
     if kind == 1:
         return rng.randbytes(rng.randrange(200))
