@@ -11,7 +11,7 @@ from irfuzz.choices import Choices
 from irfuzz.embed.loose import loose
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.engine import Counts, Engine
 from irfuzz.mutate.splice import Splice
 from irfuzz.spec import load_specs
 
@@ -129,6 +129,8 @@ class ModelMutator:
             # embeds it must go on.
             self.counts["refused"] += 1
             return None
+        finally:
+            engine.counts = Counts()  # a night's fuzzing would fill the memory with messages
 
     def _program(self, data: bytes) -> Program | None:
         """The parsed model; ``None`` where the bytes are none that irfuzz can edit."""

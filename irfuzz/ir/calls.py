@@ -63,7 +63,7 @@ _LISTS = frozenset({_A.INTS, _A.FLOATS, _A.STRINGS})
 _PLAIN_NUMBERS = frozenset(int(kind.value) for kind in _PLAIN | _LISTS)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 13)
 def schema_outputs(call: Call) -> tuple[Fact, ...]:
     """Output facts of a call as ``onnx.shape_inference.infer_node_outputs`` sees them.
 
@@ -103,7 +103,13 @@ def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     opsets = [onnx.helper.make_opsetid(call.domain, call.opset)]
     try:
         found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets, ir_version=11)
-    except (shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError) as error:
+    except (
+        shape_inference.InferenceError,
+        onnx.checker.ValidationError,
+        RuntimeError,
+        ValueError,
+        IndexError,
+    ) as error:
         raise InvalidProgram(f"{call.op}: {one_line(str(error))}") from None
     return tuple(fact_of_proto(found[f"o{i}"]) if f"o{i}" in found else UNTYPED for i in range(len(call.outputs)))
 

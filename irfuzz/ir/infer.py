@@ -26,7 +26,7 @@ MAX_CALL_DEPTH = 32
 """Deepest nesting of subgraphs and functions that is inferred; deeper values stay untyped."""
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 14)
 def infer_call(call: Call) -> tuple[Fact, ...]:
     """Facts of a call's outputs: ONNX's types, refined by partly known shapes, values and ranges.
 

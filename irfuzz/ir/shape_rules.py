@@ -203,6 +203,10 @@ def _slice(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None
         return (None,) * rank
     ends = elements(tensor(inputs, 2))
     steps = elements(tensor(inputs, 4)) if len(inputs) > 4 and inputs[4] is not None else (1,) * len(axes)
+    if any(given is not None and len(given) != len(axes) for given in (starts, ends, steps)):
+        return None  # ONNX says what it makes of it
+    if any(not -rank <= axis < rank for axis in axes):  # type: ignore[operator]
+        return None
     out = list(data.shape)
     for i, axis in enumerate(axes):
         begin = starts[i] if starts is not None else None

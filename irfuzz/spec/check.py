@@ -128,7 +128,7 @@ def check_remembered(
     return _remembered(spec, tuple(key), attrs)
 
 
-@functools.lru_cache(maxsize=1 << 15)
+@functools.lru_cache(maxsize=1 << 13)
 def _remembered(
     spec: OpSpec, inputs: tuple[Any, ...], attrs: tuple[tuple[str, int, Any], ...]
 ) -> tuple[Violation, ...]:

@@ -224,3 +224,14 @@ def test_a_split_into_another_number_of_parts_is_refused() -> None:
     call = Call("", "Split", 18, (("num_outputs", 2, 2),), (TensorFact(ir.DataType.FLOAT, (6,)),), (True,) * 3)
     with pytest.raises(InvalidProgram, match="num_outputs is 2, but the node has 3 outputs"):
         infer_call(call)
+
+
+@pytest.mark.parametrize(("ends", "axes"), [(1, (0, 1)), (2, (5, 0)), (2, (0, -3))])
+def test_slices_with_lists_that_do_not_fit(ends: int, axes: tuple[int, ...]) -> None:
+    """Where ONNX does not know the elements it says nothing, and neither do we."""
+    lists = [TensorFact(ir.DataType.INT64, (2,)), TensorFact(ir.DataType.INT64, (ends,))]
+    given = TensorFact(ir.DataType.INT64, (2,), value=axes)
+    call = Call("", "Slice", 13, (), (TensorFact(ir.DataType.FLOAT, (3, 4)), *lists, given), (True,))
+    (found,) = infer_call(call)
+    assert isinstance(found, TensorFact)
+    assert found.shape is None or found.shape == (None, None)
