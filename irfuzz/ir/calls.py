@@ -79,6 +79,10 @@ def schema_outputs(call: Call) -> tuple[Fact, ...]:
     return direct_outputs(call, schema) or _asked(call, schema)
 
 
+_REFUSALS = (shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError, IndexError)
+"""What ``onnx.shape_inference`` raises; an ``IndexError`` where its C++ code looks beyond the end of a list."""
+
+
 def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     """``schema_outputs`` by ONNX itself."""
     if call.op == "Split":
