@@ -238,10 +238,15 @@ class _Walk:
         if not self.quiet:
             for fault in seen:
                 self._report(node, fault, sources)
+        if not seen[0].avoidable:
+            return outputs
         # What follows from a fault is not another one: on with what the call gives where the fault does not occur.
         inside = [faults.mended(self.context, t, index, seen) for index, t in enumerate(inputs)]
         again = transfer(self.context, node, inside)[0]
-        bounds = replace(finite_part(again.range, form), loose=True)
+        # An infinity that an operand had is meant; only NaN is at fault there.
+        meant = seen[0].operand is None and seen[0].kind == "domain"
+        bounds = replace(again.range, nan=False) if meant else finite_part(again.range, form)
+        bounds = replace(bounds, loose=True)
         return [self.context.plain(node, bounds), *outputs[1:]]
 
     def _report(self, node: ir.Node, fault: Fault, sources: frozenset[str]) -> None:
@@ -250,7 +255,7 @@ class _Walk:
         name = "" if decides is None else decides.name or ""
         warning = Alarm(node.name or output, node.op_type, output, name, fault, tuple(sorted(sources)))
         grown = self._grown(node) > SHALLOW or bool(self.loops)
-        if fault.kind == "overflow" and fault.operand is None and (fault.loose or grown):
+        if fault.operand is None and (fault.loose or (grown and fault.kind == "overflow")):
             self.found.unjudged.append(warning)
         elif warning not in self.found.warnings:
             self.found.warnings.append(warning)

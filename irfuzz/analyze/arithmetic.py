@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import onnx_ir as ir
 
@@ -12,7 +13,7 @@ from irfuzz.analyze.cells import Rule, apply
 from irfuzz.analyze.context import Context, Inputs
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
-from irfuzz.analyze.symbols import Form, Symbol, bounds_of, combined, computed, times
+from irfuzz.analyze.symbols import DOUBLE, Form, Symbol, bounds_of, combined, computed, times
 from irfuzz.analyze.tensor import Part, Tensor, constant_of
 
 
@@ -134,6 +135,9 @@ def divide(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> 
     made = None
     if constant:
         made = _scaled(ctx, node, parts, a, 1 / constant, direct, form)
+        if made is not None and form.eps <= DOUBLE and abs(math.frexp(constant)[0]) != 0.5:
+            # The factor is a rounded one, which in double precision is as large an error as that of the quotient.
+            made = replace(made, form=replace(made.form, single=False))
     return made or ctx.related(node, parts, direct)
 
 

@@ -15,6 +15,9 @@ from irfuzz.analyze.normalizations import equal_limit, grouped
 from irfuzz.analyze.reductions import counted, reduced_axes
 from irfuzz.analyze.tensor import Tensor
 
+CONSTANT_NAN = "a constant without NaN"
+"""What a call needs whose operand is a constant that holds NaN."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -42,6 +45,11 @@ class Fault:
     nonzero: bool = False
     loose: bool = False
     needed: bool = True
+
+    @property
+    def avoidable(self) -> bool:
+        """Some inputs do without it: not where a constant is NaN, from which computed NaN follow."""
+        return self.needs != CONSTANT_NAN
 
     @property
     def certain(self) -> bool:
@@ -157,6 +165,7 @@ def inside(low: float, high: float, text: str) -> Check:
 def variance(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
     """BatchNormalization: variance + epsilon has to be above 0."""
     if ctx.attr(node, "training_mode"):
+        yield from positive_epsilon(ctx, node, inputs, form)
         return
     r = _range(inputs, 4)
     epsilon = float(ctx.attr(node, "epsilon"))
@@ -211,6 +220,21 @@ def norm_zero(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iter
     r = _range(inputs, 0)
     if r.zero:
         yield _fault("division", 0, r, "some element != 0 along the axis", -INF, INF, "add an epsilon", nonzero=True)
+        return
+    least = min(abs(r.low), abs(r.high))
+    if not (r.low <= 0 <= r.high) and int(ctx.attr(node, "p", 2)) == 2 and least * least < form.smallest:
+        limit = math.sqrt(form.smallest)
+        low, high = (limit, INF) if r.low > 0 else (-INF, -limit)
+        yield _fault("division", 0, r, f"|elements| >= {limit:.6g}: smaller squares are 0", low, high, "scale them")
+
+
+def response(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
+    """LRN: what is raised to -beta has to be above 0."""
+    bias, alpha, beta = (float(ctx.attr(node, n)) for n in ("bias", "alpha", "beta"))
+    if beta > 0 and (bias <= 0 or alpha < 0):
+        needs = "bias > 0 and alpha >= 0, so that bias + alpha / size * (sum of squares) > 0"
+        fault = _fault("division", 0, _range(inputs, 0), needs, -INF, INF, "give a positive bias")
+        yield replace(fault, needed=False)
 
 
 def log_sum(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
@@ -307,6 +331,7 @@ CHECKS: Mapping[str, Check] = {
     "Exp": exponential,
     "GroupNormalization": grouped_variance,
     "InstanceNormalization": positive_epsilon,
+    "LRN": response,
     "LayerNormalization": positive_epsilon,
     "Log": logarithm,
     "LogSoftmax": long_softmax,
@@ -332,9 +357,11 @@ CHECKED = frozenset(CHECKS)
 
 
 def overflow(node: ir.Node, inputs: Inputs, result: Tensor, form: Format) -> Fault | None:
-    """A result that may be infinite or NaN though no operand is."""
-    if not form.floating or any(t is not None and not t.range.finite for t in inputs):
+    """A result that may be infinite or NaN though no operand is; NaN of infinite operands, or of a constant NaN."""
+    if not form.floating:
         return None
+    if any(t is not None and not t.range.finite for t in inputs):
+        return _nan(inputs, result, form)
     r = result.range
     if r.finite:
         return None
@@ -350,6 +377,22 @@ def overflow(node: ir.Node, inputs: Inputs, result: Tensor, form: Format) -> Fau
         "scale the operands, or compute in a wider type",
         loose=loose,
     )
+
+
+def _nan(inputs: Inputs, result: Tensor, form: Format) -> Fault | None:
+    """NaN from operands of which some may be infinite or are NaN; from computed NaN nothing new comes."""
+    r = result.range
+    if not r.nan:
+        return None
+    for index, t in enumerate(inputs):
+        if t is not None and t.range.nan:
+            if t.array is None:
+                return None
+            advice = "replace the NaN in the constant"
+            return Fault("domain", index, t.range, CONSTANT_NAN, -INF, INF, advice, needed=False)
+    needs = "no infinite operand where that gives NaN (inf - inf, 0 * inf, inf / inf)"
+    advice = "use a large finite number instead of an infinity, or choose with Where"
+    return Fault("domain", None, r, needs, form.lowest, form.biggest, advice, loose=r.loose)
 
 
 def mended(ctx: Context, tensor: Tensor | None, index: int, seen: Sequence[Fault]) -> Tensor | None:

@@ -6,13 +6,17 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import onnx_ir as ir
 
 from irfuzz.analyze.analysis import Alarm, analyze
-from irfuzz.analyze.formats import format_of
+from irfuzz.analyze.formats import Format, format_of
 from irfuzz.analyze.ranges import Ranges, start_range
 from irfuzz.ir.program import Program
+
+Which: TypeAlias = tuple[str, int | None]
+"""A fault of a call: its kind and the operand that decides."""
 
 STEPS = 24
 """Halvings of a range, which leave a seven-millionth of it."""
@@ -38,21 +42,23 @@ def preconditions(
 ) -> tuple[Precondition, ...]:
     """For each input that a warning depends on, what is left of its range when one end is moved no more than needed.
 
-    Towards its upper end, its lower end, or the number of it that is nearest to 0: whichever keeps most. Inputs of
-    which no part of the range is proved safe, and those that time does not suffice for, are left out.
+    Towards its upper end, its lower end, or the number of it that is nearest to 0: whichever keeps most. Nothing else
+    is warned of in the call then that was not warned of before. Inputs of which no part of the range is proved safe,
+    and those that time does not suffice for, are left out.
     """
     until = time.monotonic() + seconds
     found: list[Precondition] = []
+    before = _faults(program, warning, ranges, domain)[0] - {_which(warning)}
     for name in warning.inputs:
         bounds = start_range(program, name, ranges)
         if bounds is None or bounds.low >= bounds.high:
             continue
-        whole = not format_of(_dtype(program, name)).floating
+        form = format_of(_dtype(program, name))
         kept: list[tuple[float, float]] = []
         for towards in dict.fromkeys((bounds.high, bounds.low, min(max(0.0, bounds.low), bounds.high))):
-            part = _keep(program, warning, ranges, domain, name, (bounds.low, bounds.high), towards, until)
-            if part is not None and whole:
-                part = float(math.ceil(part[0])), float(math.floor(part[1]))
+            part = _keep(program, warning, ranges, domain, before, name, (bounds.low, bounds.high), towards, until)
+            if part is not None:
+                part = _inwards(part, form)
             if part is not None and part[0] <= part[1]:
                 kept.append(part)
         if kept:
@@ -60,6 +66,28 @@ def preconditions(
         if time.monotonic() > until:
             break
     return tuple(found)
+
+
+def _which(warning: Alarm) -> Which:
+    return warning.fault.kind, warning.fault.operand
+
+
+def _faults(program: Program, warning: Alarm, ranges: Ranges, domain: str) -> tuple[set[Which], set[Which]]:
+    """What is warned of in the call, and what is unproved there."""
+    found = analyze(program, ranges, domain=domain, outputs=[warning.output])
+    warned, unproved = (
+        {_which(w) for w in alarms if w.output == warning.output} for alarms in (found.warnings, found.unjudged)
+    )
+    return warned, unproved
+
+
+def _inwards(part: tuple[float, float], form: Format) -> tuple[float, float]:
+    """The ends as numbers of the input's type, within what was proved."""
+    if not form.floating:
+        return float(math.ceil(part[0])), float(math.floor(part[1]))
+    if not form.code:
+        return part
+    return form.above(part[0]) + 0.0, form.below(part[1]) + 0.0  # no -0
 
 
 def _dtype(program: Program, name: str) -> ir.DataType | None:
@@ -72,6 +100,7 @@ def _keep(
     warning: Alarm,
     ranges: Ranges,
     domain: str,
+    before: set[Which],
     name: str,
     bounds: tuple[float, float],
     towards: float,
@@ -81,9 +110,8 @@ def _keep(
 
     def safe(low: float, high: float) -> bool:
         given: Mapping[str, tuple[float, float]] = {**ranges.given, name: (low, high)}
-        again = analyze(program, replace(ranges, given=given), domain=domain, outputs=[warning.output])
-        same = (w for w in (*again.warnings, *again.unjudged) if w.output == warning.output)
-        return all(w.fault.kind != warning.fault.kind or w.fault.operand != warning.fault.operand for w in same)
+        warned, unproved = _faults(program, warning, replace(ranges, given=given), domain)
+        return warned <= before and _which(warning) not in unproved
 
     if not safe(towards, towards):
         return None

@@ -286,7 +286,9 @@ class _Hunt:
         fault = self.warning.fault
         with np.errstate(all="ignore"):
             numbers = output.astype(np.float64)
-        odd = ~np.isfinite(numbers)
+        # Where the operands hold infinities, or a constant NaN, only NaN is wrong.
+        given = fault.kind == "domain" and (fault.operand is None or fault.range.nan)
+        odd = np.isnan(numbers) if given else ~np.isfinite(numbers)
         if odd.any():
             self.shown = f"{self.warning.output} is {numbers[odd][0]} with {self.probe.operand} {_extent(operand)}"
             return True

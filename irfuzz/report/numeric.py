@@ -126,7 +126,10 @@ def as_text(report: Report, model: str) -> str:
 
 def _told(number: float) -> str:
     """A bound for people; of whole numbers every digit counts."""
-    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:.6g}"
+    if number.is_integer() and abs(number) < 1e15:
+        return f"{number:.0f}"
+    short = f"{number:.6g}"
+    return short if float(short) == number else repr(number)  # rounded, it would lie outside of what is proved
 
 
 def _nan(judged: Judged) -> str:
