@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.generate.sprouts import sprouts
 
-SPARED = "runs spared after a hang"
+SPARED = "spared"
 """Name of a count."""
 
 

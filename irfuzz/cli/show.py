@@ -244,6 +244,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
         "untriaged": "were not looked into, for want of time",
         "unmutated": "programs could not be mutated",
         "no inputs": "programs got no inputs",
+        "spared": "runs were spared, of targets that hung on another mutant of the same seed",
         "skipped after a death": "programs were left out because irfuzz died at them",
     }
     lines += [f"  {counts[name]} {text}" for name, text in told.items() if counts.get(name)]
