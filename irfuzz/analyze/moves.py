@@ -12,6 +12,7 @@ import onnx_ir as ir
 from irfuzz.analyze.context import Context, Inputs, Transfer
 from irfuzz.analyze.interval import INF, Range, add, hull, rounded
 from irfuzz.analyze.reductions import OPEN_SIZE, added
+from irfuzz.analyze.regions import bordered, ends_of, overwritten
 from irfuzz.analyze.tensor import Part, Tensor, place_in
 
 
@@ -291,7 +292,9 @@ def pad(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     )
     if amounts is not None and not any(amounts) and data.shape == ctx.shape(node):
         return [data]
-    return [ctx.plain(node, hull([data.range, border]))]
+    ends = None if amounts is None or data.shape is None else ends_of(inputs, amounts, len(data.shape))
+    found = None if ends is None else bordered(ctx, node, data, ends, border)
+    return [found or ctx.plain(node, hull([data.range, border]))]
 
 
 def united(*indices: int, zero: bool = False) -> Transfer:
@@ -308,9 +311,13 @@ def united(*indices: int, zero: bool = False) -> Transfer:
 def scatter(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """ScatterElements and ScatterND: elements of either; reductions make anything of them."""
     reduction = str(ctx.attr(node, "reduction", "none"))
+    data, indices, updates = inputs[:3]
+    if reduction == "none" and data is not None and indices is not None and updates is not None:
+        found = overwritten(ctx, node, data, indices.array, updates.range)
+        if found is not None:
+            return [found]
     if reduction in ("none", "max", "min"):
         return united(0, 2)(ctx, node, inputs)
-    data, updates = inputs[0], inputs[2]
     if reduction != "add" or data is None or updates is None:
         return [ctx.top(node)]
     # An element gets any number of the updates, none too.

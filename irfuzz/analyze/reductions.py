@@ -91,6 +91,10 @@ def _mean(r: Range, least: float, most: float, form: Format) -> Range:
     share = min(form.eps * (terms + 2), 1.0)
     slack = share * r.magnitude if r.magnitude < INF else 0.0
     slack_low, slack_high = (share * r.low if r.low >= 0 else slack), (-share * r.high if r.high <= 0 else slack)
+    if least >= 1 and most <= form.biggest:
+        # However many there are, rounding takes no sum of numbers of one sign below the smallest of them.
+        slack_low = min(slack_low, r.low * (1 - 0.5 / most)) if r.low > 0 else slack_low
+        slack_high = min(slack_high, -r.high * (1 - 0.5 / most)) if r.high < 0 else slack_high
     low = -INF if over and r.low < 0 and most * r.low < -form.biggest else r.low - slack_low
     high = INF if over and r.high > 0 and most * r.high > form.biggest else r.high + slack_high
     return rounded(

@@ -109,6 +109,8 @@ def _of_data(path: Path | None, program: Program) -> Given:
     for name, (low, high) in found.items():
         if not low <= high:
             raise UsageError(f"--data {path}: {name}: holds NaN; expected numbers")
+        if math.isinf(low) or math.isinf(high):
+            raise UsageError(f"--data {path}: {name}: holds an infinity; expected finite numbers")
     if not found:
         raise UsageError(f"--data {path}: none of its arrays is an input of the model ({', '.join(sorted(names))})")
     return found

@@ -20,6 +20,13 @@ pytestmark = pytest.mark.unit
 
 Given = Mapping[str, tuple[float, float]]
 CONSTANTS = {
+    "zero": np.array(0, np.float32),
+    "two": np.array([2, 2]),
+    "first": np.array([0, 1]),
+    "last": np.array([-1, -2]),
+    "ends": np.array([0, 3]),
+    "rows": np.array([[1], [2]]),
+    **{f"at{i}": np.array([i]) for i in range(8)},
     "inf": np.array(np.inf, np.float32),
     "low": np.array(-np.inf, np.float32),
     "nan": np.array(np.nan, np.float32),
@@ -118,6 +125,48 @@ def warned(body: str, given: Given, *, opset: int = 17) -> list[tuple[str, str]]
 )
 def test_faults_and_mended_twins(body: str, given: Given, faults: list[tuple[str, str]]) -> None:
     assert warned(body, given) == faults
+
+
+A, B = {"a": (1, 2), "u": (0, 1)}, {"a": (0, 0), "u": (1, 2)}
+CUT = "z = Slice(c, {0}, {1}) y = Log(z) }}"
+
+
+@pytest.mark.parametrize(
+    ("body", "given", "low", "high", "faulty"),
+    [
+        pytest.param("(float[4] a) => (float[n] y) { c = Pad(a, two, zero)", {"a": (1, 2)}, 2, 6, False, id="pad"),
+        pytest.param(
+            "(float[4] a) => (float[n] y) { c = Pad(a, two, zero)", {"a": (1, 2)}, 2, 7, True, id="pad-beyond"
+        ),
+        pytest.param(
+            "(float[4] a) => (float[n] y) { c = Pad(a, two, zero)", {"a": (1, 2)}, 1, 6, True, id="pad-before"
+        ),
+        pytest.param(
+            "(float[4] a, float[2] u) => (float[n] y) { c = ScatterElements(a, first, u)", A, 2, 4, False, id="rest"
+        ),
+        pytest.param(
+            "(float[4] a, float[2] u) => (float[n] y) { c = ScatterElements(a, first, u)", A, 1, 4, True, id="put"
+        ),
+        pytest.param(
+            "(float[4] a, float[2] u) => (float[n] y) { c = ScatterElements(a, last, u)", B, 2, 4, False, id="from-end"
+        ),
+        pytest.param(
+            "(float[4] a, float[2] u) => (float[n] y) { c = ScatterElements(a, ends, u)", B, 0, 4, True, id="apart"
+        ),
+        pytest.param("(float[4] a, float[2] u) => (float[n] y) { c = ScatterND(a, rows, u)", B, 1, 3, False, id="rows"),
+        pytest.param(
+            "(float[4] a, float[2] u) => (float[n] y) { c = ScatterND(a, rows, u)", B, 1, 4, True, id="rows-beyond"
+        ),
+    ],
+)
+def test_pad_and_scatter_cut_partitions(body: str, given: Given, low: int, high: int, faulty: bool) -> None:
+    assert bool(warned(f"{body} {CUT.format(f'at{low}', f'at{high}')}", given)) is faulty
+
+
+@pytest.mark.parametrize(("low", "faulty"), [(0.1, False), (0.0, True)])
+def test_means_over_open_sizes_stay_positive(low: float, faulty: bool) -> None:
+    body = "(float[N,M] x) => (float[N,1] y) { m = ReduceMean<axes=[1]>(x) y = Log(m) }"
+    assert bool(warned(body, {"x": (low, 1)})) is faulty
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_bad_input_is_one_line_and_exit_2(model: Path, words: list[str], said: s
         (None, "expected an npz"),
         (np.zeros(3, np.float32), "expected an npz"),
         ({"x": np.array([np.nan, 1], np.float32)}, "x: holds NaN"),
+        ({"x": np.array([np.inf, 1], np.float32)}, "x: holds an infinity"),
         ({"other": np.zeros(3, np.float32)}, "none of its arrays is an input"),
     ],
 )
