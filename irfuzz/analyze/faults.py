@@ -11,6 +11,7 @@ import onnx_ir as ir
 from irfuzz.analyze.context import Context, Inputs
 from irfuzz.analyze.formats import Format, format_of
 from irfuzz.analyze.interval import INF, Range
+from irfuzz.analyze.losses import nothing_counts
 from irfuzz.analyze.normalizations import equal_limit, grouped
 from irfuzz.analyze.reductions import counted, reduced_axes
 from irfuzz.analyze.tensor import Tensor
@@ -277,6 +278,13 @@ def long_softmax(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> I
         )
 
 
+def mean_loss(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
+    """SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss: a mean of labels that all are ignored or weigh nothing."""
+    for index, r, needs in nothing_counts(ctx, node, inputs):
+        advice = "sum the losses and divide by at least 1, or leave such batches out"
+        yield replace(_fault("division", index, r, needs, -INF, INF, advice), needed=False)
+
+
 def cast_range(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
     """Cast to an integer type: what it does not hold is undefined."""
     data = _given(inputs, 0)
@@ -338,6 +346,7 @@ CHECKS: Mapping[str, Check] = {
     "LpNormalization": norm_zero,
     "MeanVarianceNormalization": moments,
     "Mod": modulus,
+    "NegativeLogLikelihoodLoss": mean_loss,
     "Pow": power,
     "QuantizeLinear": quantisation_scale,
     "RMSNormalization": positive_epsilon,
@@ -349,6 +358,7 @@ CHECKS: Mapping[str, Check] = {
     "ReduceMean": empty,
     "ReduceMin": empty,
     "Softmax": long_softmax,
+    "SoftmaxCrossEntropyLoss": mean_loss,
     "Sqrt": square_root,
 }
 """By operator; the ranges of its inputs decide. Overflow of any operator is seen in its result (``overflow``)."""

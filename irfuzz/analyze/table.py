@@ -9,6 +9,7 @@ import onnx_ir as ir
 from irfuzz.analyze.context import Context, Inputs, Transfer
 from irfuzz.analyze.elementwise import ELEMENTWISE
 from irfuzz.analyze.interval import INF, Range, hull, rounded
+from irfuzz.analyze.losses import LOSSES
 from irfuzz.analyze.moves import MOVES, numbers, united
 from irfuzz.analyze.normalizations import NORMALIZATIONS
 from irfuzz.analyze.products import PRODUCTS
@@ -111,5 +112,13 @@ _OTHERS: Mapping[str, Transfer] = {
     "SplitToSequence": united(0),
 }
 
-TRANSFER: Mapping[str, Transfer] = {**ELEMENTWISE, **MOVES, **NORMALIZATIONS, **PRODUCTS, **REDUCTIONS, **_OTHERS}
+TRANSFER: Mapping[str, Transfer] = {
+    **ELEMENTWISE,
+    **LOSSES,
+    **MOVES,
+    **NORMALIZATIONS,
+    **PRODUCTS,
+    **REDUCTIONS,
+    **_OTHERS,
+}
 """By operator of the default domain; the result of any other is anything that its type holds, and is counted."""

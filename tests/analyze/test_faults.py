@@ -121,6 +121,30 @@ def warned(body: str, given: Given, *, opset: int = 17) -> list[tuple[str, str]]
         pytest.param(
             "(float[2,4] x) => (float[2,4] y) { y = LpNormalization(x) }", {"x": (1e-3, 1)}, [], id="squares-that-are"
         ),
+        pytest.param(
+            "(float[2,3] x, int64[2] t) => (float y) { y = SoftmaxCrossEntropyLoss<ignore_index=1>(x, t) }",
+            {"x": (-5, 5), "t": (0, 2)},
+            [("SoftmaxCrossEntropyLoss", "division")],
+            id="all-labels-ignored",
+        ),
+        pytest.param(
+            "(float[2,3] x, int64[2] t) => (float y) { y = SoftmaxCrossEntropyLoss<ignore_index=-1>(x, t) }",
+            {"x": (-5, 5), "t": (0, 2)},
+            [],
+            id="no-label-ignored",
+        ),
+        pytest.param(
+            "(float[2,3] x, int64[2] t, float[3] w) => (float y) { y = NegativeLogLikelihoodLoss(x, t, w) }",
+            {"x": (-5, 0), "t": (0, 2), "w": (0, 1)},
+            [("NegativeLogLikelihoodLoss", "division")],
+            id="weights-of-nothing",
+        ),
+        pytest.param(
+            "(float[2,3] x, int64[2] t, float[3] w) => (float y) { y = NegativeLogLikelihoodLoss(x, t, w) }",
+            {"x": (-5, 0), "t": (0, 2), "w": (0.1, 1)},
+            [],
+            id="weights",
+        ),
     ],
 )
 def test_faults_and_mended_twins(body: str, given: Given, faults: list[tuple[str, str]]) -> None:
