@@ -3,76 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
-import onnx_ir as ir
 
-from irfuzz.execute.types import Value
+from irfuzz.facts import MAX_KNOWN_ELEMENTS, TensorFact
+from irfuzz.ir.infer import fact_of_elements
+from irfuzz.oracle.calls import Call
 from irfuzz.oracle.numbers import is_float
-from irfuzz.oracle.shapes import numpy_dtype
+from irfuzz.oracle.resizing import fractional_length, rounded_coordinate
+from irfuzz.spec.check import bindings
 from irfuzz.spec.expression import truth
 from irfuzz.spec.functions import Undefined
-
-if TYPE_CHECKING:
-    from irfuzz.ir.program import Program
-    from irfuzz.spec.types import OpSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A node in its program, with what was fed.
-
-    Attributes:
-        used: values on which the judged output depends.
-    """
-
-    program: Program
-    node: ir.Node
-    spec: OpSpec
-    inputs: Mapping[str, Value]
-    used: set[ir.Value]
-
-    def input(self, index: int) -> ir.Value | None:
-        """An input's value, ``None`` where it is omitted."""
-        return self.node.inputs[index] if index < len(self.node.inputs) else None
-
-    def array(self, index: int) -> np.ndarray | None:
-        """The elements of an input, where it is a constant or was fed."""
-        value = self.input(index)
-        if value is None:
-            return None
-        if value.is_graph_input() and value.name and value.name in self.inputs:
-            fed = self.inputs[value.name]
-            return fed if isinstance(fed, np.ndarray) else None
-        return self.program.const_array(value)
-
-    def dtype(self, value: ir.Value | None) -> np.dtype | None:
-        """Element type of a value, where it is known."""
-        fact = self.program.tensor(value)
-        return None if fact is None or fact.dtype is ir.DataType.UNDEFINED else numpy_dtype(fact.dtype)
-
-    def bounds(self, index: int) -> tuple[float, float]:
-        """Lowest and highest element of an input, as far as is known; NaN makes both infinite."""
-        array = self.array(index)
-        if array is not None and array.dtype.kind not in "OUS":
-            x = array.astype(np.float64)
-            if np.isnan(x).any():
-                return -np.inf, np.inf
-            return (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
-        fact = self.program.tensor(self.input(index))
-        low = -np.inf if fact is None or fact.low is None else fact.low
-        high = np.inf if fact is None or fact.high is None else fact.high
-        return low, high
-
 
 Test: TypeAlias = Callable[[Call], bool]
 
 
-BEFORE_A_RUN = frozenset({"window_beyond_input", "no_spatial_axes", "optional_activation", "integer_fmod"})
+BROKEN_RULE = "broken_rule"
+"""Name of what no operator declares: a call is another than its specification allows, or its elements are."""
+
+BEFORE_A_RUN = frozenset({BROKEN_RULE, "window_beyond_input", "no_spatial_axes", "optional_activation", "integer_fmod"})
 """Declared names that concern the call itself: all others need elements, so no component meets them on loading."""
 
 
@@ -207,6 +159,34 @@ def _foreign_letters(call: Call) -> bool:
     return source is None or source.kind == "O"
 
 
+def _of_nothing(call: Call) -> bool:
+    """A mean of no elements: certain, for all that are not known to be none have some."""
+    fact = call.program.tensor(call.input(0))
+    return fact is not None and fact.size() == 0
+
+
+def _ratio_beyond(call: Call) -> bool:
+    if call.input(1) is None:
+        return not 0 <= float(call.program.attrs(call.node).get("ratio", 0.5)) < 1
+    low, high = call.bounds(1)
+    return not 0 <= low <= high < 1
+
+
+def _reflected_beyond(call: Call) -> bool:
+    """True unless all pads are known to be smaller than their axes."""
+    attrs = call.program.attrs(call.node)
+    if attrs.get("mode", b"constant") not in ("reflect", b"reflect"):
+        return False
+    fact = call.program.tensor(call.input(0))
+    shape = None if fact is None else fact.static_shape
+    pads = np.asarray(attrs["pads"]) if "pads" in attrs else call.array(1)
+    axes = np.arange(len(shape or ())) if call.input(3) is None else call.array(3)
+    if shape is None or pads is None or axes is None or pads.size != 2 * axes.size:
+        return True
+    most = np.array(shape, np.int64)[axes] - 1
+    return bool((pads.reshape(2, -1) > most).any())
+
+
 TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
     {
         ("ArgMax", "tie"): _before(12),
@@ -221,11 +201,18 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("StringNormalizer", "case_of_letters"): _foreign_letters,
         ("Div", "integer_division_by_zero"): _zero_divisor,
         ("Mod", "integer_modulo_by_zero"): _zero_divisor,
+        ("GlobalAveragePool", "mean_of_nothing"): _of_nothing,
+        ("LayerNormalization", "mean_of_nothing"): _of_nothing,
+        ("ReduceMean", "mean_of_nothing"): _of_nothing,
         ("LpNormalization", "zero_norm"): _before(22),
         ("GRU", "optional_activation"): _optional_activation,
         ("LSTM", "optional_activation"): _optional_activation,
         ("RNN", "optional_activation"): _optional_activation,
+        ("Dropout", "ratio_beyond"): _ratio_beyond,
         ("Einsum", "integer_overflow"): _integer_overflow,
+        ("Pad", "reflected_beyond"): _reflected_beyond,
+        ("Resize", "fractional_length"): fractional_length,
+        ("Resize", "rounded_coordinate"): rounded_coordinate,
         ("RoiAlign", "region_outside"): _region_ends_first,
         ("ReduceL1", "integer_overflow"): _integer_overflow,
         ("ReduceProd", "integer_overflow"): _integer_overflow,
@@ -258,3 +245,28 @@ def can_be_met(call: Call, env: Mapping[str, Any] | None) -> Iterator[str]:
         test = TESTS.get((call.spec.op, declared.name))
         if test is None or test(call):
             yield declared.name
+    yield from _broken_rule(call)
+
+
+def _broken_rule(call: Call) -> Iterator[str]:
+    """What breaks a rule that nobody may have checked before: a ratio of 1, a zero point of int32 that is fed."""
+    if not call.spec.has_overlay:
+        return
+    attrs = call.program.attrs(call.node)
+    facts = [None if v is None else call.program.fact(v) for v in call.node.inputs]
+    if any(v is not None and f is None for v, f in zip(call.node.inputs, facts, strict=True)):
+        return
+    if bindings(call.spec, facts, attrs)[1]:
+        yield BROKEN_RULE
+        return
+    for index, fact in enumerate(facts):
+        array = call.array(index)
+        if (
+            isinstance(fact, TensorFact)
+            and array is not None
+            and array.size <= MAX_KNOWN_ELEMENTS
+            and array.dtype.kind in "iufb"
+        ):
+            facts[index] = fact_of_elements(fact, array)
+    if bindings(call.spec, facts, attrs)[1]:
+        yield f"{BROKEN_RULE}_by_elements"

@@ -132,3 +132,63 @@ def test_only_a_window_of_integers_is_left_open(parse, run, kind, number, undefi
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
     (verdict,) = judge(program, {"n": np.array(4)}, results, rerun=lambda fed, *_: results)
     assert ("integer_window" in str(verdict.evidence.get("suspect"))) == undefined
+
+
+NEAREST = 'Resize<mode="nearest", nearest_mode="floor", coordinate_transformation_mode="{}">(x, , s)'
+
+
+@pytest.mark.parametrize(
+    ("call", "undefined"),
+    [
+        (
+            f"s = Constant<value=float[2]{{1.0, 0.6}}>() y = {NEAREST.format('pytorch_half_pixel')}",
+            "rounded_coordinate",
+        ),
+        (f"s = Constant<value=float[2]{{1.0, 0.5}}>() y = {NEAREST.format('pytorch_half_pixel')}", ""),
+        (f"s = Constant<value=float[2]{{1.0, 2.0}}>() y = {NEAREST.format('asymmetric')}", ""),
+        (f"s = Constant<value=float[2]{{1.0, 0.6}}>() y = {NEAREST.format('align_corners')}", "fractional_length"),
+        ('s = Constant<value=int64[4]{0, 0, 0, 4}>() y = Pad<mode="reflect">(x, s)', "reflected_beyond"),
+        ('s = Constant<value=int64[4]{0, 0, 0, 3}>() y = Pad<mode="reflect">(x, s)', ""),
+    ],
+)
+def test_what_a_resize_or_pad_leaves_open_is_nobodys_fault(parse, run, call, undefined) -> None:
+    program = parse(f"g (float[2,4] x) => (float[N,M] y) {{ {call} }}")
+    right, wrong = np.zeros((2, 7), np.float32), np.ones((2, 7), np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": np.ones((2, 4), np.float32)}, results)
+    assert (undefined or "undefined") in str(verdict.evidence.get("suspect", "" if undefined else "undefined"))
+    assert verdict.suspect == bool(undefined)
+
+
+@pytest.mark.parametrize(("point", "suspect"), [(0, False), (5, True)])
+def test_a_zero_point_that_is_fed_where_none_may_be_excuses(parse, run, point, suspect) -> None:
+    program = parse("g (int32[2] x, float s, int32 z) => (float[2] y) { y = DequantizeLinear(x, s, z) }")
+    inputs = {"x": np.array([1, 2], np.int32), "s": np.array(1, np.float32), "z": np.array(point, np.int32)}
+    right, wrong = np.array([1, 2], np.float32), np.array([1, 3], np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
+    assert ("DequantizeLinear: broken_rule" in str(verdict.evidence.get("suspect"))) == suspect == verdict.suspect
+
+
+@pytest.mark.parametrize(
+    ("call", "size", "suspect"),
+    [("ReduceMean<keepdims=0>(x)", 0, True), ("ReduceMean<keepdims=0>(x)", 1, False)],
+)
+def test_the_mean_of_nothing_may_be_refused(parse, run, call, size, suspect) -> None:
+    program = parse(f"g (int32[{size}] x) => (int32 y) {{ y = {call} }}")
+    y = np.array(0, np.int32)
+    refused = run("torch:eager", exit=Exit.REJECTED, stage=Stage.RUN, error="RuntimeError: no mean")
+    (verdict,) = judge(
+        program, {"x": np.zeros(size, np.int32)}, [run("reference", y), run("onnxruntime:disabled", y), refused]
+    )
+    assert verdict.suspect == suspect
+
+
+@pytest.mark.parametrize(("ratio", "suspect"), [(1.0, True), (0.5, False)])
+def test_a_ratio_of_one_may_be_refused(parse, run, ratio, suspect) -> None:
+    program = parse(f"g (float[2] x) => (float[2] y) {{ r = Constant<value=float{{{ratio}}}>() y = Dropout(x, r) }}")
+    y = np.ones(2, np.float32)
+    refused = run("onnxruntime:disabled", exit=Exit.REJECTED, stage=Stage.RUN, error="ratio must be less")
+    results = [run("reference", y), run("torch:eager", y), refused]
+    (verdict,) = judge(program, {"x": y}, results)
+    assert verdict.suspect == suspect
