@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Any, cast
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 import onnx
 import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
-from irfuzz._graph import NodeWriter
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement
 from irfuzz.ir.held import HeldTensor
 from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
 from irfuzz.ir.value import TypedValue, verbatim_of
 from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
+
+if TYPE_CHECKING:
+    from irfuzz._graph import NodeWriter
 
 # Written by hand because protobuf's Python objects are the slow part: for 30 nodes with 100 kB of
 # weights building a ModelProto and serialising it takes several times as long as joining these bytes.
@@ -298,7 +300,7 @@ def _nodes(
 ) -> None:
     """Append the field of each node to ``parts``, and to ``infos`` what is known of their outputs."""
     try:
-        written, stated = _WRITER.write(field, graph)
+        written, stated = _writer().write(field, graph)
     except ValueError as error:
         raise InvalidProgram(str(error)) from None
     parts.append(written)
@@ -386,4 +388,8 @@ def _stated_type(attr: ir.Attr, value: ir.TypeAndShape) -> bytes:
     return type_and_shape_bytes(value.type, value.shape)
 
 
-_WRITER = NodeWriter(TypedValue, WIRE, _GRAPH_TYPES, attribute_bytes, _seldom)
+@cache
+def _writer() -> NodeWriter:
+    from irfuzz._graph import NodeWriter
+
+    return NodeWriter(TypedValue, WIRE, _GRAPH_TYPES, attribute_bytes, _seldom)

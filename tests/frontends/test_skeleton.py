@@ -126,5 +126,5 @@ def test_a_process_holds_a_model_once(tmp_path: Path) -> None:
         "resource.RUSAGE_CHILDREN))\n"
         "before = peak(); program = load_seed(Path(sys.argv[1])); print(peak() - before)"
     )
-    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-P", "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 1.4 * size
