@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import onnx.backend.test
+import onnx_ir as ir
 
 from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.judged import judge
@@ -32,6 +33,7 @@ from irfuzz.execute.types import Exit
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
+from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.api import mutate_many
@@ -72,7 +74,7 @@ def compare(program: Program, found: Analysis, values: Mapping[str, object], cou
         odd = not np.isfinite(wide).all()
         count.values += 1
         count.special += odd
-        if accused & {o.name for n in program.ancestors(value) for o in n.outputs}:
+        if accused & {o.name for n in _within(program, program.ancestors(value)) for o in n.outputs}:
             count.suspects += 1
             continue
         bounds = found.ranges[name]
@@ -84,6 +86,16 @@ def compare(program: Program, found: Analysis, values: Mapping[str, object], cou
             producer = value.producer()
             op = "input" if producer is None else producer.op_type
             count.unsound.append(f"{what}: {op} {name}: {seen} in [{bounds.low:g}, {bounds.high:g}], NaN {bounds.nan}")
+
+
+def _within(program: Program, nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
+    """Nodes with those of their bodies and of the functions that they call."""
+    for node in nodes:
+        yield node
+        yield from _within(program, nodes_within(node))
+        function = program.model.functions.get(node.op_identifier())
+        if function is not None:
+            yield from _within(program, function)
 
 
 def mutants(n: int, seed: int, *, light: bool) -> Count:

@@ -265,7 +265,9 @@ def resize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     r = data.range
     if str(ctx.attr(node, "coordinate_transformation_mode", "")) == "tf_crop_and_resize":
         outside = float(ctx.attr(node, "extrapolation_value", 0.0))
-        r = hull([r, Range(outside, outside)])
+        whole = not form.floating  # which way it goes to an integer is nowhere said
+        border = Range(math.floor(outside), math.ceil(outside)) if whole else Range(outside, outside)
+        r = hull([r, rounded(border, form, 1)])
     if mode == "nearest":
         return [ctx.plain(node, r)]
     if mode == "cubic":

@@ -305,3 +305,11 @@ def test_the_largest_of_nothing_but_nan_is_the_lowest_number(pool: str) -> None:
     text = f"g (float[1,1,2] x) => (float[1,1,1] y) <float[1,1,2] n = {{nan, nan}}> {{ s = Add(x, n) y = {pool}(s) }}"
     wrong, _ = outside(text, {"x": (0, 1)})
     assert not wrong
+
+
+def test_what_lies_beyond_a_crop_is_a_number_of_its_type() -> None:
+    text = """g (float16[1,1,4] x) => (float16[1,1,4] y) <float[6] roi = {0, 0, -1, 0, 0, 2}, float[3] s = {1, 1, 1}> {
+      y = Resize<coordinate_transformation_mode = "tf_crop_and_resize", extrapolation_value = 0.4991>(x, roi, s) }"""
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    found = analyze(Program.from_proto(model), Ranges({"x": (1, 2)}))
+    assert found.ranges["y"].low <= float(np.float16(0.4991)) < 0.4991
