@@ -63,7 +63,10 @@ def fuzz_count(buf: bytearray) -> int:
 
 
 def fuzz(buf: bytearray, add_buf: bytearray | None, max_size: int) -> bytearray:
-    """A mutant of at most ``max_size`` bytes; empty where there is none, which AFL++ skips."""
+    """A mutant of at most ``max_size`` bytes, empty only where that is 0.
+
+    AFL++'s documentation has it skip what is empty; for mutators in Python its C code ends the whole run instead.
+    """
     state = _state()
     seed = state.rng.getrandbits(63)
     before = state.mutator.counts.copy()
@@ -72,7 +75,7 @@ def fuzz(buf: bytearray, add_buf: bytearray | None, max_size: int) -> bytearray:
     else:
         made = state.mutator.mutate(bytes(buf), max_size, seed)
     state.said = ",".join((state.mutator.counts - before).keys()) or "nothing"
-    return bytearray(made)
+    return bytearray(made) or bytearray(buf[:max_size]) or bytearray(min(1, max_size))
 
 
 def describe(max_description_length: int) -> bytes:

@@ -171,6 +171,7 @@ def test_afl_functions() -> None:
     assert aflpp.fuzz_count(bytearray(SMALL)) > 0
     assert aflpp.fuzz(bytearray(b""), None, 0) == bytearray()
     assert aflpp.post_process(bytearray(SMALL)) == bytearray(SMALL)
+    assert all(len(aflpp.fuzz(bytearray(b"x"), None, 1)) == 1 for _ in range(50))  # AFL++ ends where nothing comes
     aflpp.deinit()
 
 
