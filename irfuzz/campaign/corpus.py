@@ -22,7 +22,7 @@ NODE = 4096
 """Bytes that a decoded program takes for each node, roughly, beside those of its model."""
 
 ROOM = 30
-"""Mutants of a seed that is larger than others may be get so many nodes more than it has."""
+"""Mutants of a seed that is larger than others may get so many nodes more than it has."""
 
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more new feature."""

@@ -107,13 +107,7 @@ def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     opsets = [onnx.helper.make_opsetid(call.domain, call.opset)]
     try:
         found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets, ir_version=11)
-    except (
-        shape_inference.InferenceError,
-        onnx.checker.ValidationError,
-        RuntimeError,
-        ValueError,
-        IndexError,
-    ) as error:
+    except _REFUSALS as error:
         raise InvalidProgram(f"{call.op}: {one_line(str(error))}") from None
     return tuple(fact_of_proto(found[f"o{i}"]) if f"o{i}" in found else UNTYPED for i in range(len(call.outputs)))
 

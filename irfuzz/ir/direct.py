@@ -67,6 +67,8 @@ _NUMBERS = frozenset(
     if d.name in {"FLOAT", "DOUBLE", "FLOAT16", "INT8", "INT16", "INT32", "INT64", "UINT8", "BOOL"}
 )
 
+_NUMBERED = frozenset(d.value for d in _NUMBERS)
+
 
 def _whole(fact: TensorFact) -> tuple[int, ...] | None:
     """The elements of a list of integers."""
@@ -82,8 +84,7 @@ def _same(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
 
 def _cast(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
     to = attrs.get("to")
-    known = {d.value for d in _NUMBERS}
-    return inputs[0].shape if set(attrs) == {"to"} and to in known and inputs[0].dtype in _NUMBERS else None
+    return inputs[0].shape if set(attrs) == {"to"} and to in _NUMBERED and inputs[0].dtype in _NUMBERS else None
 
 
 def _broadcast(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
