@@ -245,7 +245,8 @@ class Attempt:
         d = a.domain
         assert d is not None
         wanted = d.when is None or d.when.holds(self.env) is True
-        if not wanted or (not a.required and self.choices.boolean(max(d.omit, self.given_up))):
+        omit = max(d.omit, self.given_up) if d.omit else 0.0  # 0 says "never", in plain calls too
+        if not wanted or (not a.required and self.choices.boolean(omit)):
             self.env[a.name] = self.omitted(a, d)
             if self.good(step.rules):
                 return

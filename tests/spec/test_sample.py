@@ -38,6 +38,15 @@ def plain(call: Call | None) -> Any:
     return call.attrs, inputs, call.outputs
 
 
+def test_plain_calls_give_what_is_never_to_be_left_out(specs: Specs) -> None:
+    """ONNX's full check cannot expand MeanVarianceNormalization's body without ``axes``."""
+    spec = spec_of(specs, "MeanVarianceNormalization")
+    for seed in range(20):
+        call = sample_call(spec, {0: TensorFact(F, (1, 2, 3, 4))}, Choices.from_seed(seed), plain=True)
+        assert call is not None
+        assert "axes" in call.attrs
+
+
 @pytest.mark.property
 def test_sampled_calls_break_no_rule_and_replay(specs: Specs) -> None:
     made = 0
