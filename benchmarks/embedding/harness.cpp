@@ -2,16 +2,19 @@
 //
 // With IRFUZZ_COUNTS=FILE the file gets, as five 64-bit numbers: executions, inputs that parse, that pass the checker,
 // whose types were inferred, and that ended by a signal. With IRFUZZ_SURVIVE the process goes on after those (with
-// libFuzzer's -handle_segv=0 -handle_abrt=0): one known crash would end a run that is to be compared with another.
+// libFuzzer's -handle_segv=0 -handle_abrt=0) and after a second of work without an end, which counts among them: one
+// known crash would end a run that is to be compared with another.
 #include <csetjmp>
 #include <csignal>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <stdexcept>
 
 #include "onnx/checker.h"
 #include "onnx/defs/schema.h"
@@ -46,6 +49,14 @@ sigjmp_buf before_input;
 
 void leave(int) { siglongjmp(before_input, 1); }
 
+// What crashes or runs on outside of the target is not to be survived.
+void guard(bool on) {
+    const itimerval limit{{0, 0}, {on ? 1 : 0, 0}};
+    for (const int number : {SIGSEGV, SIGABRT, SIGVTALRM})
+        std::signal(number, on ? leave : SIG_DFL);
+    ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -59,20 +70,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const bool survive = std::getenv("IRFUZZ_SURVIVE") != nullptr;
     ++counts->executed;
     if (survive) {
-        std::signal(SIGSEGV, leave);
-        std::signal(SIGABRT, leave);
         if (sigsetjmp(before_input, /*savemask=*/1) != 0) {
             ++counts->crashed;
-            std::signal(SIGSEGV, SIG_DFL);
-            std::signal(SIGABRT, SIG_DFL);
+            guard(/*on=*/false);
             return 0;
         }
+        guard(/*on=*/true);
     }
     onnx::ModelProto model;
-    if (!model.ParseFromArray(data, static_cast<int>(size)))
-        return 0;
-    ++counts->parsed;
     try {
+        if (!model.ParseFromArray(data, static_cast<int>(size)))
+            throw std::runtime_error("no model");
+        ++counts->parsed;
         onnx::checker::check_model(model);
         ++counts->checked;
         const onnx::ShapeInferenceOptions options(/*check_type=*/true, /*strict_mode=*/1, /*data_prop=*/true);
@@ -80,9 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         ++counts->inferred;
     } catch (const std::exception&) {  // refused, as it should be
     }
-    if (survive) {  // what crashes outside of this function is not to be survived
-        std::signal(SIGSEGV, SIG_DFL);
-        std::signal(SIGABRT, SIG_DFL);
-    }
+    if (survive)
+        guard(/*on=*/false);
     return 0;
 }
