@@ -1,23 +1,28 @@
 """EAGLE's rules: calls of all operators are rewritten or run otherwise; how many concrete pairs that made is counted.
 
-A pair is a rule (or a rewrite of no rule, under ``-``), an operator, the class of its attributes and element type, and
-a target; both forms run on ``--inputs`` inputs (20). Prints a table of rule and target with the number of distinct
-pairs whose forms ran, the time, and what differed; ``--markdown`` writes the table into a file between its marks.
+A pair is a rule of EAGLE, an operator, the class of its attributes (which it has, with which words, signs and equal or
+mixed numbers) and a target, whichever rewrite or way realised the rule, and whatever the element type and the rank;
+both forms ran on ``--inputs`` (20) different inputs. Rewrites of no rule of EAGLE's are counted apart (``--others``),
+each as a rule of its own. Prints a table of rule and target with the number of distinct pairs, the time, what differed,
+and by rule and target why nothing was made; ``--markdown`` writes the table into a file between its marks. With
+``--state`` a run that was ended goes on where it stood.
 
-Run ``python -m benchmarks.equivalence [--seconds 60] [--targets NAMES] [--inputs 20] [--markdown FILE]``, with
-``docs/equivalence.md`` as FILE.
+Run ``python -m benchmarks.equivalence [--seconds 60] [--targets NAMES] [--inputs 20] [--others] [--state FILE]
+[--markdown FILE]``, with ``docs/equivalence.md`` as FILE.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import onnx_ir as ir
+import numpy as np
 
 from benchmarks.rewrites import Source
 from irfuzz.campaign.equivalence import ran
@@ -34,58 +39,79 @@ from irfuzz.mutate.types import Skipped
 from irfuzz.oracle.equivalence import Answer, compare_forms
 from irfuzz.rewrite.engine import rewrite_once
 from irfuzz.rewrite.table import build_rewrites
+from irfuzz.rewrite.types import Rewrite
 from irfuzz.spec import load_specs
 
 TARGETS = ("ort:disabled", "torch:eager", "tensorflow:eager")
 BEGIN, END = "<!-- pairs: made by benchmarks/equivalence.py -->", "<!-- end of pairs -->"
+RULES = range(1, 17)
+KEPT = 60.0
+"""Seconds between two states on disk."""
+
 Pair = tuple[str, str, str, str]
+"""Rule, operator, class of attributes, target."""
 
 
 class Bench:
     """Counts pairs."""
 
-    def __init__(self, runner: Runner, others: Mapping[str, Sequence[Other]], targets: Sequence[Target], inputs: int):
-        self.pairs: dict[Pair, int] = {}
+    def __init__(
+        self,
+        runner: Runner,
+        others: Mapping[str, Sequence[Other]],
+        targets: Sequence[Target],
+        inputs: int,
+        rewrites: Mapping[str, Rewrite],
+    ) -> None:
+        self.pairs: dict[Pair, str] = {}
+        self.by: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
+        self.refused: dict[str, str] = {}
         self.differences: list[str] = []
         self._specs = load_specs()
-        self._rewrites = build_rewrites()
+        self._rewrites = rewrites
         self._runner = runner
         self._others = others
         self._targets = targets
         self._inputs = inputs
 
-    def one(self, program: Program, choices: Choices) -> None:
-        """Every rule on one program, as far as the pair is new."""
-        try:
-            seeds = [make_inputs(program, seed) for seed in range(self._inputs)]
-        except Unsupported:
+    def one(self, program: Program, choices: Choices, rewrites: Mapping[str, Rewrite], *, ways: bool) -> None:
+        """Rules on one program, as far as the pair is new."""
+        seeds = _different(program, self._inputs)
+        if seeds is None:
+            self.answers["fewer inputs"] += 1
             return
-        node = program.nodes()[-1]
-        kind = _class(program, node)
-        forms: list[tuple[str, str, Program | bytes, dict[str, Target]]] = []
-        for rewrite in self._rewrites.values():
-            rule = str(rewrite.eagle or "-")
-            wanted = [t for t in self._targets if (rule, rewrite.name, kind, t.name) not in self.pairs]
-            sites = rewrite.sites(program, self._specs) if wanted else ()
+        forms: list[tuple[str, str, str, Program | bytes, dict[str, Target]]] = []
+        for rewrite in rewrites.values():
+            sites = rewrite.sites(program, self._specs)
             if not sites:
                 continue
-            made = rewrite_once(program, self._specs, rewrite, choices.pick(sites), choices)
+            rule, site = _rule(rewrite), choices.pick(sites)
+            kind = _class(program, site)
+            wanted = {t.name: t for t in self._targets if (rule, *kind, t.name) not in self.pairs}
+            made = rewrite_once(program, self._specs, rewrite, site, choices) if wanted else Skipped("known")
             if not isinstance(made, Skipped):
-                forms.append((rule, rewrite.name, made[1], {t.name: t for t in wanted}))
-        for name, row in self._others.items():
-            for other in row:
-                if (str(other.way.eagle), other.way.name, kind, name) in self.pairs:
-                    continue
-                data = program if other.way.model is None else other.way.model(program.to_bytes())
-                if data is not None:
-                    forms.append((str(other.way.eagle), other.way.name, data, {name: other.target}))
+                forms.append((rule, rewrite.name, "|".join(kind), made[1], wanted))
+        if ways:
+            node = program.nodes()[-1]
+            kind = _class(program, node.outputs[0].name or "")
+            for name, row in self._others.items():
+                # Each in turn is the first that is tried for its rule.
+                turn = choices.integer(0, len(row) - 1) if row else 0
+                for other in (*row[turn:], *row[:turn]):
+                    if (str(other.way.eagle), *kind, name) in self.pairs:
+                        continue
+                    data = program if other.way.model is None else other.way.model(program.to_bytes())
+                    if data is not None:
+                        forms.append((str(other.way.eagle), other.way.name, "|".join(kind), data, {name: other.target}))
         if not forms:
             return
         asked = {name for *_, wanted in forms for name in wanted}
         before = self._all(program, seeds, [t for t in self._targets if t.name in asked])
-        for rule, name, form, wanted in forms:
-            self._pair(rule, name, kind, program, form, wanted, seeds, before)
+        for rule, name, kind_text, form, wanted in forms:
+            op, attrs = kind_text.split("|", 1)
+            new = {n: t for n, t in wanted.items() if (rule, op, attrs, n) not in self.pairs}
+            self._pair(rule, name, (op, attrs), program, form, new, seeds, before)
 
     def _all(
         self, program: Program | bytes, seeds: Sequence[Mapping[str, Value]], targets: Sequence[Target]
@@ -97,7 +123,7 @@ class Bench:
         self,
         rule: str,
         name: str,
-        kind: str,
+        kind: tuple[str, str],
         program: Program,
         form: Program | bytes,
         wanted: Mapping[str, Target],
@@ -105,26 +131,42 @@ class Bench:
         before: Mapping[str, Sequence[RunResult]],
     ) -> None:
         usable = {n: t for n, t in wanted.items() if all(ran(r) for r in before[n])}
-        if not usable:
-            return
+        for base in wanted.keys() - usable.keys():
+            self._refuse(rule, base, kind, before[base])
         given = seeds
         if isinstance(form, Program):
-            given = [{**make_inputs(form, seed), **own} for seed, own in enumerate(seeds)]
-        after = self._all(form, given, list(usable.values()))
-        for base, target in usable.items():
-            if not all(ran(r) for r in after[target.name]):
-                self.answers["refused"] += 1
+            try:
+                given = [{**make_inputs(form, seed), **own} for seed, own in enumerate(seeds)]
+            except Unsupported:
+                return
+        # One input shows whether the other form is taken at all.
+        tried = self._all(form, given[:1], list(usable.values())) if usable else {}
+        taken = {n: t for n, t in usable.items() if ran(tried[t.name][0])}
+        for base in usable.keys() - taken.keys():
+            self._refuse(rule, base, kind, tried[usable[base].name])
+        rest = self._all(form, given[1:], list(taken.values())) if taken else {}
+        for base, target in taken.items():
+            after = [*tried[target.name], *rest[target.name]]
+            if not all(ran(r) for r in after):
+                self._refuse(rule, base, kind, after)
                 continue
-            self.pairs[rule, name, kind, base] = len(seeds)
-            for own, one, other in zip(given, before[base], after[target.name], strict=True):
+            self.pairs[rule, *kind, base] = name
+            self.by[name] += 1
+            for own, one, other in zip(given, before[base], after, strict=True):
                 found = compare_forms(
                     program, form if isinstance(form, Program) else program, own, (one, other), specs=self._specs,
                     bitwise=False, rerun=self._rerun(program, base),
                 )  # fmt: skip
                 self.answers[found.answer] += 1
                 if found.answer is Answer.DIFFERENT:
-                    self.differences.append(f"{name} of {kind} on {base}: {found.reason}")
+                    self.differences.append(f"{name} of {kind[0]}[{kind[1]}] on {base}: {found.reason}")
                     break
+
+    def _refuse(self, rule: str, base: str, kind: tuple[str, str], results: Sequence[RunResult]) -> None:
+        self.answers["refused"] += 1
+        wrong = next((r for r in results if not ran(r)), None)
+        if wrong is not None:
+            self.refused.setdefault(f"{rule}|{base}", f"{kind[0]}: {wrong.error[:200] or wrong.exit}")
 
     def _rerun(self, program: Program, base: str):
         target = next(t for t in self._targets if t.name == base)
@@ -135,13 +177,53 @@ class Bench:
 
         return rerun
 
+    def state(self) -> dict[str, Any]:
+        """What goes on disk."""
+        return {
+            "pairs": [[*pair, name] for pair, name in self.pairs.items()],
+            "by": self.by,
+            "answers": self.answers,
+            "refused": self.refused,
+            "differences": self.differences,
+        }
 
-def _class(program: Program, node: ir.Node) -> str:
-    """Operator, which attributes it has with which words or signs, element type and rank."""
-    fact = program.tensor(node.inputs[0]) if node.inputs else None
-    attrs = ",".join(sorted(f"{name}={_kind(value)}" for name, value in program.attrs(node).items()))
-    about = "" if fact is None else f"{fact.dtype.name}/{fact.rank}"
-    return f"{node.op_type}[{attrs}]{about}"
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what was on disk."""
+        self.pairs = {(rule, op, attrs, target): name for rule, op, attrs, target, name in kept["pairs"]}
+        self.by, self.answers = Counter(kept["by"]), Counter(kept["answers"])
+        self.refused, self.differences = dict(kept["refused"]), list(kept["differences"])
+
+
+def _different(program: Program, count: int) -> list[dict[str, Value]] | None:
+    """So many inputs of which no two are equal; ``None`` where the program has not as many."""
+    found: dict[bytes, dict[str, Value]] = {}
+    for seed in range(3 * count):
+        try:
+            given = make_inputs(program, seed)
+        except Unsupported:
+            return None
+        arrays = [v for v in given.values() if isinstance(v, np.ndarray)]
+        found.setdefault(b"|".join(a.tobytes() + repr(a.shape).encode() for a in arrays), given)
+        if len(found) == count:
+            return list(found.values())
+        if seed >= 4 and len(found) == 1:
+            break
+    return None
+
+
+def _rule(rewrite: Rewrite) -> str:
+    return str(rewrite.eagle or rewrite.name)
+
+
+def _class(program: Program, site: str) -> tuple[str, str]:
+    """The operator that a site is about, and which attributes it has with which words or signs."""
+    value = program.value(site)
+    node = next((n for n in program.nodes() if n.name == site), None) if value is None else value.producer()
+    if node is None and value is not None:
+        node = next((use.node for use in value.uses()), None)
+    if node is None:
+        return "input", ""
+    return node.op_type, ",".join(sorted(f"{name}={_kind(v)}" for name, v in program.attrs(node).items()))
 
 
 def _kind(value: object) -> str:
@@ -149,21 +231,91 @@ def _kind(value: object) -> str:
         return value
     if isinstance(value, (list, tuple)):
         return "uniform" if len(set(map(str, value))) <= 1 else "mixed"
-    return str(value) if isinstance(value, int) and -2 < value < 3 else type(value).__name__
+    if isinstance(value, int):
+        return str(value) if -2 < value < 3 else "int"
+    return type(value).__name__
 
 
-def table(pairs: Mapping[Pair, int], targets: Sequence[Target]) -> str:
+def table(pairs: Mapping[Pair, str], targets: Sequence[Target]) -> str:
     """Markdown: rules and targets."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for rule, _, _, target in pairs:
-        counts[rule][target] += 1
+        counts[rule if rule.isdigit() else "-"][target] += 1
     names = [t.name for t in targets]
     lines = ["| rule of EAGLE | " + " | ".join(f"`{n}`" for n in names) + " |", "|---" * (len(names) + 1) + "|"]
-    for rule in sorted(counts, key=lambda r: (r == "-", int(r) if r != "-" else 0)):
-        row = [str(counts[rule][n]) for n in names]
-        lines.append(f"| {'other rewrites' if rule == '-' else rule} | " + " | ".join(row) + " |")
-    totals = [str(sum(c[n] for c in counts.values())) for n in names]
-    return "\n".join([*lines, "| all | " + " | ".join(totals) + " |"])
+    lines += [f"| {rule} | " + " | ".join(str(counts[rule][n]) for n in names) + " |" for rule in map(str, RULES)]
+    totals = [str(sum(c[n] for rule, c in counts.items() if rule != "-")) for n in names]
+    lines.append("| all | " + " | ".join(totals) + " |")
+    if "-" in counts:
+        lines.append("| other rewrites | " + " | ".join(str(counts["-"][n]) for n in names) + " |")
+    return "\n".join(lines)
+
+
+def count_pairs(args: argparse.Namespace) -> int:
+    """Sample calls until the time is over."""
+    targets = resolve(args.targets)
+    others = {t.name: others_of(t, build_ways()) for t in targets}
+    whole = [*targets, *(o.target for row in others.values() for o in row)]
+    source = Source(load_specs(), args.seed)
+    rewrites = {n: r for n, r in build_rewrites().items() if r.eagle or args.others}
+    order = [*rewrites.values()]
+    with Runner(whole, adapters=adapters_for(others)) as runner:
+        bench = Bench(runner, others, targets, args.inputs, rewrites)
+        index, spent, cpu = 0, 0.0, 0.0
+        if args.state is not None and args.state.exists():
+            kept = json.loads(args.state.read_text())
+            bench.resume(kept)
+            index, spent, cpu = kept["index"], kept["seconds"], kept["cpu"]
+        began, first = time.monotonic() - spent, time.process_time() - cpu
+        saved = time.monotonic()
+        while time.monotonic() - began < args.seconds:
+            choices = Choices.from_seed(f"{args.seed}/{index}")
+            # Calls of any operator, and every third time one that the next rewrite is about.
+            if index % 3:
+                program = source.call(choices)
+                if program is not None:
+                    bench.one(program, choices, rewrites, ways=True)
+            else:
+                rewrite = order[index // 3 % len(order)]
+                for program, own in source.programs(rewrite, 1, first=index):
+                    bench.one(program, own, {rewrite.name: rewrite}, ways=False)
+            index += 1
+            if args.state is not None and time.monotonic() - saved > KEPT:
+                saved = time.monotonic()
+                _keep(args.state, bench, index, saved - began, time.process_time() - first)
+        spent, cpu = time.monotonic() - began, time.process_time() - first
+    if args.state is not None:
+        _keep(args.state, bench, index, spent, cpu)
+    _tell(bench, targets, args, index, spent)
+    return 0
+
+
+def _keep(path: Path, bench: Bench, index: int, seconds: float, cpu: float) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps({**bench.state(), "index": index, "seconds": seconds, "cpu": cpu}))
+    fresh.replace(path)
+
+
+def _tell(bench: Bench, targets: Sequence[Target], args: argparse.Namespace, index: int, spent: float) -> None:
+    text = table(bench.pairs, targets)
+    print(text)
+    print("\n".join(bench.differences[:40]))
+    made = {(rule, target) for rule, _, _, target in bench.pairs}
+    for rule in map(str, RULES):
+        for target in targets:
+            if (rule, target.name) not in made:
+                print(f"rule {rule} on {target.name}: none; {bench.refused.get(f'{rule}|{target.name}', 'no site')}")
+    eagle = sum(pair[0].isdigit() for pair in bench.pairs)
+    beside = f" and {len(bench.pairs) - eagle} of other rewrites" if args.others else ""
+    told = (
+        f"{eagle} distinct pairs of EAGLE's rules{beside} with {args.inputs} different inputs each, from {index} "
+        f"sampled calls in {spent:.0f} s, {len(bench.differences)} differ"
+    )
+    print(f"{told}; {dict(bench.answers)}; {dict(bench.by)}")
+    if args.markdown is not None:
+        page = args.markdown.read_text()
+        head, rest = page.split(BEGIN)
+        args.markdown.write_text(f"{head}{BEGIN}\n{told}:\n\n{text}\n{END}{rest.split(END)[1]}")
 
 
 def main() -> int:
@@ -172,35 +324,10 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--targets", type=lambda text: text.split(","), default=list(TARGETS))
+    parser.add_argument("--others", action="store_true", help="count rewrites of no rule of EAGLE's, too")
+    parser.add_argument("--state", type=Path, help="go on from this file, and keep it up to date")
     parser.add_argument("--markdown", type=Path)
-    args = parser.parse_args()
-    targets = resolve(args.targets)
-    others = {t.name: others_of(t, build_ways()) for t in targets}
-    whole = [*targets, *(o.target for row in others.values() for o in row)]
-    source = Source(load_specs(), args.seed)
-    with Runner(whole, adapters=adapters_for(others)) as runner:
-        bench = Bench(runner, others, targets, args.inputs)
-        began, cpu, index = time.monotonic(), time.process_time(), 0
-        while time.monotonic() - began < args.seconds:
-            choices = Choices.from_seed(f"{args.seed}/{index}")
-            program = source.call(choices)
-            if program is not None:
-                bench.one(program, choices)
-            index += 1
-        wall, spent = time.monotonic() - began, time.process_time() - cpu
-    text = table(bench.pairs, targets)
-    print(text)
-    print("\n".join(bench.differences[:40]))
-    told = (
-        f"{len(bench.pairs)} distinct pairs with {args.inputs} inputs each, from {index} sampled calls in {wall:.0f} s "
-        f"({spent:.0f} s of it this process's CPU time), {len(bench.differences)} differ"
-    )
-    print(f"{told}; {dict(bench.answers)}")
-    if args.markdown is not None:
-        page = args.markdown.read_text()
-        head, rest = page.split(BEGIN)
-        args.markdown.write_text(f"{head}{BEGIN}\n{told}:\n\n{text}\n{END}{rest.split(END)[1]}")
-    return 0
+    return count_pairs(parser.parse_args())
 
 
 if __name__ == "__main__":

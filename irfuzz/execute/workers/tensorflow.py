@@ -166,7 +166,7 @@ def _declined(error: Exception, stage: str) -> bool:
 
 def load(source: str) -> dict[str, Any]:
     """The names that a generated module defines; its definitions are two blank lines apart and compiled one by one."""
-    names: dict[str, Any] = {"__name__": "generated"}
+    names: dict[str, Any] = {"__name__": "generated", "__source__": source}
     for text in source.split("\n\n\n"):
         code = _CODE.get(text)
         if code is None:

@@ -28,6 +28,23 @@ def _kept(weights: dict[str, Any]) -> list[str]:
     return names
 
 
+_LAST: dict[str, tuple[Any, Any]] = {}
+"""By the way, what was loaded last and of what it was made: the next inputs of the same module need no second file."""
+
+
+def _loaded(way: str, module: dict[str, Any], weights: dict[str, Any], given: dict[str, Any], make: Any) -> Any:
+    """What ``make`` loads, or what it loaded for the same module, weights and types of inputs just before."""
+    source = module.get("__source__")
+    if source is None:
+        return make()
+    kinds = [(name, value.dtype, tuple(value.shape)) for name, value in given.items()]
+    numbers = [(name, value.dtype, tuple(value.shape), value.numpy().tobytes()) for name, value in weights.items()]
+    key = (source, kinds, numbers)
+    if way not in _LAST or _LAST[way][0] != key:
+        _LAST[way] = (key, make())
+    return _LAST[way][1]
+
+
 class _Lowered(tf.Module):
     def __init__(self, forward: Any, weights: dict[str, Any], names: list[str]) -> None:
         super().__init__()
@@ -44,12 +61,17 @@ class _Lowered(tf.Module):
 def _saved_model(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """``tf.saved_model.load`` of what ``tf.saved_model.save`` wrote."""
     given = _tensors(inputs)
-    lowered = _Lowered(module["forward"], weights, [n for n, v in weights.items() if v.dtype.is_floating])
-    lowered.compute.get_concrete_function(given)
-    with tempfile.TemporaryDirectory() as folder:
-        tf.saved_model.save(lowered, folder)
-        loaded: Any = tf.saved_model.load(folder)  # it owns the variables
-        return loaded.compute(given)
+
+    def make() -> Any:
+        lowered = _Lowered(module["forward"], weights, [n for n, v in weights.items() if v.dtype.is_floating])
+        lowered.compute.get_concrete_function(given)
+        with tempfile.TemporaryDirectory() as folder:
+            tf.saved_model.save(lowered, folder)
+            loaded: Any = tf.saved_model.load(folder)  # it owns the variables
+            loaded.compute(given)
+        return loaded
+
+    return _loaded("saved-model", module, weights, given, make).compute(given)
 
 
 def _checkpoint(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
@@ -84,15 +106,18 @@ def _keras_file(module: dict[str, Any], weights: dict[str, Any], inputs: dict[st
             made = {n: tf.convert_to_tensor(v.value) for n, v in zip(names, self.kept)}  # noqa: B905 - Python 3.9
             return module["forward"]({**weights, **made}, values)
 
-    model = Lowered()
-    for name, variable in zip(names, model.kept):  # noqa: B905 - Python 3.9
-        variable.assign(weights[name])
-    model(given)
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder, "model.keras"))
-        model.save(path)
-        loaded: Any = keras.models.load_model(path, custom_objects={"Lowered": Lowered})
-    return loaded(given)
+    def make() -> Any:
+        model = Lowered()
+        for name, variable in zip(names, model.kept):  # noqa: B905 - Python 3.9
+            variable.assign(weights[name])
+        model(given)
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder, "model.keras"))
+            model.save(path)
+            loaded: Any = keras.models.load_model(path, custom_objects={"Lowered": Lowered})
+        return loaded
+
+    return _loaded("keras-file", module, weights, given, make)(given)
 
 
 def _rows(inputs: dict[str, Any]) -> Any:
