@@ -37,8 +37,8 @@ class Line:
     """The parent's side of one child."""
 
     __slots__ = (
-        "_deadline", "_memory", "_place", "_poll", "_reader", "_seconds", "_statm", "_zygote", "cwd", "log", "pid",
-        "served", "sock", "warm",
+        "_deadline", "_delays", "_memory", "_place", "_poll", "_reader", "_seconds", "_statm", "_zygote", "cwd", "log",
+        "pid", "served", "sock", "warm",
     )  # fmt: skip
 
     def __init__(self, zygote: Zygote, limits: Limits, cwd: Path) -> None:
@@ -55,6 +55,7 @@ class Line:
         self._memory = limits.memory_bytes
         self._reader = transport.Reader(self._receive, limits.answer_bytes)
         self._deadline = self._seconds = 0.0
+        self._delays: dict[int, int] = {}
         self._place = -1
         self.log = Log(limits.log_bytes)
         self.sock, theirs = socket.socketpair()
@@ -87,7 +88,7 @@ class Line:
         Args:
             number: of the request.
             parts: the request as a frame.
-            seconds: until it must be answered.
+            seconds: until it must be answered; what the child waits for a processor on a busy machine does not count.
             many: it consists of several, and each of them may take so long.
 
         Raises:
@@ -97,6 +98,7 @@ class Line:
         """
         self._deadline = time.monotonic() + seconds
         self._seconds = seconds
+        self._delays = {}
         self._place = -1
         self.log.rewind()
         if many:
@@ -144,7 +146,7 @@ class Line:
         mine = self.sock.fileno()
         while True:
             left = self._deadline - time.monotonic()
-            if left <= 0 and not self._went_on():
+            if left <= 0 and not self._went_on() and not self._was_kept_waiting():
                 raise Ended("hang", "")
             ready = dict(self._poll.poll(math.ceil(min(max(left, 0.0), WATCH_SECONDS) * 1000)))
             if mine in ready:
@@ -157,6 +159,7 @@ class Line:
                 return flags
             if not ready:
                 self._went_on()
+                self._was_kept_waiting()
                 self._watch_memory()
 
     def place(self) -> int:
@@ -170,6 +173,16 @@ class Line:
         self._place = place
         self._deadline = time.monotonic() + self._seconds
         return True
+
+    def _was_kept_waiting(self) -> bool:
+        """Whether other processes kept the child from running since the last look, which puts its deadline off."""
+        now: dict[int, int] = {}
+        for pid in (self.pid, *linux.descendants(self.pid)):
+            now |= linux.delays(pid)
+        longest = max((delay - self._delays.get(task, delay) for task, delay in now.items()), default=0) / 1e9
+        self._delays = now
+        self._deadline += longest
+        return self._deadline > time.monotonic()
 
     def _watch_memory(self) -> None:
         if self._memory is None:

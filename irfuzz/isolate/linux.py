@@ -85,6 +85,16 @@ def resident(pid: int) -> int:
         return 0
 
 
+def delays(pid: int) -> dict[int, int]:
+    """Nanoseconds that each thread of a process was ready to run and had no processor, by thread; empty if unknown."""
+    found: dict[int, int] = {}
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError, IndexError):
+                found[int(task.name)] = int((task / "schedstat").read_bytes().split()[1])
+    return found
+
+
 def data_size() -> int:
     """Bytes of this process that ``RLIMIT_DATA`` counts: private writable memory, reservations left out."""
     for line in Path("/proc/self/status").read_text().splitlines():

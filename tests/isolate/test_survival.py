@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -129,6 +132,23 @@ def test_hang_tells_where(worker: Worker) -> None:
 
 def test_slow_is_not_hanging(worker: Worker) -> None:
     assert ask(worker, "shared_hog", pieces=0, sleep=0.3, seconds=20).exit == "ok"
+
+
+def test_waiting_for_a_processor_is_not_hanging(worker: Worker) -> None:
+    here = {min(os.sched_getaffinity(0))}
+    child = good(worker).response["pid"]
+    os.sched_setaffinity(child, here)
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    try:
+        for other in others:
+            os.sched_setaffinity(other.pid, here)
+        reply = ask(worker, "compute", processor_seconds=0.5, seconds=0.6)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert reply.exit == "ok"
+    assert reply.seconds > 0.6  # it did wait
 
 
 def test_a_request_that_nobody_reads(worker: Worker) -> None:

@@ -95,6 +95,13 @@ def do_gil(request, values):
     HELD_GIL.sleep(60)
 
 
+def do_compute(request, values):
+    end = time.process_time() + request["processor_seconds"]
+    while time.process_time() < end:
+        pass
+    return {}, []
+
+
 def do_hog(request, values):
     KEPT.append(np.ones(request["bytes"], np.uint8))
     return {}, []
