@@ -2,7 +2,9 @@
 
 Every rate is of complete programs a second, made, run and judged in rounds as campaigns do. ``in process`` calls the
 same worker file in the benchmark's own process; ``isolated`` is what campaigns with one job do; ``two jobs`` is two
-processes with a worker each, each pair on a core of its own as in campaigns with a job for each core. The three take
+processes with a worker each, each pair on a core of its own as in campaigns with a job for each core. ``raw protobuf``
+is the least that anybody pays, and what machines are compared by: one process that parses the model, moves a weight,
+serializes, loads and runs it at both levels and compares, with nothing known of operators, types or limits. All take
 turns in short slices, so that other work on the machine meets them alike; medians over the rounds and their ratios are
 printed.
 
@@ -144,9 +146,53 @@ def in_process() -> Run:
     return lambda tasks: [run(task) for task in tasks]
 
 
+class Raw:
+    """The alternative: a weight of the model is moved by hand, and ONNXRuntime asked directly."""
+
+    def __init__(self, nodes: int) -> None:
+        # Only here, where nothing else runs it: what is measured as irfuzz keeps frameworks in workers.
+        import onnxruntime
+
+        self.onnxruntime = onnxruntime
+        self.model = model(nodes)
+        self.rng = np.random.default_rng(0)
+        self.levels = [
+            getattr(onnxruntime.GraphOptimizationLevel, name) for name in ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")
+        ]
+
+    def once(self) -> None:
+        """One program."""
+        proto = onnx.load_from_string(self.model)
+        weight = proto.graph.initializer[self.rng.integers(len(proto.graph.initializer))]
+        moved = numpy_helper.to_array(weight) + np.float32(self.rng.standard_normal())
+        weight.CopyFrom(numpy_helper.from_array(moved, weight.name))
+        data = proto.SerializeToString()
+        feeds = {"x": self.rng.standard_normal((1, 8, 8, 8)).astype(np.float32)}
+        found: list[Any] = []
+        for level in self.levels:
+            options = self.onnxruntime.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            options.graph_optimization_level = level
+            session = self.onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            found.append(session.run(None, feeds)[0])
+        if not np.allclose(*found, rtol=1e-3, atol=1e-3):
+            raise SystemExit("onnxruntime's levels differ on the benchmark's own model")
+
+    def for_seconds(self, seconds: float) -> tuple[int, float]:
+        """As ``Loop.for_seconds``."""
+        count, start = 0, time.perf_counter()
+        while (passed := time.perf_counter() - start) < seconds:
+            self.once()
+            count += 1
+        return count, passed
+
+
 def serve(kind: str, nodes: int) -> None:
     """One benchmark process: a number of seconds enters on standard input, programs and seconds leave."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if kind == "raw protobuf":
+        _serve(Raw(nodes))
+        return
     if kind == "in process":
         _serve(Loop(nodes, in_process(), os.getpid() * 10**6))
         return
@@ -156,7 +202,7 @@ def serve(kind: str, nodes: int) -> None:
         _serve(Loop(nodes, runner.run_all, os.getpid() * 10**6))
 
 
-def _serve(loop: Loop) -> None:
+def _serve(loop: Loop | Raw) -> None:
     loop.for_seconds(1.0)
     settle()
     print("ready", flush=True)
@@ -196,17 +242,18 @@ class Process:
 
 def measure(nodes: int, rounds: int, seconds: float) -> dict[str, Any]:
     """Rates for one size of program."""
-    here, alone, *jobs = (Process(kind, nodes) for kind in ("in process", "isolated", "job 0", "job 1"))
-    processes = (here, alone, *jobs)
+    raw, here, alone, *jobs = (
+        Process(kind, nodes) for kind in ("raw protobuf", "in process", "isolated", "job 0", "job 1")
+    )
+    processes = (raw, here, alone, *jobs)
     for process in processes:
         if process.line().strip() != "ready":
             raise SystemExit("a benchmark process did not start")
-    rates: dict[str, list[float]] = {"in process": [], "isolated": [], "two jobs": []}
+    rates: dict[str, list[float]] = {"raw protobuf": [], "in process": [], "isolated": [], "two jobs": []}
     for _ in range(rounds):
-        here.ask(str(seconds))
-        rates["in process"].append(here.rate())
-        alone.ask(str(seconds))
-        rates["isolated"].append(alone.rate())
+        for name, process in (("raw protobuf", raw), ("in process", here), ("isolated", alone)):
+            process.ask(str(seconds))
+            rates[name].append(process.rate())
         for process in jobs:
             process.ask(str(seconds))
         rates["two jobs"].append(sum(process.rate() for process in jobs))
@@ -215,11 +262,13 @@ def measure(nodes: int, rounds: int, seconds: float) -> dict[str, Any]:
         process.process.stdin.close()
         process.process.wait()
     pairs = list(zip(rates["in process"], rates["isolated"], rates["two jobs"], strict=True))
+    least = zip(rates["raw protobuf"], rates["two jobs"], strict=True)
     return {
         "nodes": nodes,
         **{name: round(statistics.median(found), 1) for name, found in rates.items()},
         "isolated / in process": round(statistics.median(b / a for a, b, _ in pairs), 3),
         "two jobs / isolated": round(statistics.median(c / b for _, b, c in pairs), 3),
+        "two jobs / raw protobuf": round(statistics.median(b / a for a, b in least), 3),
     }
 
 
