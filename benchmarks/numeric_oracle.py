@@ -13,7 +13,9 @@ left open by ONNX (declared undefined behaviour, NaN or Inf that reach an operat
 numbers) are counted apart. Exit code 1 where a figure misses its mark: no false finding, 70% decidable, 95% found.
 
 ``--state FILE --seconds 300`` runs a slice of that time, adds it to the figures of the slices before, and writes them
-back; the programs of each slice come of a seed of its own. ``--every 10`` measures bounds on one program in ten only.
+back after every few programs, so that a slice can be cut short; the programs of each slice come of a seed of its own.
+``--every 10`` measures bounds on one program in ten only, and ``--sprouts 0.7`` lets that share of the programs grow
+from one node, as campaigns on many targets do: they are small and quickly run.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.table import resolve
+from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
@@ -59,6 +62,9 @@ DECIDED = 0.01
 ERROR = 1e-3
 BEYOND = 10.0
 OPEN = ("undefined behaviour", "NaN", "overflow", "subnormal")
+TOGETHER = 32
+"""Programs that are sent to a target at once."""
+TELL = 500
 KEPT = 400
 """Mutants that may be parents."""
 
@@ -100,10 +106,14 @@ class Figures:
         return cls(**{**data, "counts": Counter(data["counts"]), "missed": Counter(data["missed"])})
 
 
-def programs(seed: int) -> Iterator[tuple[int, Program, dict[str, Value]]]:
-    """Mutants and their inputs, without end, numbered; a number and a seed always give the same ones."""
+def programs(seed: int, share: float = 0.0) -> Iterator[tuple[int, Program, dict[str, Value]]]:
+    """Mutants and their inputs, without end, numbered; a number, a seed and a share always give the same ones.
+
+    ``share`` of them grow from one node, as in campaigns; the others from seeds, from such nodes and from mutants.
+    """
     first = [(p.name, Program.from_bytes(p.read_bytes())) for p in sorted(seeds_dir().glob("*.onnx"))]
-    first += [(name, program) for name, program in sprouts().items()]
+    small = [(name, program) for name, program in sprouts().items()]
+    first += small
     made: deque[tuple[str, Program]] = deque(maxlen=KEPT)
     engine = Engine(load_specs(), weights=FUZZING, max_nodes=60)
     ranges = seed_ranges()
@@ -111,7 +121,8 @@ def programs(seed: int) -> Iterator[tuple[int, Program, dict[str, Value]]]:
     while True:
         number += 1
         choices = Choices.from_seed(f"{seed}/{number}")
-        name, parent = choices.pick([*first, *made]) if made else choices.pick(first)
+        grown = share > 0 and choices.boolean(share)
+        name, parent = choices.pick(small) if grown else choices.pick([*first, *made])
         mutant = engine.mutate(parent, choices, edits=choices.integer(1, 5))
         if mutant is None or any(edit.relation.name == "INVALID" for edit in mutant.edits):
             continue
@@ -119,7 +130,7 @@ def programs(seed: int) -> Iterator[tuple[int, Program, dict[str, Value]]]:
             inputs = make_inputs(mutant.program, choices.seed(), ranges=ranges.get(name), special=choices.boolean(0.1))
         except Unsupported:
             continue
-        if len(mutant.program.nodes()) <= 60:
+        if not grown and len(mutant.program.nodes()) <= 60:
             made.append((name, mutant.program))
         yield number, mutant.program, inputs
 
@@ -135,12 +146,28 @@ class Bench:
         self.number = 0
         self._out = out
 
-    def look(self, number: int, program: Program, inputs: Mapping[str, Value], *, fault: bool) -> bool:
-        """One program on the plain target and another; ``False`` where they do not both run it."""
+    def pair(self, number: int) -> tuple[Target, Target]:
+        """The plain target, and the other one that a program is to run on."""
+        return self.plain, self.others[number % len(self.others)]
+
+    def look_all(self, drawn: Sequence[tuple[int, Program, dict[str, Value]]], *, faults: int) -> None:
+        """Several programs, which travel together to the targets; errors are planted until there are ``faults``."""
+        tasks = [Task(program, inputs, self.pair(number)) for number, program, inputs in drawn]
+        for (number, program, inputs), results in zip(drawn, self.runner.run_all(tasks), strict=True):
+            self.look(number, program, inputs, results, fault=self.figures.counts["planted"] < faults)
+
+    def look(
+        self,
+        number: int,
+        program: Program,
+        inputs: Mapping[str, Value],
+        results: Sequence[RunResult],
+        *,
+        fault: bool,
+    ) -> bool:
+        """One program that ran on the plain target and another; ``False`` where they do not both run it."""
         self.number = number
-        other = self.others[number % len(self.others)]
-        pair = (self.plain, other)
-        results = self.runner.run(program, inputs, pair)
+        pair = self.pair(number)
         if any(r.exit is not Exit.OK for r in results):
             self.figures.counts["not run by both"] += 1
             return False
@@ -327,6 +354,7 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=20, help="On so many of them, at least, an error is planted.")
     parser.add_argument("--every", type=int, default=1, help="Count decidable elements in one of so many programs.")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sprouts", type=float, default=0.0, help="Share of the programs that grow from one node.")
     parser.add_argument("--state", type=Path, help="File with the figures so far, which is written anew.")
     parser.add_argument("--seconds", type=float, default=math.inf, help="Most that this call takes.")
     parser.add_argument("--out", type=Path, help="Folder for programs with false findings.")
@@ -337,17 +365,23 @@ def main() -> int:
     names = [f"{TARGETS}:{name}" for name in ("Plain", "Reassociated", "Blocked")]
     with Runner(resolve(names), Limits(seconds=20)) as runner:
         bench = Bench(runner, options.out, options.every, figures)
-        for number, program, inputs in programs(seed):
-            done = figures.counts["programs"]
+        told = figures.counts["programs"]
+        drawn: list[tuple[int, Program, dict[str, Value]]] = []
+        for one in programs(seed, options.sprouts):
+            drawn.append(one)
+            if len(drawn) < min(TOGETHER, options.n - figures.counts["programs"]):
+                continue
+            bench.look_all(drawn, faults=options.faults)
+            drawn.clear()
             figures.seconds = before + time.monotonic() - started
+            done = figures.counts["programs"]
+            if options.state:
+                figures.write(options.state)
+            if done - told >= TELL:
+                told = done
+                print(json.dumps(report(figures)), flush=True)
             if done >= options.n or figures.seconds - before >= options.seconds:
                 break
-            fault = figures.counts["planted"] < options.faults
-            bench.look(number, program, inputs, fault=fault)
-            if done and done % 500 == 0:
-                print(json.dumps(report(figures)), flush=True)
-    if options.state:
-        figures.write(options.state)
     found = report(figures)
     print(json.dumps(found, indent=1))
     counts = bench.figures.counts
