@@ -34,7 +34,7 @@ def _as_reshape(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
     return inserter.reshape(_first(node), inserter.fact(node.outputs[0]).static_shape or ())
 
 
-def _axes(program: Program, node: ir.Node) -> list[int] | None:
+def reduced_axes(program: Program, node: ir.Node) -> list[int] | None:
     """The reduced axes, where they are known."""
     attrs, rank = program.attrs(node), tensor_fact(program, _first(node)).rank or 0
     given = attrs.get("axes")
@@ -49,12 +49,12 @@ def _axes(program: Program, node: ir.Node) -> list[int] | None:
 
 
 def _mean(program: Program, node: ir.Node) -> bool:
-    return _float(program, node) and bool(_axes(program, node))
+    return _float(program, node) and bool(reduced_axes(program, node))
 
 
 def _sum_over_count(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     program, x = inserter.program, _first(node)
-    axes = _axes(program, node) or []
+    axes = reduced_axes(program, node) or []
     shape = inserter.fact(x).static_shape or ()
     total = inserter.reduce("ReduceSum", x, axes, keepdims=bool(program.attrs(node).get("keepdims", 1)))
     return inserter.value("Div", total, inserter.scalar(math.prod(shape[a] for a in axes), inserter.fact(x).dtype))

@@ -18,7 +18,9 @@ from irfuzz.mutate.wrap_if import WrapIf
 from irfuzz.mutate.wrap_loop import WrapLoop
 from irfuzz.rewrite import (
     commute,
+    constants,
     convolution,
+    distribute,
     elements,
     formula,
     image,
@@ -27,8 +29,10 @@ from irfuzz.rewrite import (
     neutral,
     precision,
     recurrent,
+    reductions,
     separable,
     spelling,
+    versions,
 )
 from irfuzz.rewrite.forms import rewrite_by
 from irfuzz.rewrite.types import Exactness, Rewrite
@@ -57,14 +61,18 @@ BUILTIN: tuple[Rewrite, ...] = (
     *movement.REWRITES,
     *precision.REWRITES,
     *elements.REWRITES,
+    *distribute.REWRITES,
     *spelling.REWRITES,
     *linear.REWRITES,
     *convolution.REWRITES,
     *separable.REWRITES,
     *image.REWRITES,
     *commute.REWRITES,
+    *reductions.REWRITES,
     *recurrent.REWRITES,
     *formula.REWRITES,
+    *constants.REWRITES,
+    *versions.REWRITES,
     *STRUCTURAL,
 )
 

@@ -42,10 +42,10 @@ GRAPHS = {
         y = Mod(x, seven) u = Mod <fmod = 1> (z, five) v = Mod(w, six) }""",
 }
 PROVEN = {
-    *("add-zero", "cast-and-back", "commute", "compare-wider", "concat-alone", "de-morgan", "divide-by-one"),
-    *("gather-all", "identity", "mirror-comparison", "mod-as-division", "multiply-by-one", "not-twice"),
-    *("pad-and-slice", "reshape-and-back", "reverse-twice", "slice-and-concat", "split-and-concat", "subtract-zero"),
-    *("swap-branches", "tile-and-slice", "transpose-and-back", "unsqueeze-squeeze"),
+    *("add-zero", "cast-and-back", "commute", "compare-wider", "concat-alone", "de-morgan", "distribute-integers"),
+    *("divide-by-one", "gather-all", "identity", "mirror-comparison", "mod-as-division", "multiply-by-one"),
+    *("not-twice", "pad-and-slice", "reshape-and-back", "reverse-twice", "slice-and-concat", "split-and-concat"),
+    *("subtract-zero", "swap-branches", "tile-and-slice", "transpose-and-back", "unsqueeze-squeeze"),
 }
 """What has a site below; floating point is not among what is proven."""
 

@@ -63,6 +63,13 @@ GRAPHS = {
         y = Mod(x, c) u = Mod <fmod = 1> (z, c) }""",
     "norm": """g (float[2, 3] x, float[3] s) => (float[A, B] y) { y = LayerNormalization(x, s) }""",
     "moved": """g (double[2, 3] x) => (double[A, B] y) { a = Transpose <perm = [1, 0]> (x) y = Exp(a) }""",
+    "sums": """g (double[3, 4] x, double[3, 4] z, double[4, 2] w) => (double[A, B] y, double[C] u, double v)
+        <double[3, 4] c = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, -3}, double k = {0.5}> {
+        a = Add(x, z) b = Mul(a, c) d = Mul(x, c) e = Sub(b, d) f = MatMul(a, w) h = Mul(x, k) i = MatMul(h, w)
+        y = Add(f, i) u = ReduceSumSquare <axes = [0], keepdims = 0> (e) v = ReduceMax <keepdims = 0> (b) }""",
+    "sizes": """g (double[3, 4] x, int64[2, 3] i, int64[2, 3] j) => (double[A, B] y, int64[C, D] z) <int64[1] one = {1},
+        int64[1] m = {3}, int64[2, 3] k = {5, 6, 7, 8, 9, 10}> { s = Shape(x) a = Gather(s, one)
+        t = Concat <axis = 0> (a, m) y = Reshape(x, t) l = Add(i, j) z = Mul(k, l) }""",
     "branch": """g (double[2, 3] x) => (double[A, B] y) <bool t = {1}> {
         y = If(t) <then_branch = a () => (double[2, 3] p) { p = Relu(x) }, else_branch = b () => (double[2, 3] q)
         { q = Neg(x) }> }""",
