@@ -82,7 +82,9 @@ def _among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
 def _undecided(verdict: Verdict) -> bool:
     """Whether running it again on moved inputs may make a finding of a suspect."""
     why = str(verdict.evidence.get("suspect", ""))
-    return verdict.symptom is Symptom.DIFFERENCE and ("could not be measured" in why or "does not exceed" in why)
+    if "could not be measured" in why:
+        return verdict.symptom in (Symptom.DIFFERENCE, Symptom.NAN_INF)
+    return verdict.symptom is Symptom.DIFFERENCE and "does not exceed" in why
 
 
 class Triage:
