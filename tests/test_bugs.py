@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,34 @@ ROW = re.compile(
 )
 PACKAGES = {adapter.component: adapter.distributions[0] for adapter in BUILT_IN}
 """What brings a component."""
+
+SERVER = """
+import os, runpy, sys, traceback
+for name in ("numpy", "onnx", "onnx.reference", "onnxruntime", "torch"):
+    try:
+        __import__(name)
+    except ImportError:
+        pass
+for line in sys.stdin:
+    script, told = line.split()
+    child = os.fork()
+    if not child:
+        log = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        sys.argv = [script]
+        code = 3
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as ended:
+            code = ended.code or 0
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Runs each script that it is told of in a process of its own, with the imports made beforehand."""
 
 SEEN = re.compile(r"^Seen with (.*)\.$", re.MULTILINE)
 
@@ -84,9 +113,19 @@ def test_a_folder_is_small_and_of_the_operators_that_the_list_names(bug: Bug) ->
     assert shown == [onnx.printer.to_text(model.graph)]
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", SERVER], cwd=tmp_path_factory.mktemp("bugs"), env=environment(), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    yield process
+    process.communicate(timeout=30)
+
+
 @pytest.mark.backend
 @pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
-def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path) -> None:
+def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path, server: subprocess.Popen[str]) -> None:
     script = FOLDERS / bug.folder / "repro.py"
     seen = SEEN.search(script.read_text())
     assert seen is not None
@@ -97,9 +136,17 @@ def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path) -> None
             package = PACKAGES.get(name, name)
             if installed_version(package) != version:
                 pytest.skip(f"was found with {package} {version}; {installed_version(package)} is installed")
-    done = run(python, script, tmp_path)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "the fault shows" in done.stdout
+        assert server.stdin is not None
+        assert server.stdout is not None
+        told = tmp_path / "told"
+        server.stdin.write(f"{script} {told}\n")
+        server.stdin.flush()
+        code, text = int(server.stdout.readline()), told.read_text(errors="replace")
+    else:
+        done = run(python, script, tmp_path)
+        code, text = done.returncode, done.stdout + done.stderr
+    assert code == 1, text
+    assert "the fault shows" in text
 
 
 @pytest.mark.backend
@@ -131,10 +178,13 @@ def installed_version(package: str) -> str | None:
         return None
 
 
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
 def run(python: str, script: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     # Isolated: neither this folder nor PYTHONPATH, and so no irfuzz of a checkout.
     command = [python, "-I", str(script)]
     return subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, errors="replace", timeout=120, check=False
+        command, cwd=cwd, env=environment(), capture_output=True, text=True, errors="replace", timeout=120, check=False
     )
