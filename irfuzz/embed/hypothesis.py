@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from enum import Enum
+from functools import cache, lru_cache
 from typing import Any
 
 import onnx
@@ -17,7 +18,7 @@ except ModuleNotFoundError as error:
 
 from irfuzz.choices import Choices
 from irfuzz.embed.part import part, side_by_side
-from irfuzz.embed.single import OPSET, single_call
+from irfuzz.embed.single import MOST_ELEMENTS, OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
 from irfuzz.execute.types import Value
 from irfuzz.generate.inputs import make_inputs
@@ -25,10 +26,12 @@ from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import load
 from irfuzz.mutate.engine import Engine
-from irfuzz.spec import load_specs
+from irfuzz.mutate.types import Relation
+from irfuzz.spec import Specs, load_specs
+from irfuzz.spec.types import OpSpec
 
-CALLS = 8
-"""Most calls side by side."""
+MOST_CALLS = 12
+"""Calls side by side."""
 
 DRAWS = 4
 """Calls drawn of an operator before another is taken."""
@@ -36,15 +39,68 @@ DRAWS = 4
 HALVES = 6
 """How often a program may be halved."""
 
+NARROW = 64
+"""Letters of which two halve it."""
+
+SIZES = (8, 24, 64, MOST_ELEMENTS)
+"""Elements of a call's inputs: the lower a call's seed, the fewer."""
+
+SEEDS = 2**12
+"""Different calls of an operator; with as many operators as there are, a call is a letter."""
+
+EDITS = 2**16
+"""Different edits of a program."""
+
+LOW = 256
+"""Below it are a fifth of all letters that Hypothesis draws."""
+
+TIMES = 3
+"""How often a common operator is drawn for once that another is."""
+
+COMMON = (
+    *("Relu", "Add", "Mul", "Sub", "Div", "MatMul", "Gemm", "Conv", "Softmax", "LogSoftmax", "Concat", "Reshape"),
+    *("Transpose", "Flatten", "Gather", "Split", "Slice", "Squeeze", "Unsqueeze", "ReduceMean", "ReduceSum"),
+    *("ReduceMax", "ArgMax", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization", "Clip", "Pad"),
+    *("LeakyRelu", "Elu", "Selu", "Sigmoid", "HardSigmoid", "Tanh", "Erf", "Exp", "Sqrt", "Pow", "Cast", "Where"),
+    *("Expand", "Tile", "TopK", "CumSum", "LayerNormalization", "Resize", "LSTM"),
+)
+"""Operators that most models are made of."""
+
+
+class _Only(Specs):
+    """Specs of which calls of some operators are drawn alone."""
+
+    def __init__(self, specs: Specs, ops: Sequence[str]) -> None:
+        self.__dict__.update(specs.__dict__)
+        self._names = frozenset(ops)
+
+    def overlaid(self, opset: int) -> tuple[OpSpec, ...]:
+        """See ``Specs.overlaid``."""
+        return tuple(spec for spec in super().overlaid(opset) if spec.op in self._names)
+
 
 @cache
-def _engine(mutators: tuple[str, ...] | None, max_nodes: int) -> Engine:
-    return Engine(load_specs(), mutators, max_nodes=max_nodes)
+def _engine(mutators: tuple[str, ...] | None, max_nodes: int, ops: tuple[str, ...]) -> Engine:
+    return Engine(_Only(load_specs(), ops) if ops else load_specs(), mutators, max_nodes=max_nodes)
 
 
 @cache
-def _operators() -> tuple[str, ...]:
-    return tuple(spec.op for spec in load_specs().overlaid(OPSET))
+def _operators(ops: tuple[str, ...], opset: int) -> tuple[str, ...]:
+    """Names to draw from, common ones often.
+
+    Raises:
+        UsageError: of one of them no calls are drawn.
+    """
+    known = {spec.op for spec in load_specs().overlaid(opset) if not spec.domain}
+    for op in ops:
+        if op not in known:
+            raise UsageError(
+                f"ops: irfuzz draws no calls of {op!r} at opset {opset}; of these: {', '.join(sorted(known))}"
+            )
+    if ops:
+        return ops
+    often = [op for op in COMMON if op in known]
+    return (*(often * TIMES), *sorted(known.difference(often)))
 
 
 @st.composite
@@ -52,60 +108,107 @@ def programs(
     draw: st.DrawFn,
     *,
     seeds: Sequence[onnx.ModelProto | bytes | Program] = (),
+    ops: Sequence[str] = (),
+    opset: int = OPSET,
     max_edits: int = 6,
     max_nodes: int = 32,
     mutators: Sequence[str] | None = None,
 ) -> Program:
-    """Valid programs: a seed, or a program of one node, with some edits. They shrink towards no edits and one node.
+    """Valid programs: calls of operators side by side, or a given model, in part with some edits.
+
+    They shrink towards no edits and one node.
 
     Args:
         draw: given by Hypothesis.
-        seeds: models to start from; without any, programs of one node.
+        seeds: models to start from, instead of calls.
+        ops: names of operators; programs have no others (but for what ``seeds`` have). All where empty.
+        opset: of the calls; edits may convert to others, but not with ``ops``.
         max_edits: most edits.
         max_nodes: most nodes.
         mutators: names of those to use (default: all of irfuzz's).
+
+    Raises:
+        UsageError: an operator that irfuzz draws no calls of, or an unknown mutator.
     """
-    starts = [load(seed) for seed in seeds] or list(sprouts().values())
-    is_call = not seeds and not draw(st.booleans())
-    program = draw(_calls()) if is_call else draw(st.sampled_from(starts))
-    engine = _engine(None if mutators is None else tuple(mutators), max_nodes)
-    for _ in range(max_edits):
-        mutant = draw(_edited(program, engine))
-        if mutant is None:
-            break
-        program = mutant
-    program = draw(_narrowed(program))
-    note(onnx.printer.to_text(program.to_proto()))
+    names = _operators(tuple(ops), opset)
+    engine = _engine(None if mutators is None else tuple(mutators), max_nodes, tuple(ops))
+    way = draw(st.sampled_from(_Way))
+    if seeds:
+        program = draw(st.sampled_from([load(seed) for seed in seeds]))
+    elif way is _Way.SPROUT and not ops and opset == OPSET:
+        program = draw(st.sampled_from(list(sprouts().values())))
+    else:
+        program = _side_by_side(draw(_letters(len(names) * SEEDS, 1, min(MOST_CALLS, max_nodes))), names, opset, way)
+    if seeds or way in (_Way.EDITED, _Way.SPROUT):
+        allowed = {*ops, *_used(program)} if ops else None
+        program = _edited(program, engine, draw(_letters(EDITS, 0, max_edits)), allowed)
+        program = _narrowed(program, draw(_letters(NARROW, HALVES, HALVES)))
+    note(_Text(program))
     return program
 
 
-@st.composite
-def _edited(draw: st.DrawFn, program: Program, engine: Engine) -> Program | None:
-    """One edit more, or the end.
+class _Way(Enum):
+    """How a program without seeds is made, simple ones first."""
 
-    Two draws an edit: Hypothesis leaves out what is not needed one by one, in seconds. The draws within an edit are
-    not its to shrink, as each hangs on the program that the edits before have made.
+    CALLS = "calls"
+    ALIKE = "calls of one operator"
+    EDITED = "edited calls"
+    SPROUT = "an edited sprout"
+
+
+class _Text:
+    """A program's ONNX text, made when somebody reads it."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # what Hypothesis's printer asks for
+        printer.text(onnx.printer.to_text(self._program.to_proto()))
+
+
+def _used(program: Program) -> set[str]:
+    """Operators that a program calls anywhere."""
+    found = {node.op_type for node in program.graph.all_nodes()}
+    return found | {node.op_type for function in program.model.functions.values() for node in function.all_nodes()}
+
+
+def _letters(count: int, least: int, most: int) -> st.SearchStrategy[str]:
+    """Numbers below a count, as one text.
+
+    Hypothesis leaves out letters of a text one by one and makes each simpler, as it does with draws of their own; but
+    of those it makes most of its examples by repeating one in the place of another, and then shows few different calls.
     """
-    if draw(st.integers(0, 3)) == 0:
-        return None
-    mutant = engine.mutate(program, Choices.from_seed(draw(st.integers(0, 2**16 - 1))))
-    return program if mutant is None else mutant.program
+    letters = st.characters(max_codepoint=count - 1, exclude_categories=("Cs",))
+    return st.text(letters, min_size=least, max_size=most)
 
 
-@st.composite
-def _narrowed(draw: st.DrawFn, program: Program) -> Program:
+def _edited(program: Program, engine: Engine, letters: str, allowed: set[str] | None) -> Program:
+    """One edit for each letter.
+
+    The draws within an edit are not Hypothesis's to shrink, as each hangs on the program that the edits before made.
+    """
+    opset = program.opset
+    for letter in letters:
+        mutant = engine.mutate(program, Choices.from_seed(ord(letter)))
+        if mutant is None or any(edit.relation is Relation.INVALID for edit in mutant.edits):
+            continue
+        if allowed is None or (mutant.program.opset == opset and _used(mutant.program) <= allowed):
+            program = mutant.program
+    return program
+
+
+def _narrowed(program: Program, letters: str) -> Program:
     """The program, or some of its nodes: what a node shows shrinks to that node, whatever it took to make it.
 
-    Every draw says of what is left whether its second half stays, its first half, or all. There are as many draws for
-    every program, so that Hypothesis can try each without another.
+    Every letter says of what is left whether its second half stays, its first half, or, mostly, all. There are as many
+    for every program, so that Hypothesis can try each without another.
     """
     first, end = 0, len(program.graph)
-    for _ in range(HALVES):
-        way = draw(st.integers(0, 15))
+    for letter in letters:
         middle = first + end + 1 >> 1
-        if way == 0:
+        if letter == "0":  # the simplest of all letters
             first = min(middle, end - 1)
-        elif way == 1:
+        elif letter == "1":
             end = max(middle, first + 1)
     if end - first == len(program.graph):
         return program
@@ -115,31 +218,36 @@ def _narrowed(draw: st.DrawFn, program: Program) -> Program:
     return made
 
 
-@st.composite
-def _calls(draw: st.DrawFn) -> Program:
-    """Valid calls of operators, side by side."""
-    calls = [draw(_any_call())]
-    while len(calls) < CALLS and (another := draw(_another_call())) is not None:
-        calls.append(another)
-    return Program.from_proto(side_by_side(calls))
+def _side_by_side(letters: str, names: tuple[str, ...], opset: int, way: _Way) -> Program:
+    """Valid calls, one for each letter: of one operator, or of any.
+
+    One operator each time is what is left to a converter that has few and refuses what holds another.
+    """
+    calls = [_op_and_seed(ord(letter), len(names)) for letter in letters]
+    if way is _Way.ALIKE:
+        calls = [(calls[0][0], seed) for _, seed in calls]
+    models = [model for op, seed in calls if (model := _call(names[op], seed, opset)) is not None]
+    assume(models)
+    return Program.from_proto(side_by_side(models))
 
 
-@st.composite
-def _another_call(draw: st.DrawFn) -> onnx.ModelProto | None:
-    return None if draw(st.integers(0, 7)) == 0 else draw(_any_call())
+def _op_and_seed(number: int, ops: int) -> tuple[int, int]:
+    """Low numbers, which Hypothesis prefers, are the simplest calls of any operator."""
+    return (number % ops, number // ops) if number < LOW else divmod(number, SEEDS)
 
 
-@st.composite
-def _any_call(draw: st.DrawFn) -> onnx.ModelProto:
-    """A valid call of any operator; of two draws, so that many of them shrink to one in seconds."""
-    op, seed = draw(st.sampled_from(_operators())), draw(st.integers(0, 2**16 - 1))
-    spec = load_specs().get(op, OPSET)
+@lru_cache(maxsize=1024)
+def _call(op: str, seed: int, opset: int) -> onnx.ModelProto | None:
+    """A valid call: the lower the seed, the smaller; even ones leave out what may be left out."""
+    spec = load_specs().get(op, opset)
     assert spec is not None
-    drawn = (single_call(spec, OPSET, Choices.from_seed(f"{seed}:{number}"), seed) for number in range(DRAWS))
-    model = next((call for call in drawn if call is not None), None)
-    assume(model is not None)
-    assert model is not None
-    return model
+    most = SIZES[seed * len(SIZES) // SEEDS]
+    for number in range(DRAWS):
+        choices = Choices.from_seed(f"{seed}:{number}")
+        model = single_call(spec, opset, choices, seed, plain=seed % 2 == 0, max_elements=most)
+        if model is not None:
+            return model
+    return None
 
 
 def models(**options: Any) -> st.SearchStrategy[onnx.ModelProto]:
@@ -158,7 +266,7 @@ def nodes(draw: st.DrawFn, op: str, *, opset: int = OPSET) -> onnx.ModelProto:
     if spec is None or not spec.is_sampled:
         raise UsageError(f"irfuzz draws no calls of operator {op!r}")
     choices = Choices(draw(st.randoms(use_true_random=False, note_method_calls=False)))
-    model = single_call(spec, opset, choices, draw(st.integers(0, 2**16)))
+    model = single_call(spec, opset, choices, draw(st.integers(0, SEEDS - 1)), plain=draw(st.booleans()))
     assume(model is not None)
     assert model is not None
     note(onnx.printer.to_text(model))

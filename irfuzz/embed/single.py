@@ -22,7 +22,15 @@ IR_VERSION = 8
 MOST_ELEMENTS = 256
 
 
-def single_call(spec: OpSpec, opset: int, choices: Choices, seed: int) -> onnx.ModelProto | None:
+def single_call(
+    spec: OpSpec,
+    opset: int,
+    choices: Choices,
+    seed: int,
+    *,
+    plain: bool = False,
+    max_elements: int = MOST_ELEMENTS,
+) -> onnx.ModelProto | None:
     """A model of one node; ``None`` where no call was drawn, or one that takes sequences or strings.
 
     Args:
@@ -30,8 +38,10 @@ def single_call(spec: OpSpec, opset: int, choices: Choices, seed: int) -> onnx.M
         opset: of the model.
         choices: of the call.
         seed: of the elements of its constants.
+        plain: leave out nearly everything that may be left out.
+        max_elements: of each input.
     """
-    call = sample_call(spec, {}, choices, max_elements=MOST_ELEMENTS)
+    call = sample_call(spec, {}, choices, max_elements=max_elements, plain=plain)
     if call is None or any(p is not None and not _plain(p) for p in call.inputs):
         return None
     rng = np.random.default_rng(seed)
