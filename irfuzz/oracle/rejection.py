@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.message import names_of, normalise_message
+from irfuzz.oracle.traits import SHAPE_ONLY
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
 from irfuzz.oracle.witnesses import components, plainest, witnesses_of
@@ -76,6 +77,7 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
 
 
 def _open(case: Case, stage: Stage) -> list[str]:
-    """Undefined behaviour that a target may have met at a stage."""
-    names = {o.what for v in case.program.graph.outputs for o in case.path(v).open}
+    """Undefined behaviour that a target may have met at a stage; it runs what only a Shape reads, too."""
+    measured = [v for n in case.program.graph if n.op_type in SHAPE_ONLY for v in n.inputs if v is not None]
+    names = {o.what for v in (*case.program.graph.outputs, *measured) for o in case.path(v).open}
     return sorted(n for n in names if stage is Stage.RUN or n.partition(": ")[2] in BEFORE_A_RUN)

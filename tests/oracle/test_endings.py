@@ -115,6 +115,17 @@ def test_undefined_behaviour_makes_a_rejection_suspect(parse, run):
     assert not verdict.suspect
 
 
+@pytest.mark.parametrize(("element", "undefined"), [(-0.1, True), (0.5, False)])
+def test_what_only_a_shape_reads_is_run_too(parse, run, element, undefined):
+    program = parse("g (float[1] x) => (int64[1] y) { a = Bernoulli(x)  y = Shape(a) }")
+    one = np.array([1])
+    refused = run("reference", exit=Exit.REJECTED, error="ValueError: p < 0, p > 1 or p contains NaNs")
+    results = [run("onnxruntime:disabled", one), run("torch:eager", one), refused]
+    (verdict,) = judge(program, {"x": np.array([element], np.float32)}, results)
+    assert verdict.target == "reference"
+    assert verdict.suspect == undefined
+
+
 def test_titles_and_signatures_say_target_symptom_and_message(gemm, fed, run):
     error = "Fail: [ONNXRuntimeError] : 1 : FAIL : /src/core/fuse.cc:88 bad shape {2,3} of node 'n_17'"
     results = [run("onnxruntime:all", exit=Exit.REJECTED, stage=Stage.COMPILE, error=error), run("reference", Y)]
