@@ -98,6 +98,14 @@ WAYS: tuple[Way, ...] = (
         model=sparse_initializers,
     ),
     Way(
+        "recurrent-layer", 10, "RNN, GRU, LSTM step by step -> torch.nn's of the other batch order, Keras' layers",
+        {"torch": _way("recurrent-layer"), "tensorflow": _way("recurrent-layer")}, exact=False,
+    ),
+    Way(
+        "encoded", 13, "inputs -> decode(encode(inputs)): torch.save, PNG, base64, tf.io.serialize_tensor",
+        {"torch": _way("encoded"), "tensorflow": _way("encoded"), PLUGIN: _way("encoded")},
+    ),
+    Way(
         "pipeline", 11, "direct -> I/O binding, torch's DataLoader, tf.data",
         {"onnxruntime": _way("io-binding"), "torch": _way("data-loader"), "tensorflow": _way("dataset"),
          PLUGIN: _way("pipeline")},

@@ -87,8 +87,10 @@ def test_ways_agree_on_correct_runtimes() -> None:
     whole = [*targets, *(o.target for row in others.values() for o in row)]
     with Runner(whole, adapters=adapters_for(others)) as runner:
         engine = Equivalence(runner, load_specs(), {}, others=others)
-        found = [item for name in ("normal", "product") for item in engine.check(name, program(name), 0)]
+        found = [item for name in ("normal", "product", "rnn") for item in engine.check(name, program(name), 0)]
     assert found == []
-    assert engine.counts.answers["torch:eager", "same"] >= 10
+    assert engine.counts.answers["torch:eager", "same"] >= 17
+    assert engine.counts.forms["encoded"] == 3
+    assert engine.counts.refused["torch:eager", "recurrent-layer"] == 2  # two of the three have no such layer
     assert engine.counts.answers["onnxruntime:disabled", "same"] >= 14
     assert np.sum([n for (_, answer), n in engine.counts.answers.items() if answer == "undecided"]) == 0

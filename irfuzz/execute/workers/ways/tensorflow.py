@@ -5,6 +5,7 @@ Runs in the worker's interpreter, and beside a ``repro.py``: imports only the st
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -247,7 +248,106 @@ def _sparse_tensor(module: dict[str, Any], weights: dict[str, Any], inputs: dict
     return outputs
 
 
+GATES = {"rnn": [0], "gru": [0, 1, 2], "lstm": [0, 2, 3, 1]}
+"""ONNX's gates (zrh, iofc) in Keras' order (zrh, ifco)."""
+ACTIVE = {"rnn": (("tanh",), ("relu",)), "gru": (("sigmoid", "tanh"),), "lstm": (("sigmoid", "tanh", "tanh"),)}
+"""Activations that are given to Keras' layers."""
+
+
+def _recurrent_layer(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Keras' recurrent layers, in ``Bidirectional``, for the steps that the module spells out."""
+    names, used = module["forward"].__globals__, [0]
+    own = {kind: names[kind] for kind in GATES if kind in names}
+    for kind, compute in own.items():
+        names[kind] = _as_layer(kind, compute, used)
+    try:
+        outputs = module["forward"](weights, inputs)
+    finally:
+        names.update(own)
+    if not used[0]:
+        raise NotImplementedError("nothing in it is a layer of Keras'")
+    return outputs
+
+
+def _as_layer(kind: str, own: Callable[..., Any], used: list[int]) -> Callable[..., Any]:
+    asked = inspect.signature(own)
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        call = asked.bind(*args, **kwargs)
+        call.apply_defaults()
+        given = call.arguments
+        count = len(given["activations"]) // given["w"].shape[0]
+        active = {tuple(n for n, *_ in given["activations"][d : d + count])
+                  for d in range(0, len(given["activations"]), count)}  # fmt: skip
+        unusual = any(given.get(n) is not None for n in ("lengths", "clip", "p")) or given.get("input_forget", 0)
+        if unusual or len(active) != 1 or active.isdisjoint(ACTIVE[kind]):
+            return own(*args, **kwargs)
+        if given["x"].dtype not in (tf.float32, tf.float64) or 0 in given["x"].shape:
+            return own(*args, **kwargs)
+        used[0] += 1
+        return _run_layer(kind, given, active.pop()[-1])
+
+    return compute
+
+
+def _run_layer(kind: str, given: dict[str, Any], active: str) -> tuple[Any, ...]:
+    """ONNX's outputs; Keras has the batch first."""
+    import keras
+
+    x, w, r, layout, direction = (given[n] for n in ("x", "w", "r", "layout", "direction"))
+    directions, rows, _ = w.shape
+    hidden = r.shape[2]
+    kinds: dict[str, Any] = {"rnn": keras.layers.SimpleRNN, "gru": keras.layers.GRU, "lstm": keras.layers.LSTM}
+    options = {"reset_after": bool(given["linear_before_reset"])} if kind == "gru" else {}
+    layer: Any = kinds[kind](
+        hidden, activation=active, return_sequences=True, return_state=True, dtype=x.dtype.name,
+        go_backwards=direction == "reverse", **options,
+    )  # fmt: skip
+    both: Any = keras.layers.Bidirectional(layer, merge_mode="concat", dtype=x.dtype.name) if directions == 2 else layer
+    x = x if layout else tf.transpose(x, [1, 0, 2])
+    both.build(tuple(x.shape))
+    bias = tf.zeros([directions, 2 * rows], x.dtype) if given["b"] is None else given["b"]
+    for d, one in enumerate((both.forward_layer, both.backward_layer) if directions == 2 else (layer,)):
+        kernels = [_gates(kind, value) for value in (w[d], r[d], bias[d][:rows], bias[d][rows:])]
+        ends = tf.stack(kernels[2:]) if options.get("reset_after") else kernels[2] + kernels[3]
+        one.set_weights([tf.transpose(kernels[0]), tf.transpose(kernels[1]), ends])
+    zeros = tf.zeros([directions, x.shape[0], hidden], x.dtype)
+    states = [given[n] for n in ("h0", "c0") if n in given]
+    states = [zeros if s is None else tf.transpose(s, [1, 0, 2]) if layout else s for s in states]
+    y, *after = both(x, initial_state=[s[d] for d in range(directions) for s in states])
+    y = tf.reverse(y, [1]) if direction == "reverse" else y
+    y = tf.reshape(y, [*y.shape[:2], directions, hidden])
+    ends = [tf.stack(after[place :: len(states)]) for place in range(len(states))]
+    if layout:
+        return (y, *(tf.transpose(s, [1, 0, 2]) for s in ends))
+    return (tf.transpose(y, [1, 2, 0, 3]), *ends)
+
+
+def _gates(kind: str, value: Any) -> Any:
+    parts = tf.split(value, len(GATES[kind]))
+    return tf.concat([parts[g] for g in GATES[kind]], 0)
+
+
+def _encoded(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Bytes and short words through a PNG and back, strings through base64, and the rest as serialised tensors."""
+    if not inputs:
+        raise NotImplementedError("there are no inputs")
+    return module["forward"](weights, {name: _decoded(value) for name, value in _tensors(inputs).items()})
+
+
+def _decoded(value: Any) -> Any:
+    if value.dtype == tf.string:
+        return tf.io.decode_base64(tf.io.encode_base64(value))
+    if value.dtype in (tf.uint8, tf.uint16) and value.shape.rank and 0 not in value.shape:
+        depth = value.shape[-1] if value.shape[-1] <= 4 and value.shape.rank > 1 else 1
+        image = tf.reshape(value, [-1, value.shape[-1] if depth == 1 else value.shape[-2], depth])
+        return tf.reshape(tf.io.decode_png(tf.io.encode_png(image), depth, value.dtype), value.shape)
+    return tf.io.parse_tensor(tf.io.serialize_tensor(value), value.dtype)
+
+
 WAYS: dict[str, Callable[..., dict[str, Any]]] = {
+    "encoded": _encoded,
+    "recurrent-layer": _recurrent_layer,
     "saved-model": _saved_model,
     "checkpoint": _checkpoint,
     "keras-file": _keras_file,

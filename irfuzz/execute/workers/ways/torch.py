@@ -5,6 +5,8 @@ Runs in the worker's interpreter, and beside a ``repro.py``: imports only the st
 
 from __future__ import annotations
 
+import inspect
+import io
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -175,7 +177,101 @@ def _sparsely(layout: torch.layout) -> Callable[..., dict[str, Any]]:
     return compute
 
 
+GATES = {"rnn": [0], "gru": [1, 0, 2], "lstm": [0, 2, 3, 1]}
+"""ONNX's gates (zrh, iofc) in torch's order (rzn, ifgo)."""
+ACTIVE = {"rnn": (("tanh",), ("relu",)), "gru": (("sigmoid", "tanh"),), "lstm": (("sigmoid", "tanh", "tanh"),)}
+"""Activations that torch's layers have."""
+
+
+def _recurrent_layer(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """``torch.nn.RNN``, ``GRU`` and ``LSTM`` for the steps that the module spells out, with the batch elsewhere."""
+    names, used = module["forward"].__globals__, [0]
+    own = {kind: names[kind] for kind in GATES if kind in names}
+    for kind, compute in own.items():
+        names[kind] = _as_layer(kind, compute, used)
+    try:
+        outputs = module["forward"](weights, inputs)
+    finally:
+        names.update(own)
+    if not used[0]:
+        raise NotImplementedError("nothing in it is a layer of torch's")
+    return outputs
+
+
+def _as_layer(kind: str, own: Callable[..., Any], used: list[int]) -> Callable[..., Any]:
+    asked = inspect.signature(own)
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        call = asked.bind(*args, **kwargs)
+        call.apply_defaults()
+        given = call.arguments
+        count = len(given["activations"]) // given["w"].shape[0]
+        active = {tuple(n for n, *_ in given["activations"][d : d + count])
+                  for d in range(0, len(given["activations"]), count)}  # fmt: skip
+        unusual = any(given.get(n) is not None for n in ("lengths", "clip", "p")) or given.get("input_forget", 0)
+        if unusual or not given.get("linear_before_reset", 1) or len(active) != 1 or active.isdisjoint(ACTIVE[kind]):
+            return own(*args, **kwargs)
+        if given["x"].dtype not in (torch.float32, torch.float64) or 0 in given["x"].shape:
+            return own(*args, **kwargs)
+        used[0] += 1
+        return _run_layer(kind, given, active.pop()[-1])
+
+    return compute
+
+
+def _run_layer(kind: str, given: dict[str, Any], active: str) -> tuple[Any, ...]:
+    """ONNX's outputs, of a layer that has the batch first where ONNX has time first, and the other way round."""
+    x, w, r, b, layout = (given[n] for n in ("x", "w", "r", "b", "layout"))
+    directions, rows, size = w.shape
+    hidden = r.shape[2]
+    options = {"nonlinearity": active} if kind == "rnn" else {}
+    layer = {"rnn": torch.nn.RNN, "gru": torch.nn.GRU, "lstm": torch.nn.LSTM}[kind](
+        size, hidden, batch_first=not layout, bidirectional=directions == 2, dtype=x.dtype, **options
+    )
+    for d in range(directions):
+        end = "_reverse" if d else ""
+        bias = x.new_zeros(2 * rows) if b is None else b[d]
+        for name, value in (
+            ("weight_ih", w[d]),
+            ("weight_hh", r[d]),
+            ("bias_ih", bias[:rows]),
+            ("bias_hh", bias[rows:]),
+        ):
+            gates = value.chunk(len(GATES[kind]))
+            getattr(layer, f"{name}_l0{end}").data.copy_(torch.cat([gates[g] for g in GATES[kind]]))
+    backwards = given["direction"] == "reverse"
+    moved = x.transpose(0, 1)
+    time = 0 if layout else 1
+    moved = moved.flip(time) if backwards else moved
+    zeros = x.new_zeros(directions, moved.shape[1 - time], hidden)
+    states = [given[n] for n in ("h0", "c0") if n in given]
+    states = [zeros if s is None else s.transpose(0, 1) if layout else s for s in states]
+    states = [s.contiguous() for s in states]
+    y, after = layer(moved.contiguous(), tuple(states) if kind == "lstm" else states[0])
+    y = y.flip(time) if backwards else y
+    y = y.reshape(*y.shape[:2], directions, hidden)
+    after = after if kind == "lstm" else (after,)
+    y = y.permute(1, 0, 2, 3) if layout else y.permute(1, 2, 0, 3)
+    return (y, *(s.transpose(0, 1) if layout else s for s in after))
+
+
+def _encoded(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs that ``torch.load`` reads of what ``torch.save`` wrote, with gaps between their elements."""
+    given = _flat(inputs)
+    if not given:
+        raise NotImplementedError("there are no inputs")
+    read: list[Any] = []
+    for tensor in given:
+        file = io.BytesIO()
+        torch.save(tensor.unsqueeze(-1).repeat(*[1] * tensor.dim(), 2)[..., 0], file)
+        file.seek(0)
+        read.append(torch.load(file, weights_only=True).contiguous())
+    return module["forward"](weights, dict(zip(inputs, read)))  # noqa: B905 - Python 3.9
+
+
 WAYS: dict[str, Callable[..., dict[str, Any]]] = {
+    "encoded": _encoded,
+    "recurrent-layer": _recurrent_layer,
     "state-dict": _state_dict,
     "script-file": _script_file,
     "data-loader": _data_loader,
