@@ -38,6 +38,7 @@ from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.report.bundle import write_shown
 from irfuzz.report.known import labelled
+from irfuzz.report.markdown import CUT_OUT
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
 
@@ -255,6 +256,8 @@ class Triage:
         self._known.add(key)
         if self._database.count_again(self._aliases.get(key, key)):
             return "repeated"
+        if whole is not None:
+            again = replace(again, evidence={**again.evidence, CUT_OUT: "of the program in original/"})
         row = _row(whole or case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
         return self._store(self._in_versions(row, again, small, results, case), case)
 

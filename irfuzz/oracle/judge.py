@@ -13,7 +13,7 @@ from irfuzz.oracle.derived import OF_VALUES, judge_apart
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.table import Oracle, oracles
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import INVALID, Symptom, Verdict
 from irfuzz.oracle.witnesses import rank
 
 if TYPE_CHECKING:
@@ -59,7 +59,11 @@ def judge(
 
     def judge_all(results: Sequence[RunResult], rerun: Rerun | None) -> list[Verdict]:
         case = Case(program, inputs, results, specs=specs, rerun=rerun, shadow=once, expected_invalid=expected_invalid)
-        return _merged(case, [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)])
+        found = [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)]
+        if expected_invalid:
+            told = {INVALID: "the program breaks a rule of ONNX on purpose"}
+            found = [replace(v, evidence={**v.evidence, **told}) for v in found]
+        return _merged(case, found)
 
     if all(r.target.role is Role.RUNTIME for r in results):
         return judge_all(results, rerun)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from irfuzz.oracle.details import details
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.traits import CARRIERS
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import INVALID, Symptom, Verdict
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -51,6 +51,7 @@ def title(verdict: Verdict, program: Program) -> str:
     where = f" in {', '.join(ops[:4])}{'...' if len(ops) > 4 else ''}" if ops else ""
     where += f" by {evidence['pass']}" if "pass" in evidence else ""
     message = normalise_message(str(evidence.get("message", "")), names_of(program)) if "message" in evidence else ""
+    where += " of a program that is invalid on purpose" if INVALID in evidence else ""
     told = f": {message}" if message else ""
     line = {
         Symptom.CRASH: f"crashes{where}{told}",

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+INVALID = "invalid"
+"""Evidence of a program that breaks a rule of ONNX on purpose: refusing it is right, dying of it is not."""
+
 
 class Symptom(StrEnum):
     """What a user sees go wrong."""

@@ -40,6 +40,13 @@ class Entry:
         return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
 
 
+def _kind(entry: Entry) -> str:
+    """Whether it is a finding, too thinly proven, or was not shown by its own script."""
+    if entry.about.get("suspect"):
+        return "suspects"
+    return "unreplayed" if entry.about.get("status") == "unreplayed" else "findings"
+
+
 def entries(paths: Sequence[Path]) -> list[Entry]:
     """The findings that paths name: a finding's folder, a folder of such, or a campaign's.
 
@@ -96,14 +103,17 @@ def label(folder: Path, text: str) -> Entry:
 def as_text(found: Sequence[Entry]) -> str:
     """A line or two for each, and how many are known or labelled."""
     lines: list[str] = []
-    for entry in found:
+    kinds = {kind: [e for e in found if _kind(e) == kind] for kind in FOLDERS}
+    for entry in (e for kind in FOLDERS for e in kinds[kind]):
         marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
         marks += [f"label: {entry.label}"] if entry.label else []
         lines.append(f"{entry.folder}\n  {entry.about.get('title', '')}")
         lines += [f"  {'; '.join(marks)}"] if marks else []
     known = Counter(name for entry in found for name in entry.known)
     labels = Counter(entry.label for entry in found if entry.label)
-    new = sum(not entry.known and not entry.label for entry in found)
-    lines.append(f"{len(found)} findings, {new} of them neither known nor labelled")
+    new = sum(not entry.known and not entry.label for entry in kinds["findings"])
+    lines.append(f"{len(kinds['findings'])} findings, {new} of them neither known nor labelled")
+    apart = [f"{len(kinds[kind])} {kind}" for kind in FOLDERS[1:] if kinds[kind]]
+    lines += [f"apart from them: {', '.join(apart)}"] if apart else []
     lines += [f"  {count} x {name}" for name, count in [*known.most_common(), *labels.most_common()]]
     return "\n".join(lines)

@@ -31,7 +31,7 @@ def test_list_label_and_show(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
     assert main(["findings", "list", str(out)]) == 0
     text = capsys.readouterr().out
-    assert "3 findings, 1 of them neither known nor labelled" in text
+    assert "2 findings, 0 of them neither known nor labelled\napart from them: 1 suspects" in text
     assert "  1 x a\n  1 x wontfix" in text
     assert main(["findings", "list", str(out), "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)

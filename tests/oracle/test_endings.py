@@ -24,6 +24,7 @@ def test_a_dead_process_is_a_finding_without_witnesses_and_on_invalid_programs(
     results = [run("onnxruntime:all", exit=ending, error="SIGSEGV"), run("reference", exit=Exit.REJECTED, error="bad")]
     (verdict,) = [v for v in judge(gemm, fed, results, expected_invalid=invalid) if v.oracle == "crash"]
     assert (verdict.symptom, verdict.target, verdict.suspect) == (symptom, "onnxruntime:all", False)
+    assert ("invalid on purpose" in title(verdict, gemm)) == invalid
 
 
 def test_one_crash_at_five_levels_is_one_verdict_on_the_plainest(gemm, fed, run):
