@@ -7,7 +7,7 @@ one, or than the reference. It is *blamed* where the oracles, given what all of 
 faulty version is wrong and do not merely suspect it. ``HELD_OUT`` are further faults of the same kinds, reported or of
 kinds that were reported, on which nothing was tuned; these are only looked for.
 
-Run ``python benchmarks/drawn_bugs.py [-n 3000] [--seed 1] [--hold] [--sprouts 0.4] [--json FILE]``; with ``--hold``
+Run ``python benchmarks/drawn_bugs.py [-n 3000] [--seed 1] [--hold] [--sprouts 0.7] [--json FILE]``; with ``--hold``
 nothing is run.
 """
 
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from irfuzz.campaign.steering import CALLED, CALLS
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.runner import Runner
@@ -38,6 +39,7 @@ from irfuzz.ir.value import fact_of
 from irfuzz.isolate import Limits
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.start_anew import bare
 from irfuzz.mutate.table import FUZZING
 from irfuzz.oracle import judge
 from irfuzz.resources import seeds_dir
@@ -292,7 +294,10 @@ def programs(count: int, seed: int, share: float, edits: int = 4) -> Iterator[tu
             chosen = choices.weighted(among, [worth[n] / (1 + picked[n]) for n in among])
             picked[chosen] += 1
             parent = held[chosen]
-        mutant = engine.mutate(parent, choices, edits=choices.integer(1, edits))
+        if bare(parent) is not None and choices.boolean(CALLS):
+            mutant = engine.mutate(parent, choices, CALLED.edits, CALLED.mutators)
+        else:
+            mutant = engine.mutate(parent, choices, edits=choices.integer(1, edits))
         if mutant is None:
             continue
         program = mutant.program
@@ -390,7 +395,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("-n", type=int, default=3000, help="programs")
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--sprouts", type=float, default=0.4, help="share of programs that grow from one node")
+    arguments.add_argument("--sprouts", type=float, default=0.7, help="share of programs that grow from one node")
     arguments.add_argument("--hold", action="store_true", help="look for triggers only, run nothing")
     arguments.add_argument("--json", type=Path, help="write the counts there")
     asked = arguments.parse_args()

@@ -228,7 +228,7 @@ class Job:
         # Who accepts what is invalid shows only beside all the others.
         quick = self._sampling.quick
         wanted = quick if invalid else schedule.turn(quick, self._at, self.config.every)
-        wanted = self._stuck.spared(entry.seed, wanted, self.counts) or wanted
+        wanted = self._stuck.spared(entry.seed, program, wanted, self.counts) or wanted
         features, keep = (0, False) if mutant is None or invalid else self.steering.count(entry, mutant, plan)
         hunt = ""
         if not invalid:
@@ -294,11 +294,11 @@ class Job:
         self.programs += 1
         self.counts["declared invalid"] += made.invalid
         self._count(results)
-        self._stuck.saw(made.entry.seed, results)
+        self._stuck.saw(made.entry.seed, program, results)
         if verdicts:
             # Whoever has not spoken yet is heard as a witness before anything is believed.
             left = schedule.remaining(self._sampling.quick, made.targets)
-            left = self._stuck.spared(made.entry.seed, left, self.counts)
+            left = self._stuck.spared(made.entry.seed, program, left, self.counts)
             if left:
                 results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
                 verdicts = judge(program, inputs, results, shadow=runner.shadow, expected_invalid=made.invalid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from irfuzz.campaign.config import Config
@@ -15,13 +15,15 @@ from irfuzz.choices import Choices
 from irfuzz.execute.types import RunResult
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine, Mutant
+from irfuzz.mutate.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.start_anew import bare
 from irfuzz.mutate.table import FUZZING
 from irfuzz.search.coverage.frontier import Frontier
 from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.space import load
 from irfuzz.search.strategies.table import USES, make_search
-from irfuzz.search.strategies.types import Outcome, Plan
+from irfuzz.search.strategies.types import Outcome, Parent, Plan, Search
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
 
@@ -36,6 +38,9 @@ FUSIONS = "fusion patterns of job "
 
 LEARNT = "search of job "
 """Key of the setting in which a job says what its search has learnt, before its number."""
+
+CALLS, CALLED = 0.75, Plan(1, (InsertNeighbours.name,))
+"""How often a program that grows from one node is one or two drawn calls and nothing else, and what makes it that."""
 
 TELL = 5.0
 """Seconds between two times that a job says so."""
@@ -86,7 +91,7 @@ class Steering:
 
     def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, Plan]:
         """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
-        plan = self.search.plan(entry, choices, self._config.edits)
+        plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)
         mutant = self.engine.mutate(program, choices, plan.edits, plan.mutators, max_nodes=most)
         if mutant is None:
@@ -157,6 +162,19 @@ class Steering:
             "schema": SCHEMA, "name": self.search.name, "search": self.search.state(), "picked": self._corpus.picked(),
         }  # fmt: skip
         database.set(f"{LEARNT}{number}", _text(learnt))
+
+
+def plan_of(
+    search: Search, entry: Parent, program: Program, choices: Choices, most: int, mutators: Container[str]
+) -> Plan:
+    """What a search plans, or drawn calls in the place of a program that only copies its input.
+
+    Calls on their own run in a fraction of the time, are small already, and no cast, slice or clip that leads to them
+    or from them hides what is wrong with them.
+    """
+    if InsertNeighbours.name in mutators and bare(program) is not None and choices.boolean(CALLS):
+        return CALLED
+    return search.plan(entry, choices, most)
 
 
 def _text(state: Mapping[str, Any]) -> str:

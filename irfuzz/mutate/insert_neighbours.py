@@ -23,6 +23,7 @@ from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.sites import RANDOM, is_exact_input, tensor_fact, value_at
+from irfuzz.mutate.start_anew import bare, draw_type, feed, start_anew
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import OpSpec, sample_call
 
@@ -35,6 +36,9 @@ _ALONE = 0.35
 
 _AS_IT_IS = 0.5
 """How often a value of known sizes is read as it is; else it is given other sizes first."""
+
+_ANEW = 0.9
+"""How often a program that only copies its input is exchanged for the calls, and its input for theirs."""
 
 _OWN_TYPE = 0.7
 """How often it keeps its element type, where it is given other sizes."""
@@ -64,7 +68,7 @@ class InsertNeighbours:
 
     context: Context
     name: ClassVar[str] = "insert-neighbours"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -78,13 +82,14 @@ class InsertNeighbours:
         if fact.dtype not in CASTABLE or dims_of([fact]) is None:
             return Skipped("a type or a size that cannot be adapted")
         limit = largest(program)
+        copied = bare(program)
+        if copied is not None and choices.boolean(_ANEW):
+            return self._anew(program, copied, choices, limit)
         ops: tuple[str, ...] = ()
         dropped = -1
         for number in range(_PAIRS * _TRIES):
             if number % _TRIES == 0:
-                alone = choices.boolean(_ALONE)
-                ops = (self._operator(program.opset, choices),) if alone else draw_pair(choices)
-                dropped = choices.index(2) if not alone and choices.boolean(_NEUTRAL) else -1
+                ops, dropped = self._operators(program.opset, choices)
             start = self._start(fact, choices)
             if 0 in (start.shape or ()) or why_not(self.context.specs, program.opset, fact, start) is not None:
                 continue
@@ -101,6 +106,29 @@ class InsertNeighbours:
             place(self.context, program, value, draft, choices, whole=how == 2)
             return f"{', '.join(s.op for s in draft.steps)}{off} behind {site}, on {shape_text(draft.given['x'])}"
         return Skipped("no call fits")
+
+    def _anew(self, program: Program, copied: ir.Node, choices: Choices, limit: int) -> str | Skipped:
+        """Operators in the place of the only node, on inputs of any type and sizes: nothing stands beside them."""
+        ops: tuple[str, ...] = ()
+        dropped = -1
+        for number in range(_PAIRS * _TRIES):
+            if number % _TRIES == 0:
+                ops, dropped = self._operators(program.opset, choices)
+            start = TensorFact(draw_type(choices), draw_shape(choices))
+            draft = self._draft(program.opset, start, ops, dropped, choices, limit)
+            if draft is None:
+                continue
+            feed(self.context.specs, program.opset, draft, choices, limit)
+            start_anew(program, copied, draft, choices)
+            return f"{', '.join(s.op for s in draft.steps)} in place of the copy, on {shape_text(draft.given['x'])}"
+        return Skipped("no call fits")
+
+    def _operators(self, opset: int, choices: Choices) -> tuple[tuple[str, ...], int]:
+        """One or two operators, and which of two is to change nothing (-1: none)."""
+        if choices.boolean(_ALONE):
+            return (self._operator(opset, choices),), -1
+        ops = draw_pair(choices, self.context.seen)
+        return ops, choices.index(2) if choices.boolean(_NEUTRAL) else -1
 
     def _operator(self, opset: int, choices: Choices) -> str:
         """One on its own: the more attributes and optional inputs it has, the more often."""

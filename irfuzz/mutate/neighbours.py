@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import cache
+from typing import TYPE_CHECKING
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.near_miss import SIBLINGS
 from irfuzz.mutate.pattern_book import patterns
+
+if TYPE_CHECKING:
+    from irfuzz.mutate.context import Novelty
 
 _SIBLING = 0.2
 """How often one of two neighbours is another operator of its family."""
@@ -40,9 +44,12 @@ def looked_for() -> tuple[str, ...]:
     return tuple(sorted({node.op for pattern in patterns() for node in pattern.nodes}))
 
 
-def draw_pair(choices: Choices) -> tuple[str, str]:
-    """Two operators that an optimiser may take together, or take for two that it does."""
+def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
+    """Two operators that an optimiser may take together, or take for two that it does; those seen often come less."""
     known, weights = pairs()
+    if seen is not None:
+        often = [seen.count(("edge", *pair)) for pair in known]
+        weights = [weight / math.sqrt(1 + count) for weight, count in zip(weights, often, strict=True)]
     first, second = choices.weighted(known, weights)
     if choices.boolean(_SIBLING):
         if choices.boolean():

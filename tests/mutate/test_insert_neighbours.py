@@ -22,6 +22,8 @@ from irfuzz.mutate.neighbours import draw_pair, looked_for, pairs
 from irfuzz.mutate.neutral import WAYS, element_shape
 from irfuzz.mutate.pattern_call import insert, judge
 from irfuzz.mutate.pattern_draft import Draft
+from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.start_anew import bare
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]
@@ -110,6 +112,8 @@ def test_what_is_drawn_is_valid_and_runs_unoptimised(specs: Specs, ran: Callable
             if value is not None
         )
         onnx.checker.check_model(program.to_proto(), full_check=True)
+        if any(f is None or f.dtype not in CASTABLE for f in map(program.tensor, program.graph.outputs)):
+            continue  # ONNXRuntime has no arrays of four bits, of float8 and of bfloat16
         found = ran(mutant.to_bytes(), dict(make_inputs(program, seed)))
         for output, value in zip(program.graph.outputs, found, strict=True):
             fact = program.tensor(output)
@@ -121,3 +125,31 @@ def test_what_is_drawn_is_valid_and_runs_unoptimised(specs: Specs, ran: Callable
             assert replay(parent, mutant.edits, specs).to_bytes() == mutant.to_bytes()
     assert made >= 130
     assert together >= 60
+
+
+@pytest.mark.unit
+def test_a_program_that_only_copies_becomes_calls_on_inputs_of_their_own(specs: Specs) -> None:
+    engine = Engine(specs, ["insert-neighbours"])
+    parent = next(iter(sprouts().values()))
+    types, sizes, inputs = Counter[ir.DataType](), Counter[int](), Counter[int]()
+    for seed in range(60):
+        mutant = engine.mutate(parent, Choices.from_seed(f"anew {seed}"))
+        assert mutant is not None
+        if "in place of the copy" not in mutant.edits[0].detail:
+            continue
+        program = mutant.program
+        nodes = program.nodes()
+        x = program.tensor(program.graph.inputs[0])
+        assert x is not None
+        assert nodes[0].inputs.count(program.graph.inputs[0]) == 1
+        assert all(v.uses() for v in program.graph.inputs)
+        assert program.graph.outputs[0].name == "y"
+        types[x.dtype] += 1
+        sizes[len(nodes)] += 1
+        inputs[len(program.graph.inputs)] += 1
+        assert replay(parent, mutant.edits, specs).to_bytes() == mutant.to_bytes()
+    assert sizes[1] + sizes[2] > 40
+    assert len(types) > 3
+    assert inputs[2] + inputs[3] > 5
+    assert bare(parent) is not None
+    assert bare(program) is None

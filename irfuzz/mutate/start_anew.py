@@ -1,0 +1,72 @@
+"""A program that only copies its input, and a draft, enter; the program computes the draft and nothing else then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.pattern_call import insert, judge
+from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.sites import is_exact_input
+
+if TYPE_CHECKING:
+    from irfuzz.choices import Choices
+    from irfuzz.ir.program import Program
+    from irfuzz.mutate.pattern_draft import Draft
+    from irfuzz.spec import Specs
+
+_FLOAT = 0.6
+"""How often the input is of single precision, which the most operators and fusions take."""
+
+_FED = 0.4
+"""How often a constant whose elements decide nothing becomes an input."""
+
+_EXPOSED = 0.15
+"""How often a value between two operators becomes an output as well: what is read twice must not be fused away."""
+
+
+def bare(program: Program) -> ir.Node | None:
+    """The Identity that is all of a program, where it is."""
+    nodes = program.nodes()
+    if len(nodes) != 1 or nodes[0].op_type != "Identity":
+        return None
+    node = nodes[0]
+    alone = list(program.graph.inputs) == list(node.inputs) and list(program.graph.outputs) == list(node.outputs)
+    return node if alone else None
+
+
+def draw_type(choices: Choices) -> ir.DataType:
+    """An element type of the input."""
+    return ir.DataType.FLOAT if choices.boolean(_FLOAT) else choices.pick(CASTABLE)
+
+
+def feed(specs: Specs, opset: int, draft: Draft, choices: Choices, limit: int) -> None:
+    """Turn some constants of a judged draft into inputs: what is known before a run is folded and fused otherwise."""
+    exact = {n for s in draft.steps for i, n in enumerate(s.inputs) if n and is_exact_input(s.op, i)}
+    for name in sorted(draft.constants.keys() - exact):
+        array = draft.constants[name]
+        dtype = ir.DataType.from_numpy(array.dtype)
+        if dtype not in CASTABLE or not array.size or not choices.boolean(_FED):
+            continue
+        facts = draft.facts
+        del draft.constants[name]
+        draft.given[name] = TensorFact(dtype, tuple(array.shape))
+        if judge(specs, opset, draft, limit) is not None:
+            del draft.given[name]
+            draft.constants[name], draft.facts = array, facts
+
+
+def start_anew(program: Program, node: ir.Node, draft: Draft, choices: Choices) -> None:
+    """Let a program compute a judged draft instead of the copy that is all it has."""
+    x = program.graph.inputs[0]
+    program.declare_inputs({x: draft.given["x"]})
+    given = {name: x if name == "x" else program.add_input(fact, "w") for name, fact in draft.given.items()}
+    values = insert(draft, Inserter(program, node), given)
+    program.replace_uses(node.outputs[0], values[draft.result], outputs=True)
+    program.remove(node)
+    for name in draft.inner():
+        if choices.boolean(_EXPOSED):
+            program.add_output(values[name])
