@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Any
@@ -39,17 +39,14 @@ DRAWS = 4
 HALVES = 6
 """How often a program may be halved."""
 
-NARROW = 64
-"""Letters of which two halve it."""
-
-SIZES = (8, 24, 64, MOST_ELEMENTS)
+SIZES = (24, 64, MOST_ELEMENTS)
 """Elements of a call's inputs: the lower a call's seed, the fewer."""
 
 SEEDS = 2**12
 """Different calls of an operator; with as many operators as there are, a call is a letter."""
 
-EDITS = 2**16
-"""Different edits of a program."""
+EDITS = 128
+"""Bytes below it are an edit."""
 
 LOW = 256
 """Below it are a fifth of all letters that Hypothesis draws."""
@@ -132,17 +129,21 @@ def programs(
     """
     names = _operators(tuple(ops), opset)
     engine = _engine(None if mutators is None else tuple(mutators), max_nodes, tuple(ops))
-    way = draw(st.sampled_from(_Way))
+    drawn = draw(st.binary(min_size=1 + HALVES + max_edits, max_size=1 + HALVES + max_edits))
+    way = list(_Way)[drawn[0] * len(_Way) >> 8]
     if seeds:
         program = draw(st.sampled_from([load(seed) for seed in seeds]))
     elif way is _Way.SPROUT and not ops and opset == OPSET:
         program = draw(st.sampled_from(list(sprouts().values())))
     else:
-        program = _side_by_side(draw(_letters(len(names) * SEEDS, 1, min(MOST_CALLS, max_nodes))), names, opset, way)
+        op = draw(st.sampled_from(names)) if way is _Way.ALIKE else None
+        letters = draw(_letters(SEEDS if op else len(names) * SEEDS, min(MOST_CALLS, max_nodes)))
+        calls = [(op, ord(letter)) if op else _op_and_seed(ord(letter), names) for letter in letters]
+        program = _side_by_side(calls, opset)
     if seeds or way in (_Way.EDITED, _Way.SPROUT):
         allowed = {*ops, *_used(program)} if ops else None
-        program = _edited(program, engine, draw(_letters(EDITS, 0, max_edits)), allowed)
-        program = _narrowed(program, draw(_letters(NARROW, HALVES, HALVES)))
+        program = _edited(program, engine, drawn[1 + HALVES :], allowed)
+        program = _narrowed(program, drawn[1 : 1 + HALVES])
     note(_Text(program))
     return program
 
@@ -151,9 +152,20 @@ class _Way(Enum):
     """How a program without seeds is made, simple ones first."""
 
     CALLS = "calls"
-    ALIKE = "calls of one operator"
+    ALIKE = "calls of one operator: what is left to a converter that has few and refuses what holds another"
     EDITED = "edited calls"
     SPROUT = "an edited sprout"
+
+
+def _letters(count: int, most: int) -> st.SearchStrategy[str]:
+    """Numbers below a count, as one text.
+
+    Hypothesis leaves out letters of a text one by one and makes each simpler, as it does with draws of their own. But
+    where it sees several draws of a kind, it makes most of its examples by repeating one in the place of another: they
+    would show few different calls.
+    """
+    letters = st.characters(max_codepoint=count - 1, exclude_categories=("Cs",))
+    return st.text(letters, min_size=1, max_size=most)
 
 
 class _Text:
@@ -172,24 +184,16 @@ def _used(program: Program) -> set[str]:
     return found | {node.op_type for function in program.model.functions.values() for node in function.all_nodes()}
 
 
-def _letters(count: int, least: int, most: int) -> st.SearchStrategy[str]:
-    """Numbers below a count, as one text.
-
-    Hypothesis leaves out letters of a text one by one and makes each simpler, as it does with draws of their own; but
-    of those it makes most of its examples by repeating one in the place of another, and then shows few different calls.
-    """
-    letters = st.characters(max_codepoint=count - 1, exclude_categories=("Cs",))
-    return st.text(letters, min_size=least, max_size=most)
-
-
-def _edited(program: Program, engine: Engine, letters: str, allowed: set[str] | None) -> Program:
-    """One edit for each letter.
+def _edited(program: Program, engine: Engine, drawn: bytes, allowed: set[str] | None) -> Program:
+    """An edit for every second byte; 0 is none.
 
     The draws within an edit are not Hypothesis's to shrink, as each hangs on the program that the edits before made.
     """
     opset = program.opset
-    for letter in letters:
-        mutant = engine.mutate(program, Choices.from_seed(ord(letter)))
+    for place, byte in enumerate(drawn):
+        if byte == 0 or byte >= EDITS:
+            continue
+        mutant = engine.mutate(program, Choices.from_seed(f"{place}:{byte}"))
         if mutant is None or any(edit.relation is Relation.INVALID for edit in mutant.edits):
             continue
         if allowed is None or (mutant.program.opset == opset and _used(mutant.program) <= allowed):
@@ -197,18 +201,18 @@ def _edited(program: Program, engine: Engine, letters: str, allowed: set[str] | 
     return program
 
 
-def _narrowed(program: Program, letters: str) -> Program:
+def _narrowed(program: Program, drawn: bytes) -> Program:
     """The program, or some of its nodes: what a node shows shrinks to that node, whatever it took to make it.
 
-    Every letter says of what is left whether its second half stays, its first half, or, mostly, all. There are as many
+    Every byte says of what is left whether its second half stays, its first half, or, mostly, all. There are as many
     for every program, so that Hypothesis can try each without another.
     """
     first, end = 0, len(program.graph)
-    for letter in letters:
+    for byte in drawn:
         middle = first + end + 1 >> 1
-        if letter == "0":  # the simplest of all letters
+        if byte == 0:
             first = min(middle, end - 1)
-        elif letter == "1":
+        elif byte == 1:
             end = max(middle, first + 1)
     if end - first == len(program.graph):
         return program
@@ -218,22 +222,17 @@ def _narrowed(program: Program, letters: str) -> Program:
     return made
 
 
-def _side_by_side(letters: str, names: tuple[str, ...], opset: int, way: _Way) -> Program:
-    """Valid calls, one for each letter: of one operator, or of any.
-
-    One operator each time is what is left to a converter that has few and refuses what holds another.
-    """
-    calls = [_op_and_seed(ord(letter), len(names)) for letter in letters]
-    if way is _Way.ALIKE:
-        calls = [(calls[0][0], seed) for _, seed in calls]
-    models = [model for op, seed in calls if (model := _call(names[op], seed, opset)) is not None]
+def _side_by_side(calls: Iterable[tuple[str, int]], opset: int) -> Program:
+    """Valid calls, once each; what they are called hangs on no other, as elements of inputs do on names."""
+    models = [model for op, seed in dict.fromkeys(calls) if (model := _call(op, seed, opset)) is not None]
     assume(models)
     return Program.from_proto(side_by_side(models))
 
 
-def _op_and_seed(number: int, ops: int) -> tuple[int, int]:
+def _op_and_seed(number: int, names: Sequence[str]) -> tuple[str, int]:
     """Low numbers, which Hypothesis prefers, are the simplest calls of any operator."""
-    return (number % ops, number // ops) if number < LOW else divmod(number, SEEDS)
+    seed, op = divmod(number, len(names)) if number < LOW else (number % SEEDS, number // SEEDS)
+    return names[op], seed
 
 
 @lru_cache(maxsize=1024)
@@ -244,7 +243,8 @@ def _call(op: str, seed: int, opset: int) -> onnx.ModelProto | None:
     most = SIZES[seed * len(SIZES) // SEEDS]
     for number in range(DRAWS):
         choices = Choices.from_seed(f"{seed}:{number}")
-        model = single_call(spec, opset, choices, seed, plain=seed % 2 == 0, max_elements=most)
+        plain, prefix = seed % 2 == 0, f"{op}{seed}_"
+        model = single_call(spec, opset, choices, seed, plain=plain, max_elements=most, prefix=prefix)
         if model is not None:
             return model
     return None

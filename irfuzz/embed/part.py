@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 from onnx import numpy_helper
@@ -80,16 +82,13 @@ def _reads(node: onnx.NodeProto) -> list[str]:
     return names
 
 
-def side_by_side(models: list[onnx.ModelProto]) -> onnx.ModelProto:
-    """One model of several of the same opset that have nothing to do with each other; a single one as it is."""
+def side_by_side(models: Sequence[onnx.ModelProto]) -> onnx.ModelProto:
+    """One model of several of the same opset that share no name; a single one as it is."""
     if len(models) == 1:
         return models[0]
     whole = onnx.ModelProto()
-    for number, model in enumerate(models):
-        named = onnx.compose.add_prefix(model, f"m{number}_")
-        if not number:
-            whole.CopyFrom(named)
-            continue
+    whole.CopyFrom(models[0])
+    for model in models[1:]:
         for kind in ("node", "input", "output", "initializer", "value_info"):
-            getattr(whole.graph, kind).extend(getattr(named.graph, kind))
+            getattr(whole.graph, kind).extend(getattr(model.graph, kind))
     return whole

@@ -30,6 +30,7 @@ def single_call(
     *,
     plain: bool = False,
     max_elements: int = MOST_ELEMENTS,
+    prefix: str = "",
 ) -> onnx.ModelProto | None:
     """A model of one node; ``None`` where no call was drawn, or one that takes sequences or strings.
 
@@ -40,6 +41,7 @@ def single_call(
         seed: of the elements of its constants.
         plain: leave out nearly everything that may be left out.
         max_elements: of each input.
+        prefix: of all names.
     """
     call = sample_call(spec, {}, choices, max_elements=max_elements, plain=plain)
     if call is None or any(p is not None and not _plain(p) for p in call.inputs):
@@ -52,7 +54,7 @@ def single_call(
         if plan is None:
             names.append("")
             continue
-        name = f"x{index}"
+        name = f"{prefix}x{index}"
         names.append(name)
         if plan.value is not None or plan.is_parameter:
             array = plan.value if plan.value is not None else _elements(plan, rng)
@@ -60,7 +62,7 @@ def single_call(
         else:
             sizes = list(plan.fact.shape or ())
             inputs.append(helper.make_tensor_value_info(name, int(plan.fact.dtype), sizes))
-    outputs = [f"y{i}" for i in range(call.outputs)]
+    outputs = [f"{prefix}y{i}" for i in range(call.outputs)]
     node = helper.make_node(spec.op, names, outputs)
     for name, value in call.attrs.items():
         kind = getattr(onnx.AttributeProto, spec.attrs[name].type)
@@ -74,7 +76,7 @@ def single_call(
     except InvalidProgram:
         return None
     for value in program.graph.inputs:
-        plan = call.inputs[int((value.name or "x0")[1:])]
+        plan = call.inputs[int((value.name or "x0").rpartition("x")[2])]
         if plan is not None and plan.low is not None and plan.high is not None:
             set_input_domain(value, InputDomain(float(plan.low), float(plan.high)))
     proto = program.to_proto()
