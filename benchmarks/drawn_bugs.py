@@ -7,7 +7,7 @@ one, or than the reference. It is *blamed* where the oracles, given what all of 
 faulty version is wrong and do not merely suspect it. ``HELD_OUT`` are further faults of the same kinds, reported or of
 kinds that were reported, on which nothing was tuned; these are only looked for.
 
-Run ``python benchmarks/drawn_bugs.py [-n 3000] [--seed 1] [--hold] [--sprouts 0.7] [--json FILE]``; with ``--hold``
+Run ``python benchmarks/drawn_bugs.py [-n 3000] [--seed 1] [--hold] [--sprouts 0.8] [--json FILE]``; with ``--hold``
 nothing is run.
 """
 
@@ -395,7 +395,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("-n", type=int, default=3000, help="programs")
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--sprouts", type=float, default=0.7, help="share of programs that grow from one node")
+    arguments.add_argument("--sprouts", type=float, default=0.8, help="share of programs that grow from one node")
     arguments.add_argument("--hold", action="store_true", help="look for triggers only, run nothing")
     arguments.add_argument("--json", type=Path, help="write the counts there")
     asked = arguments.parse_args()

@@ -28,7 +28,7 @@ MANY = 8
 
 def usual_sprouts(targets: Sequence[str] | None) -> float:
     """The share of programs that grow from one node where nobody says what it is to be."""
-    return 0.7 if targets is not None and len(targets) > MANY else 0.4
+    return 0.8 if targets is not None and len(targets) > MANY else 0.4
 
 
 @dataclass(frozen=True, slots=True)

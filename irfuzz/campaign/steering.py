@@ -39,7 +39,7 @@ FUSIONS = "fusion patterns of job "
 LEARNT = "search of job "
 """Key of the setting in which a job says what its search has learnt, before its number."""
 
-CALLS, CALLED = 0.75, Plan(1, (InsertNeighbours.name,))
+CALLS, CALLED = 0.85, Plan(1, (InsertNeighbours.name,))
 """How often a program that grows from one node is one or two drawn calls and nothing else, and what makes it that."""
 
 TELL = 5.0
