@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -45,6 +46,9 @@ def _imported() -> tuple[Any, list[str]]:
             declared.append(missing[1])
 
 
+# torchvision.ops.roi_align compiles its fallback, which stands in for a kernel that is missing, for a minute; what runs
+# it as it is takes milliseconds, and a user of a build with kernels never sees the compiler.
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 ONNX2TORCH, DECLARED = _imported()
 
 
