@@ -17,7 +17,7 @@ from irfuzz.execute.ways import Other
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms
 from irfuzz.reduce import reduce_case
-from irfuzz.rewrite.engine import replay_chain, rewrite_chain
+from irfuzz.rewrite.engine import fitting, replay_chain, rewrite_chain
 from irfuzz.rewrite.types import Exactness, Rewrite, Step
 from irfuzz.store.tensors import pack
 
@@ -58,6 +58,7 @@ class Equivalence:
         rewrites: those to draw from.
         seed: of chains and inputs.
         chain: most rewrites in a row.
+        in_turn: begin with every rewrite that fits, alone, before chains are drawn.
         others: by the target's name, the other ways to run a program on it.
 
     Attributes:
@@ -74,6 +75,7 @@ class Equivalence:
         *,
         seed: int = 0,
         chain: int = 3,
+        in_turn: bool = False,
         others: Mapping[str, Sequence[Other]] | None = None,
     ) -> None:
         self.counts = Counts()
@@ -82,6 +84,7 @@ class Equivalence:
         self._rewrites = rewrites
         self._seed = seed
         self._chain = chain
+        self._in_turn = in_turn
         self._others = dict(others or {})
         extra = {other.target.name for row in self._others.values() for other in row}
         self.targets: tuple[Target, ...] = tuple(t for t in runner.targets if t.name not in extra)
@@ -129,8 +132,10 @@ class Equivalence:
                 found = self._again(name, program, inputs, result.target, (), other) if seen.different else None
                 if found is not None:
                     yield self._located(found)
+        turns = fitting(program, self._specs, self._rewrites)[:forms] if self._in_turn and usable else []
         for first in range(0, forms if usable else 0, ROUND):
-            yield from self._by_chains(name, program, inputs, usable, range(first, min(first + ROUND, forms)))
+            places = range(first, min(first + ROUND, forms))
+            yield from self._by_chains(name, program, inputs, usable, places, turns)
 
     def _run_ways(
         self, program: Program, inputs: Mapping[str, Value], dear: Callable[[int], bool]
@@ -165,14 +170,27 @@ class Equivalence:
         return first[: len(self.targets)], ways
 
     def _by_chains(
-        self, name: str, program: Program, inputs: Mapping[str, Value], before: Sequence[RunResult], places: range
+        self,
+        name: str,
+        program: Program,
+        inputs: Mapping[str, Value],
+        before: Sequence[RunResult],
+        places: range,
+        turns: Sequence[str],
     ) -> Iterator[Contradiction]:
-        """Compare some forms, each of which its place decides on, with the program on the targets that ran it."""
+        """Compare some forms, each of which its place decides on, with the program on the targets that ran it.
+
+        The first are made by one of ``turns`` each.
+        """
         chains: list[list[tuple[Step, Program]]] = []
         tasks: list[Task] = []
         for place in places:
             choices = Choices.from_seed(f"{self._seed}:{program.digest}:{place}")
-            chain = rewrite_chain(program, self._specs, self._rewrites, choices, choices.integer(1, self._chain))
+            if place < len(turns):
+                only = {turns[place]: self._rewrites[turns[place]]}
+                chain = rewrite_chain(program, self._specs, only, choices, 1)
+            else:
+                chain = rewrite_chain(program, self._specs, self._rewrites, choices, choices.integer(1, self._chain))
             if not chain:
                 continue
             self.counts.forms.update(step.rewrite for step, _ in chain)

@@ -45,7 +45,14 @@ def arguments(parser: Parser) -> None:
         "where --rewrites is given.",
     )  # fmt: skip
     add("--chain", metavar="N", type=whole(1), default=3, help="Most rewrites in a row. Default: 3.")
-    add("--forms", metavar="N", type=whole(0), default=20, help="Rewritten forms of each model. Default: 20.")
+    add(
+        "--forms",
+        metavar="N",
+        type=whole(0),
+        default=20,
+        help="Rewritten forms of each model: first by each "
+        "rewrite that fits, EAGLE's first, then by chains. Default: 20.",
+    )
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,
@@ -98,7 +105,9 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     whole = [*targets, *(other.target for row in others.values() for other in row)]
     limits, required = Limits(seconds=args.timeout), args.targets is not None
     with Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner:
-        engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
+        engine = Equivalence(
+            runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, in_turn=True, others=others
+        )
         for path, program in programs.items():
             try:
                 for item in engine.check(path.name, program, args.forms):

@@ -134,7 +134,7 @@ def limit_at(sizes: Sizes, node: ir.Node, index: int) -> Limit | None:
 
 def _attribute(node: ir.Node, name: str, default: int) -> int:
     attr = node.attributes.get(name)
-    return attr.as_int() if isinstance(attr, ir.Attr) else default
+    return attr.as_int() if isinstance(attr, ir.Attr) and not attr.is_ref() else default
 
 
 def _index(size: int | None) -> Limit:
@@ -264,7 +264,7 @@ def _exponent(sizes: Sizes, node: ir.Node) -> Limit | None:
 def _pads(sizes: Sizes, node: ir.Node) -> Limit:
     mode = node.attributes.get("mode")
     narrow = any(d is None or d < 2 for d in sizes.shape(node, 0) or ())
-    constant = not isinstance(mode, ir.Attr) or mode.as_string() == "constant"
+    constant = not isinstance(mode, ir.Attr) or (not mode.is_ref() and mode.as_string() == "constant")
     return Limit(0, 1 if constant or not narrow else 0, whole=True)
 
 
@@ -283,7 +283,8 @@ def _resized(sizes: Sizes, node: ir.Node, index: int, *, absolute: bool) -> Limi
     attr = node.attributes.get("axes")
     if before is None:
         return Limit(1, 1)
-    axes = [a % len(before) for a in attr.as_ints()] if isinstance(attr, ir.Attr) else list(range(len(before)))
+    given = attr.as_ints() if isinstance(attr, ir.Attr) and not attr.is_ref() else range(len(before))
+    axes = [a % len(before) for a in given]
     if len(axes) != sizes.length(node, index):
         return Limit(1, 1)
     wanted: list[int] = []

@@ -64,6 +64,13 @@ def rewrite_chain(
     return chain
 
 
+def fitting(program: Program, specs: Specs, rewrites: Mapping[str, Rewrite]) -> list[str]:
+    """Names of the rewrites that have a site in a program: EAGLE's rules first, then those with the fewest sites."""
+    sites = {name: len(rewrite.sites(program, specs)) for name, rewrite in rewrites.items()}
+    fit = [name for name, count in sites.items() if count]
+    return sorted(fit, key=lambda name: (rewrites[name].eagle is None, sites[name]))
+
+
 def replay_chain(
     program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], steps: Sequence[Step]
 ) -> list[tuple[Step, Program]] | None:

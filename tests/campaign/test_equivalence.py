@@ -30,6 +30,11 @@ MODELS = {
     "fmod": """g (int64[3] x) => (int64[3] y)
         <int64[3] big = {1152921504606846977, 1152921504606847001, 1152921504606847015},
         int64 c = {10}> { a = Add(x, big) y = Mod(a, c) }""",
+    "remainder": """g (int64[3] x) => (int64[3] y)
+        <int64[3] big = {1152921504606846977, -1152921504606847001, 1152921504606847015},
+        int64 c = {10}> { a = Add(x, big) y = Mod <fmod = 1> (a, c) }""",
+    "gemm": """g (float[2, 3] x) => (float[2, 2] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float[2] b = {3, -1}>
+        { a = Gemm <transB = 1> (x, w, b) y = Relu(a) }""",
     "normal": """g (float[2, 3, 4] x) => (float[2, 3, 4] y) <float[3] s = {1, 2, 3}, float[3] b = {0, 1, 2},
         float[3] m = {1, 2, 3}, float[3] v = {4, 5, 6}>
         { a = Tanh(x) c = BatchNormalization(a, s, b, m, v) y = Relu(c) }""",
@@ -58,6 +63,9 @@ def contradictions(target: str, model: str, rewrites: list[str] | None, forms: i
         ("ReadsRows", "product", None, {"sparse"}, "MatMul"),
         ("LosesABit", "bytes", ["decode-encode"], {"decode-encode"}, None),
         ("RemaindersOfDoubles", "fmod", ["mod-as-division"], {"mod-as-division"}, "Mod"),
+        ("RemaindersOfDoubles", "remainder", ["mod-as-division"], {"mod-as-division"}, "Mod"),
+        ("ForgetsBiases", "gemm", None, {"reload"}, "Gemm"),
+        ("MisreadsBytes", "bytes", None, {"encoded"}, None),
         ("ForgetsNormalisation", "normal", None, {"reload"}, "BatchNormalization"),
         ("CollatesBackwards", "normal", None, {"pipeline"}, None),
     ],

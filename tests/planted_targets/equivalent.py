@@ -103,6 +103,30 @@ class RemaindersOfDoubles(_Right):
         return (rest.astype(a.dtype),)
 
 
+class ForgetsBiases(_Right):
+    """A reloaded model has lost what Conv and Gemm add."""
+
+    def run_way(self, way: str, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        if way != "reload":
+            raise NotImplementedError(way)
+        import onnx
+
+        loaded = onnx.load_model_from_string(model)
+        for node in loaded.graph.node:
+            if node.op_type in ("Conv", "Gemm"):
+                del node.input[2:]
+        return evaluate(loaded.SerializeToString(), inputs)
+
+
+class MisreadsBytes(_Right):
+    """A decoder loses the lowest bit of an image's bytes."""
+
+    def run_way(self, way: str, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        if way != "encoded":
+            raise NotImplementedError(way)
+        return evaluate(model, {n: v & 0xFE if v.dtype == np.uint8 else v for n, v in inputs.items()})
+
+
 class ForgetsNormalisation(_Right):
     """A reloaded model has lost the statistics of its normalisation (torchvision's InceptionV3, tf's from_config)."""
 
