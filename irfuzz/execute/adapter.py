@@ -147,7 +147,7 @@ class ModelAdapter:
                 interpreter=sys.executable,
                 device=variant.partition("@")[2] or "cpu",
                 options=options,
-                slow=self.slow,
+                slow=self.slow or variant.endswith("@tensorrt"),  # which builds an engine for each program
             )
             for variant, options in self.variants.items()
         )
@@ -156,7 +156,7 @@ class ModelAdapter:
         """Why ``target`` cannot run here; looks for the package without importing it."""
         if importlib.util.find_spec(self.package) is None:
             return f"{self.package} is not installed; pip install {self.distributions[0]}"
-        if target.device.startswith("cuda") and not _installed(self.distributions[-1]):
+        if target.device != "cpu" and not _installed(self.distributions[-1]):
             return f"needs {self.distributions[-1]} instead of {self.distributions[0]}"
         return ""
 

@@ -42,6 +42,7 @@ ONNXRUNTIME = ModelAdapter(
     variants={
         **{level: {"level": level} for level in LEVELS},
         **{f"{level}@cuda": {"level": level, "provider": "CUDAExecutionProvider"} for level in ("disabled", "all")},
+        "all@tensorrt": {"level": "all", "provider": "TensorrtExecutionProvider"},
     },
     preload=("onnxruntime",),
     env={**SINGLE_THREAD, "ORT_DISABLE_TELEMETRY": "1"},

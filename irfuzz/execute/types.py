@@ -59,7 +59,7 @@ class Target:
         component: which software computes the result; witnesses are independent when components differ.
         version: version of the component in its interpreter, filled in when the worker starts.
         interpreter: Python executable of the environment that holds the component.
-        device: ``cpu`` or ``cuda:N``.
+        device: ``cpu``, ``cuda`` or ``tensorrt``.
         options: settings that travel with each request.
         environment: name of the environment that holds this version (``execute.environments``); empty for irfuzz's own.
         requirement: what pip needs to make that environment, the component first; empty for irfuzz's own.

@@ -48,6 +48,8 @@ def test_device_that_is_not_there() -> None:
         names("onnxruntime:all@cuda")
     with pytest.raises(UsageError, match="onnxruntime-gpu"):
         names("onnxruntime:*@cuda")
+    with pytest.raises(UsageError, match="onnxruntime-gpu"):
+        names("onnxruntime:all@tensorrt")
     reasons = {a.target.name: a.why_not for a in table.describe()}
     assert "onnxruntime-gpu" in reasons["onnxruntime:all@cuda"]
     assert reasons["onnxruntime:all"] == ""
@@ -111,4 +113,6 @@ def test_devices_are_used_only_where_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(adapter, "_installed", lambda distribution: True)
     assert names("onnxruntime") == names("onnxruntime:*") == ORT
     assert names("*@cuda") == ["onnxruntime:disabled@cuda", "onnxruntime:all@cuda"]
+    assert names("*@tensorrt") == ["onnxruntime:all@tensorrt"]
+    assert table.resolve(["onnxruntime:all@tensorrt"])[0].slow
     assert all(t.device == "cpu" for t in table.resolve(None))

@@ -64,6 +64,13 @@ TOLD = {
 }
 """How much it has to log, and which lines name the graph transformers that changed the graph, or that there are."""
 
+BEHIND = {
+    "CPUExecutionProvider": (),
+    "CUDAExecutionProvider": ("CPUExecutionProvider",),
+    "TensorrtExecutionProvider": ("CUDAExecutionProvider", "CPUExecutionProvider"),
+}
+"""Providers, and those that take what one of them has no kernel for."""
+
 MEMORY = re.compile(r"bad_alloc|bad allocation|Failed to allocate memory", re.IGNORECASE)
 
 
@@ -94,7 +101,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
 def _describe(arrays: list[Any]) -> dict[str, Any]:
     """Version, the providers that really start (probed with the model in ``arrays[0]``), and the levels there are."""
     providers: dict[str, str] = {}
-    for name in ("CPUExecutionProvider", "CUDAExecutionProvider"):
+    for name in BEHIND:
         if name not in onnxruntime.get_available_providers():
             providers[name] = "not part of this build of onnxruntime"
             continue
@@ -147,7 +154,7 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) ->
         why = f"onnxruntime {onnxruntime.__version__} has no optimisation level {level}"
         return {"stage": "compile", "exit": "unsupported", "error": why}, []
     provider = options.get("provider", "CPUExecutionProvider")
-    providers = [provider] if provider == "CPUExecutionProvider" else [provider, "CPUExecutionProvider"]
+    providers = [provider, *BEHIND[provider]]
     stage = _at(index, "compile")
     told: list[str] = []
     try:
