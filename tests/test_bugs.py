@@ -35,7 +35,7 @@ PACKAGES = {adapter.component: adapter.distributions[0] for adapter in BUILT_IN}
 
 SERVER = """
 import os, runpy, sys, traceback
-for name in ("numpy", "onnx", "onnx.reference", "onnxruntime", "torch"):
+for name in ("numpy", "onnx", "onnx.reference", "onnxruntime", "torch", "openvino"):
     try:
         __import__(name)
     except ImportError:
@@ -61,7 +61,7 @@ for line in sys.stdin:
 """
 """Runs each script that it is told of in a process of its own, with the imports made beforehand."""
 
-SEEN = re.compile(r"^Seen with (.*)\.$", re.MULTILINE)
+SEEN = re.compile(r"^Seen with ([^;\n]*?)(?:;.*)?\.$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Known:
         component: as targets spell it.
         symptoms: any of which a finding has.
         operators: of the main graph, without those that only carry values: exactly these, or among others where
-            ``message`` is given.
+            ``message`` is given or ``among`` says so.
         attributes: of which one at least is set on a node; empty for any.
         dtype: element type that an input, an output or an initializer has, as ONNX spells it; empty for any.
         message: regular expression that is found in what the component said; empty for any.
@@ -46,6 +46,7 @@ class Known:
         passes: of which the optimiser's is one, where a finding names any; empty for any.
         link: upstream report or change; empty where none is known.
         docs: where irfuzz's own documentation tells more.
+        among: the operators may stand among others.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Known:
     docs: str = ""
     since: str = ""
     passes: tuple[str, ...] = ()
+    among: bool = False
 
     def explains(self, row: FindingRow) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
@@ -81,7 +83,7 @@ class Known:
         if self.passes and subject.passes and not {*self.passes} & {*subject.passes}:
             return False
         there, wanted = subject.operators, frozenset(self.operators)
-        if not (wanted <= there if self.message else wanted == there):
+        if not (wanted <= there if self.message or self.among else wanted == there):
             return False
         dtype = onnx.TensorProto.DataType.Value(self.dtype.upper()) if self.dtype else 0
         given = not self.attributes or bool(subject.attributes & {*self.attributes})
@@ -185,6 +187,7 @@ def read_rules(path: Path) -> tuple[Known, ...]:
 
 _TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since")
 _LISTS = ("symptoms", "operators", "attributes", "passes")
+_FLAGS = ("among",)
 
 
 def _rule(path: Path, number: int, entry: Any) -> Known:
@@ -194,7 +197,7 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
     for name, value in entry.items():
         texts = name in _TEXTS and isinstance(value, str)
         lists = name in _LISTS and isinstance(value, list) and all(isinstance(v, str) for v in value)
-        if not (texts or lists):
+        if not (texts or lists or (name in _FLAGS and isinstance(value, bool))):
             raise UsageError(f"{where}: {name}: expected {_kind(name)}, got {value!r}")
     for name in ("id", "title", "component", "symptoms", "operators"):
         if not entry.get(name):
@@ -212,4 +215,9 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
 
 
 def _kind(name: str) -> str:
-    return "text" if name in _TEXTS else "a list of texts" if name in _LISTS else f"one of {', '.join(_TEXTS + _LISTS)}"
+    kinds = {
+        **dict.fromkeys(_TEXTS, "text"),
+        **dict.fromkeys(_LISTS, "a list of texts"),
+        **dict.fromkeys(_FLAGS, "true"),
+    }
+    return kinds.get(name, f"one of {', '.join(kinds)}")

@@ -54,6 +54,12 @@ def test_a_rule_says_no() -> None:
         assert not rule.explains(other)
     for change in ({"attributes": ("dilations",)}, {"dtype": "double"}, {"operators": ("MaxPool", "Pad")}):
         assert not replace(rule, **change).explains(row(model, "difference", "mine", "1.4"))
+    more = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,3] x) => (float[1,1,3] y) '
+        '{ a = MaxPool <kernel_shape = [1], auto_pad = "SAME_UPPER"> (x) y = Relu (a) }'
+    ).SerializeToString()
+    assert not rule.explains(row(more, "difference", "mine", "1.4"))
+    assert replace(rule, among=True).explains(row(more, "difference", "mine", "1.4"))
     assert not replace(rule, since="1.4.1").explains(row(model, "difference", "mine", "1.4"))
     by = replace(rule, passes=("Pad_Fusion",))
     assert by.explains(row(model, "difference", "mine", "1.4")), "a finding that names no pass"

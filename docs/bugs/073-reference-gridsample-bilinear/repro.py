@@ -1,0 +1,31 @@
+"""reference rejects a program that others run in GridSample: RuntimeError: GridSample interpolation only supports nearest, linear, and cubic modes
+
+Seen with reference 1.23.2; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+What is expected is what onnxruntime:disabled 1.31.1, torch:eager 2.13.0+cpu answer, by:
+  GridSample-16, https://onnx.ai/onnx/operators/onnx__GridSample.html
+"""
+import os
+import sys
+
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+from onnx import helper
+
+inputs = {'x': np.array([[[[0.0, 1.0], [2.0, 3.0]]]], 'float32'), 'g': np.full((1, 1, 1, 2), 0.0, 'float32')}
+nodes = [
+    helper.make_node('GridSample', ['x', 'g'], ['y'], mode='bilinear'),
+]
+sides = [helper.make_tensor_value_info('x', onnx.TensorProto.FLOAT, [1, 1, 2, 2]), helper.make_tensor_value_info('g', onnx.TensorProto.FLOAT, [1, 1, 1, 2])], [helper.make_tensor_value_info('y', onnx.TensorProto.FLOAT, [1, 1, 1, 1])]
+graph = helper.make_graph(nodes, 'g', *sides)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 16)], ir_version=8).SerializeToString()
+run = lambda: ReferenceEvaluator(model).run(['y'], inputs)[0]
+shows, got = False, None
+try:
+    got = run()
+except Exception as error:
+    shows, got = True, f"{type(error).__name__}: {error}"
+print("expected an answer, got", got)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
