@@ -24,7 +24,16 @@ Test: TypeAlias = Callable[[Call], bool]
 BROKEN_RULE = "broken_rule"
 """Name of what no operator declares: a call is another than its specification allows, or its elements are."""
 
-BEFORE_A_RUN = frozenset({BROKEN_RULE, "window_beyond_input", "no_spatial_axes", "optional_activation", "integer_fmod"})
+BEFORE_A_RUN = frozenset(
+    {
+        BROKEN_RULE,
+        "window_beyond_input",
+        "no_spatial_axes",
+        "optional_activation",
+        "integer_fmod",
+        "letter_of_two_sizes",
+    }
+)
 """Declared names that concern the call itself: all others need elements, so no component meets them on loading."""
 
 
@@ -90,6 +99,26 @@ _OBLIGATORY = frozenset({"relu", "tanh", "sigmoid"})
 def _optional_activation(call: Call) -> bool:
     names = call.program.attrs(call.node).get("activations") or ()
     return any((n.decode() if isinstance(n, bytes) else str(n)).lower() not in _OBLIGATORY for n in names)
+
+
+def _letter_of_two_sizes(call: Call) -> bool:
+    """Whether a letter of an Einsum stands for several sizes, or may where sizes are not known."""
+    equation = call.program.attrs(call.node).get("equation", "")
+    text = equation.decode() if isinstance(equation, bytes) else str(equation)
+    sizes: dict[str, int | None] = {}
+    for term, value in zip(text.replace(" ", "").partition("->")[0].split(","), call.node.inputs, strict=False):
+        fact = call.program.tensor(value)
+        shape = None if fact is None else fact.static_shape
+        before, dots, after = term.partition("...")
+        if shape is None:
+            return True
+        letters = [*zip(before, shape, strict=False), *zip(reversed(after), reversed(shape), strict=False)]
+        if any(
+            sizes.setdefault(letter, size) != size
+            for letter, size in (letters if dots else zip(term, shape, strict=False))
+        ):
+            return True
+    return False
 
 
 def _integer_overflow(call: Call) -> bool:
@@ -210,6 +239,7 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("RNN", "optional_activation"): _optional_activation,
         ("Dropout", "ratio_beyond"): _ratio_beyond,
         ("Einsum", "integer_overflow"): _integer_overflow,
+        ("Einsum", "letter_of_two_sizes"): _letter_of_two_sizes,
         ("Pad", "reflected_beyond"): _reflected_beyond,
         ("Resize", "fractional_length"): fractional_length,
         ("Resize", "rounded_coordinate"): rounded_coordinate,

@@ -192,3 +192,15 @@ def test_a_ratio_of_one_may_be_refused(parse, run, ratio, suspect) -> None:
     results = [run("reference", y), run("torch:eager", y), refused]
     (verdict,) = judge(program, {"x": y}, results)
     assert verdict.suspect == suspect
+
+
+@pytest.mark.parametrize(("first", "undefined"), [(2, True), (1, False)])
+@pytest.mark.parametrize("stage", [Stage.RUN, Stage.CONVERT])
+def test_a_letter_of_two_sizes_may_be_refused(parse, run, first, undefined, stage) -> None:
+    kinds = f"float[{first},3] x, float[1,2,3] z"
+    program = parse(f'g ({kinds}) => (float[2,{first}] y) {{ y = Einsum<equation="ab,acb->ca">(x, z) }}')
+    y = np.ones((2, first), np.float32)
+    inputs = {"x": np.ones((first, 3), np.float32), "z": np.ones((1, 2, 3), np.float32)}
+    refused = run("tensorflow:eager", exit=Exit.REJECTED, stage=stage, error="Expected dimension 2 at axis 0")
+    (verdict,) = judge(program, inputs, [run("onnxruntime:disabled", y), run("torch:eager", y), refused])
+    assert (verdict.target, verdict.suspect) == ("tensorflow:eager", undefined)
