@@ -15,7 +15,7 @@ from irfuzz.mutate.adapt import why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.layer_draw import layers, types_at
 from irfuzz.mutate.materialise import random_array
-from irfuzz.mutate.neighbours import draw_pair
+from irfuzz.mutate.neighbours import draw_next, draw_pair
 from irfuzz.mutate.neutral import constant, neutral
 from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, Step
@@ -33,6 +33,9 @@ _TRIES = 6
 
 _ALONE = 0.35
 """How often it is one operator; what there is to try of it, and how often it was seen, say which."""
+
+_THIRD = 0.3
+"""How often a third one follows two: two pairs for little more than one costs, but what is behind may hide a fault."""
 
 _AS_IT_IS = 0.5
 """How often a value of known sizes is read as it is; else it is given other sizes first."""
@@ -124,11 +127,13 @@ class InsertNeighbours:
         return Skipped("no call fits")
 
     def _operators(self, opset: int, choices: Choices) -> tuple[tuple[str, ...], int]:
-        """One or two operators, and which of two is to change nothing (-1: none)."""
+        """One operator or up to three, and which of several is to change nothing (-1: none)."""
         if choices.boolean(_ALONE):
             return (self._operator(opset, choices),), -1
-        ops = draw_pair(choices, self.context.seen)
-        return ops, choices.index(2) if choices.boolean(_NEUTRAL) else -1
+        ops: tuple[str, ...] = draw_pair(choices, self.context.seen)
+        if choices.boolean(_THIRD):
+            ops = (*ops, draw_next(ops[-1], choices, self.context.seen))
+        return ops, choices.index(len(ops)) if choices.boolean(_NEUTRAL) else -1
 
     def _operator(self, opset: int, choices: Choices) -> str:
         """One on its own: the more attributes and optional inputs it has, the more often."""

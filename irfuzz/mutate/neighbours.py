@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -44,13 +45,27 @@ def looked_for() -> tuple[str, ...]:
     return tuple(sorted({node.op for pattern in patterns() for node in pattern.nodes}))
 
 
-def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
-    """Two operators that an optimiser may take together, or take for two that it does; those seen often come less."""
-    known, weights = pairs()
+def _drawn(
+    known: Sequence[tuple[str, str]], weights: Sequence[float], choices: Choices, seen: Novelty | None
+) -> tuple[str, str]:
+    """One of some pairs; those seen often come less."""
     if seen is not None:
         often = [seen.count(("edge", *pair)) for pair in known]
         weights = [weight / math.sqrt(1 + count) for weight, count in zip(weights, often, strict=True)]
-    first, second = choices.weighted(known, weights)
+    return choices.weighted(known, weights)
+
+
+def draw_next(op: str, choices: Choices, seen: Novelty | None = None) -> str:
+    """What may be taken together with an operator that it reads; any that some optimiser looks for where nothing is."""
+    found = [(pair, weight) for pair, weight in zip(*pairs(), strict=True) if pair[0] == op]
+    if not found:
+        return choices.pick(looked_for())
+    return _drawn([pair for pair, _ in found], [weight for _, weight in found], choices, seen)[1]
+
+
+def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
+    """Two operators that an optimiser may take together, or take for two that it does."""
+    first, second = _drawn(*pairs(), choices, seen)
     if choices.boolean(_SIBLING):
         if choices.boolean():
             first = sibling(first, choices)

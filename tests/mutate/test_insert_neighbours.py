@@ -148,7 +148,7 @@ def test_a_program_that_only_copies_becomes_calls_on_inputs_of_their_own(specs: 
         sizes[len(nodes)] += 1
         inputs[len(program.graph.inputs)] += 1
         assert replay(parent, mutant.edits, specs).to_bytes() == mutant.to_bytes()
-    assert sizes[1] + sizes[2] > 40
+    assert sizes[1] + sizes[2] + sizes[3] > 40
     assert len(types) > 3
     assert inputs[2] + inputs[3] > 5
     assert bare(parent) is not None
