@@ -11,6 +11,26 @@ def take_out(graph: onnx.GraphProto, at: int, parts: Parts) -> None:
     """Remove the node of an index; outputs of the graph that it gave go as well."""
     gone = [name for name in graph.node[at].output if name]
     del graph.node[at]
+    _stand_in(graph, gone, parts)
+
+
+def keep_only(graph: onnx.GraphProto, kept: int, parts: Parts) -> None:
+    """Remove every other node, and the inputs and constants that are not read any more."""
+    node = onnx.NodeProto()
+    node.CopyFrom(graph.node[kept])
+    gone = [name for at, other in enumerate(graph.node) if at != kept for name in other.output if name]
+    del graph.node[:]
+    graph.node.append(node)
+    _stand_in(graph, gone, parts)
+    used = _read(graph)
+    for rows in (graph.input, graph.initializer):
+        for index in range(len(rows) - 1, -1, -1):
+            if rows[index].name not in used:
+                del rows[index]
+
+
+def _stand_in(graph: onnx.GraphProto, gone: list[str], parts: Parts) -> None:
+    """Inputs for names that nobody gives any more and somebody reads; what is declared of them goes."""
     used = _read(graph)
     types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
     for name in gone:
@@ -22,21 +42,10 @@ def take_out(graph: onnx.GraphProto, at: int, parts: Parts) -> None:
             made.type.tensor_type.shape.SetInParent()
         else:
             parts.type_of(parts.word_of(COMMON), made.type)
+    names = set(gone)
     for rows in (graph.output, graph.value_info):
         for index in range(len(rows) - 1, -1, -1):
-            if rows[index].name in gone:
-                del rows[index]
-
-
-def keep_only(graph: onnx.GraphProto, kept: int, parts: Parts) -> None:
-    """Remove every other node, and the inputs and constants that are not read any more."""
-    for at in range(len(graph.node) - 1, -1, -1):
-        if at != kept:
-            take_out(graph, at, parts)
-    used = _read(graph)
-    for rows in (graph.input, graph.initializer):
-        for index in range(len(rows) - 1, -1, -1):
-            if rows[index].name not in used:
+            if rows[index].name in names:
                 del rows[index]
 
 

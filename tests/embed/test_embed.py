@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import onnx
@@ -16,12 +17,15 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 from benchmarks.embedding import calls
+from irfuzz.choices import Choices
 from irfuzz.embed import aflpp
 from irfuzz.embed.corpus import export_corpus
 from irfuzz.embed.draws import choices_from
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
+from irfuzz.embed.loose_parts import Parts
 from irfuzz.embed.mutator import ModelMutator, for_fuzzer
 from irfuzz.embed.part import part
+from irfuzz.embed.removal import keep_only
 from irfuzz.embed.trim import Trimmer
 from irfuzz.errors import UsageError
 from irfuzz.generate.sprouts import sprouts
@@ -80,6 +84,20 @@ def test_loose_mutants_pass_the_checker_and_differ_in_operators_and_versions() -
     assert len(versions) >= 10
     again = ModelMutator(loose=1.0)
     assert [again.mutate(SMALL, 2000, n) for n in range(20)] == [mutator.mutate(SMALL, 2000, n) for n in range(20)]
+
+
+def test_large_models_are_mutated_as_quickly_as_they_are_read() -> None:
+    """Work that grows with the square of the nodes would take minutes."""
+    nodes = [onnx.helper.make_node("Relu", [f"v{n}"], [f"v{n + 1}"]) for n in range(5000)]
+    ends = [[onnx.helper.make_tensor_value_info(name, 1, [2])] for name in ("v0", "v5000")]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", *ends), ir_version=8)
+    model.opset_import[0].version = 17
+    graph = model.graph
+    start = time.process_time()
+    keep_only(graph, 2500, Parts(Choices.from_seed(1)))
+    assert time.process_time() - start < 2
+    assert [node.input[0] for node in graph.node] == [value.name for value in graph.input] == ["v2500"]
+    assert not graph.output  # it was not the last node's
 
 
 def test_what_irfuzz_finds_invalid_is_still_changed_as_a_model() -> None:
