@@ -14,7 +14,7 @@ from irfuzz.campaign import job, lineage
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.contradiction import Contradiction
 from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.equivalence import Equivalence
+from irfuzz.campaign.equivalence import MOST_NODES, Equivalence
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.places import place_bundle
 from irfuzz.choices import Choices
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from irfuzz.campaign.corpus import Entry
 
 FORMS = 3
-"""Rewritten forms of each program."""
+"""Rewritten forms of each program; of a large one there is one."""
 
 CHAIN = 4
 """Most rewrites in a row."""
@@ -162,12 +162,13 @@ class SelfTests:
         except Unsupported:
             self._counts["no inputs"] += 1
             return []
-        every = self._config.every
+        every, small = self._config.every, len(program.nodes()) <= MOST_NODES
         found = list(
             engine.check(
-                entry.seed, program, FORMS, inputs=inputs, dear=lambda place: (self.iteration + place) % every == 0
+                entry.seed, program, FORMS if small else 1, inputs=inputs,
+                dear=lambda place: small and (self.iteration + place) % every == 0,
             )
-        )
+        )  # fmt: skip
         self.programs += 1
         self._counts["runs"] += engine.usable
         self._counts["forms"] = self._counts["forms"] + engine.counts.forms.total()

@@ -75,12 +75,13 @@ def _way(name: str) -> Options:
 
 
 _TENSORFLOW = frozenset({"tensorflow"})
+_BOTH = frozenset({"tensorflow", "torch"})
 
 WAYS: tuple[Way, ...] = (
     Way(
         "optimised", 1, "not optimised -> optimised: ONNXRuntime's levels, torch.jit, tf.function",
         {"onnxruntime": {"level": "all"}, "torch": {"mode": "jit"}, "tensorflow": {"mode": "function"},
-         PLUGIN: _way("optimised")}, exact=False, dear=_TENSORFLOW,
+         PLUGIN: _way("optimised")}, exact=False, dear=_BOTH,
     ),
     Way("basic", 1, "not optimised -> ONNXRuntime's basic level", {"onnxruntime": {"level": "basic"}}, exact=False),
     Way("extended", 1, "not optimised -> its extended level", {"onnxruntime": {"level": "extended"}}, exact=False),
@@ -108,7 +109,7 @@ WAYS: tuple[Way, ...] = (
     Way(
         "pipeline", 11, "direct -> I/O binding, torch's DataLoader, tf.data",
         {"onnxruntime": _way("io-binding"), "torch": _way("data-loader"), "tensorflow": _way("dataset"),
-         PLUGIN: _way("pipeline")},
+         PLUGIN: _way("pipeline")}, dear=_TENSORFLOW,
     ),
     Way("pipeline-map", 11, "direct -> tf.data computes it", {"tensorflow": _way("dataset-map")}, exact=False,
         dear=_TENSORFLOW),
@@ -120,11 +121,12 @@ WAYS: tuple[Way, ...] = (
     Way(
         "reload-other", 16, "as it is -> external data, TorchScript file, .keras file",
         {"onnxruntime": _way("external-data"), "torch": _way("script-file"), "tensorflow": _way("keras-file")},
-        exact=False, dear=_TENSORFLOW,
+        exact=False, dear=_BOTH,
     ),
     Way(
         "reload-weights", 16, "as it is -> optimised ONNX file, tf.train.Checkpoint",
         {"onnxruntime": _way("saved-onnx"), "tensorflow": _way("checkpoint")}, exact=False,
+        dear=_TENSORFLOW,
     ),
 )  # fmt: skip
 """EAGLE's rules that no rewrite of a program can express. A user's class is asked for the ways of ``PLUGIN``."""

@@ -189,15 +189,17 @@ def _compare(
         return _differs(leaf, mine, its, place, "nothing on the way rounds")
     if not is_float(mine.dtype) and not (paths[0].jumps and steady()):
         return Comparison(Answer.UNDECIDED, "difference", name, "rounding errors may have decided it")
+    least = max(floor(before, leaf, paths[0], measured=False), floor(after, leaf, paths[1], measured=False))
+    distance = np.abs(mine.astype(np.float64) - its.astype(np.float64))
+    if bool(np.all(same | (distance <= FACTOR * least))):
+        return Comparison(Answer.SAME)  # however far rounding moves it
     scale = scale_of(before, leaf, paths[0], {n: a.astype(np.float64) for n, a in leaf.values.items()})
     if scale.unsteady:
         return Comparison(Answer.UNDECIDED, "difference", name, "it differs from run to run")
     known = scale.measured or bool(paths[0].jumps)  # steps far from where they jump move nothing
     if not known:
         return Comparison(Answer.UNDECIDED, "difference", name, "how far rounding moves it could not be measured")
-    least = max(floor(before, leaf, paths[0], measured=False), floor(after, leaf, paths[1], measured=False))
     bound = np.broadcast_to(FACTOR * (np.maximum(scale.unit, least) if scale.measured else least), mine.shape)
-    distance = np.abs(mine.astype(np.float64) - its.astype(np.float64))
     with np.errstate(invalid="ignore"):
         far = np.where(np.isinf(bound), 0.0, distance / bound)
     far = np.where(same, 0.0, far)
