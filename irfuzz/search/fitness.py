@@ -71,6 +71,13 @@ def _no_row(operand: np.ndarray, other: np.ndarray) -> float:
     return -float(np.abs(operand).max(axis=-1).min()) if operand.ndim else -float(np.abs(operand))
 
 
+def _zero_by_infinity(operand: np.ndarray, other: np.ndarray) -> float:
+    """How near to 0 a factor of an infinity comes; nothing where there is no infinity."""
+    one, two = np.broadcast_arrays(np.abs(operand), np.abs(other))
+    factors = [*two[np.isinf(one)], *one[np.isinf(two)]]
+    return -float(min(factors)) if factors else -np.inf
+
+
 HAZARDS: Mapping[str, Hazard] = {
     "Log": _least,
     "Sqrt": _least,
@@ -81,6 +88,7 @@ HAZARDS: Mapping[str, Hazard] = {
     "Asin": _outside,
     "Atanh": _outside,
     "Div": _both_zero,
+    "Mul": _zero_by_infinity,
     "LpNormalization": _no_row,
 }
 """By operator: larger is nearer to where its result is NaN, or an infinity that becomes one."""

@@ -169,13 +169,14 @@ class Evolution:
 def select(fitness: np.ndarray, count: int) -> list[int]:
     """Indices of the best: of each objective in turn the best that is not chosen yet, earlier ones first on a tie.
 
-    With one objective these are simply the best ``count``.
+    With one objective these are simply the best ``count``. An objective that is the same for all chooses nobody.
 
     Args:
         fitness: of shape (n, objectives), without NaN.
         count: how many.
     """
-    orders = [iter(np.argsort(-column, kind="stable").tolist()) for column in fitness.T]
+    telling = [column for column in fitness.T if len(column) and column.max() > column.min()] or list(fitness.T)
+    orders = [iter(np.argsort(-column, kind="stable").tolist()) for column in telling]
     chosen: dict[int, None] = {}
     while len(chosen) < min(count, len(fitness)):
         for order in orders:

@@ -74,6 +74,8 @@ def test_selection_takes_the_best_of_each_objective_in_turn() -> None:
     fitness = np.array([[9.0, 0.0, -np.inf], [8.0, 1.0, -np.inf], [0.0, 9.0, -np.inf], [0.0, 0.0, 1.0]])
     assert select(fitness, 3) == [0, 2, 3]
     assert sorted(select(fitness, 9)) == [0, 1, 2, 3]
+    constant = np.column_stack([np.full(4, -np.inf), fitness[:, :1]])
+    assert select(constant, 2) == select(fitness[:, :1], 2), "what is the same for all chooses nobody"
 
 
 def test_what_is_not_a_number_is_never_a_parent() -> None:
