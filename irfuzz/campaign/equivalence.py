@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ROUND = 8
 """Forms that run together."""
 
+RARE = 12
+"""Of so many rewrites, EAGLE's and those with the fewest sites, one begins the forms of each program."""
+
 MEASURED = 256
 """Runs on moved inputs that are remembered for the other forms of the same program."""
 
@@ -132,7 +135,9 @@ class Equivalence:
                 found = self._again(name, program, inputs, result.target, (), other) if seen.different else None
                 if found is not None:
                     yield self._located(found)
-        turns = fitting(program, self._specs, self._rewrites)[:forms] if self._in_turn and usable else []
+        turns = fitting(program, self._specs, self._rewrites) if usable and forms else []
+        if not self._in_turn and turns:
+            turns = [Choices.from_seed(f"{self._seed}:{program.digest}:first").pick(turns[:RARE])]
         for first in range(0, forms if usable else 0, ROUND):
             places = range(first, min(first + ROUND, forms))
             yield from self._by_chains(name, program, inputs, usable, places, turns)
