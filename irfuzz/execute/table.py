@@ -67,13 +67,24 @@ OPENVINO = ModelAdapter(
     tells_outputs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, *TENSORFLOW, OPENVINO, *TOOL_ADAPTERS)
+IREE = ModelAdapter(
+    component="iree",
+    handler=WORKERS / "iree.py",
+    package="iree",
+    distributions=("iree-base-compiler",),
+    preload=("onnx", "iree.compiler.api", "iree.compiler.extras.onnx_importer", "iree.runtime"),
+    slow=True,
+    tells_outputs=True,
+)
+
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, *TENSORFLOW, OPENVINO, IREE, *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 STAGES: Mapping[str, tuple[Stage, ...]] = {
     "reference": (Stage.IMPORT, Stage.COMPILE, Stage.RUN),
     "onnxruntime": (Stage.COMPILE, Stage.RUN),
     "openvino": (Stage.IMPORT, Stage.COMPILE, Stage.RUN),
+    "iree": (Stage.IMPORT, Stage.COMPILE, Stage.RUN),
     "eager": (Stage.CONVERT, Stage.COMPILE, Stage.RUN),
     "compile": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),
     "xla": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),

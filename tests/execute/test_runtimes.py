@@ -113,6 +113,18 @@ def test_what_xla_has_no_kernel_for_is_unsupported(slow: Runner) -> None:
     assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.COMPILE), result.error
 
 
+def test_iree() -> None:
+    pytest.importorskip("iree")
+    doubles = program("g (double[2] x) => (double[2] y) { y = Add(x, x) }")
+    words = program("g (string[2] x) => (string[2] y) { y = Identity(x) }")
+    with Runner(resolve(["iree"]), LIMITS) as runner:
+        exact = np.exp(np.maximum(X, 0))
+        fine = one(runner, "iree", FINE, x=X).outputs["y"]
+        np.testing.assert_allclose(fine, np.exp(exact) / np.exp(exact).sum(-1, keepdims=True), rtol=1e-5)  # type: ignore[arg-type]
+        assert one(runner, "iree", doubles, x=np.array([1e300, 1.0])).outputs["y"].tolist() == [2e300, 2.0]  # type: ignore[union-attr]
+        assert one(runner, "iree", words, x=np.array(["a", "b"], object)).exit is Exit.UNSUPPORTED
+
+
 def test_openvino() -> None:
     pytest.importorskip("openvino")
     integers = program("g (int64[2] x) => (int64[2] y, int64[2] z) { y = Mul(x, x) z = Identity(x) }")
