@@ -323,6 +323,13 @@ def test_integer_products_wrap_at_32_bits_and_keep_absent_zero_points_apart() ->
     same(run("MatMulInteger", [np.array([[2]], np.int8), np.array([[3]], np.int8), None, np.int8(1)]), [[4]], np.int32)
 
 
+@pytest.mark.parametrize("equation", ["...d,...", "i...,j...", "bA...", "...ii", "ba, b"])
+def test_einsum_without_an_output_puts_the_ellipsis_first_and_sorts_letters(equation: str) -> None:
+    shapes = {"...d,...": [(2, 3, 4), (2, 3)], "i...,j...": [(2, 5, 4), (3, 4)], "ba, b": [(2, 3), (2,)]}
+    xs = [np.arange(np.prod(s), dtype=np.float32).reshape(s) for s in shapes.get(equation, [(2, 3, 3)])]
+    same(run("Einsum", xs, equation=equation), np.einsum(equation, *xs))
+
+
 def test_half_types_sum_in_float32_and_round_once() -> None:
     x = np.full((1, 4096), 1.0009765625, np.float16)
     same(run("MatMul", [x, np.ones((4096, 1), np.float16)]), [[4100]], np.float16)

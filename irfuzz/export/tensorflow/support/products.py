@@ -39,8 +39,16 @@ def gemm(a, b, c=None, alpha=1.0, beta=1.0, trans_a=0, trans_b=0):
 
 
 def einsum(equation, *xs):
-    """ONNX Einsum; integers wrap."""
-    return tf.cast(tf.einsum(equation.replace(" ", ""), *[widened(x) for x in xs]), xs[0].dtype)
+    """ONNX Einsum; integers wrap.
+
+    TensorFlow 2.21 refuses "i...,j..." unless the output is written out: what "..." stands for, then the letters that
+    occur once, in alphabetical order (Einsum-12).
+    """
+    equation = equation.replace(" ", "")
+    if "->" not in equation:
+        once = sorted(c for c in set(equation) if c.isalpha() and equation.count(c) == 1)
+        equation += "->" + "..." * ("..." in equation) + "".join(once)
+    return tf.cast(tf.einsum(equation, *[widened(x) for x in xs]), xs[0].dtype)
 
 
 def det(x):
