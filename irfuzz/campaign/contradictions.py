@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from irfuzz.campaign import job, lineage
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.contradiction import Contradiction
 from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.equivalence import MOST_NODES, Equivalence
+from irfuzz.campaign.equivalence import MOST_NODES, ROUND, Equivalence
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.places import place_bundle
 from irfuzz.choices import Choices
@@ -43,9 +43,13 @@ from irfuzz.store.tensors import pack
 if TYPE_CHECKING:
     from irfuzz.campaign.campaign import Campaign, Progress
     from irfuzz.campaign.corpus import Entry
+    from irfuzz.ir.program import Program
 
 FORMS = 3
-"""Rewritten forms of each program; of a large one there is one."""
+"""Rewritten forms of each mutant; of a large one there is one."""
+
+DEAR = 4
+"""In so many turns of a seed each of the ways that take long runs once."""
 
 CHAIN = 4
 """Most rewrites in a row."""
@@ -56,6 +60,7 @@ REFRESH = 50
 SYMPTOMS: Mapping[str, Symptom] = {
     "crash": Symptom.CRASH,
     "hang": Symptom.HANG,
+    "rejection": Symptom.REJECTION,
     "shape": Symptom.WRONG_SHAPE,
     "difference": Symptom.DIFFERENCE,
 }
@@ -71,6 +76,17 @@ def contradict(
 def main(argv: Sequence[str]) -> int:
     """Entry point of a job's process, as ``irfuzz.campaign.job.main``."""
     return job.main(argv, SelfTests)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A seed, which of its turns this is, and the rewrites that are tried: so many, since one by its place."""
+
+    entry: Entry
+    program: Program
+    round: int
+    since: int
+    forms: int
 
 
 class SelfTests:
@@ -145,12 +161,12 @@ class SelfTests:
             for program in self._corpus.refresh():
                 self._seen.add_program(program)
         choices = Choices.from_seed(f"{self._config.seed}/{ORACLE}/{self._number}/{self.iteration}")
-        entry = self._corpus.pick(choices)
+        turn = self._seed_turn(engine)
         edits = ()
-        if not self._number and self.iteration < self._corpus.seed_count:
-            entry = self._corpus.seed(self.iteration)  # the first job begins with the seeds as they are
-            program = self._corpus.program(entry)
+        if turn is not None:
+            entry, program = turn.entry, turn.program
         else:
+            entry = self._corpus.pick(choices)
             parent = self._corpus.program(entry)
             mutant = mutate.mutate(parent, choices, edits=choices.integer(1, self._config.edits))
             if mutant is None:
@@ -163,10 +179,13 @@ class SelfTests:
             self._counts["no inputs"] += 1
             return []
         every, small = self._config.every, len(program.nodes()) <= MOST_NODES
+        forms, since, place = (FORMS if small else 1), None, self.iteration
+        if turn is not None:
+            forms, since, place, every = turn.forms, turn.since, turn.round, min(every, DEAR)
         found = list(
             engine.check(
-                entry.seed, program, FORMS if small else 1, inputs=inputs,
-                dear=lambda place: small and (self.iteration + place) % every == 0,
+                entry.seed, program, forms, inputs=inputs, since=since,
+                dear=lambda way: small and (place + way) % every == 0,
             )
         )  # fmt: skip
         self.programs += 1
@@ -183,6 +202,24 @@ class SelfTests:
         return [
             ProgramRow(program.digest, data, entry.seed, entry.digest, trace, features, self._number, self.iteration)
         ]
+
+    def _seed_turn(self, engine: Equivalence) -> _Turn | None:
+        """The seed whose turn it is, as it is; ``None`` where it is a mutant's.
+
+        A job begins with its share of the seeds, some rewrites each. Then they take turns with mutants until every
+        rewrite that fits a seed was tried on it, and every way to run it.
+        """
+        own = range(self._number, self._corpus.seed_count, self._config.jobs)
+        late = self.iteration - len(own)
+        if not own or (late >= 0 and late % 2):
+            return None
+        index = self.iteration if late < 0 else late // 2
+        entry = self._corpus.seed(own[index % len(own)])
+        program = self._corpus.program(entry)
+        most = ROUND if len(program.nodes()) <= MOST_NODES else 1
+        turns = 0 if late < 0 else 1 + index // len(own)
+        forms = min(most, max(0, engine.fitting(program) - turns * most))
+        return _Turn(entry, program, turns, turns * most, forms) if forms or turns < DEAR else None
 
     def _store(self, item: Contradiction, entry: Entry, engine: Equivalence) -> str:
         """Make a contradiction small, replay it and keep it, unless its like is known."""
@@ -226,7 +263,7 @@ def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: in
         "element": comparison.element,
         "expected": comparison.expected,
         "got": comparison.got,
-        "message" if symptom in (Symptom.CRASH, Symptom.HANG) else "reason": comparison.reason,
+        "message" if symptom in (Symptom.CRASH, Symptom.HANG, Symptom.REJECTION) else "reason": comparison.reason,
     }
     before = item.target + BEFORE
     verdict = Verdict(

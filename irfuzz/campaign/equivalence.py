@@ -17,7 +17,8 @@ from irfuzz.execute.ways import Other
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms
 from irfuzz.reduce import reduce_case
-from irfuzz.rewrite.engine import fitting, replay_chain, rewrite_chain
+from irfuzz.rewrite.engine import replay_chain, rewrite_chain
+from irfuzz.rewrite.turns import Turns
 from irfuzz.rewrite.types import Exactness, Rewrite, Step
 from irfuzz.store.tensors import pack
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 ROUND = 8
 """Forms that run together."""
-
-RARE = 12
-"""Of so many rewrites, EAGLE's and those with the fewest sites, one begins the forms of each program."""
 
 MEASURED = 256
 """Runs on moved inputs that are remembered for the other forms of the same program."""
@@ -61,7 +59,6 @@ class Equivalence:
         rewrites: those to draw from.
         seed: of chains and inputs.
         chain: most rewrites in a row.
-        in_turn: begin with every rewrite that fits, alone, before chains are drawn.
         others: by the target's name, the other ways to run a program on it.
 
     Attributes:
@@ -78,7 +75,6 @@ class Equivalence:
         *,
         seed: int = 0,
         chain: int = 3,
-        in_turn: bool = False,
         others: Mapping[str, Sequence[Other]] | None = None,
     ) -> None:
         self.counts = Counts()
@@ -87,7 +83,7 @@ class Equivalence:
         self._rewrites = rewrites
         self._seed = seed
         self._chain = chain
-        self._in_turn = in_turn
+        self._turns = Turns(specs, rewrites)
         self._others = dict(others or {})
         extra = {other.target.name for row in self._others.values() for other in row}
         self.targets: tuple[Target, ...] = tuple(t for t in runner.targets if t.name not in extra)
@@ -104,6 +100,7 @@ class Equivalence:
         *,
         inputs: Mapping[str, Value] | None = None,
         dear: Callable[[int], bool] = lambda place: True,
+        since: int | None = None,
     ) -> Iterator[Contradiction]:
         """Compare so many forms of a program with it, and every other way to run it.
 
@@ -116,6 +113,7 @@ class Equivalence:
             forms: how many.
             inputs: to run it on; made by the seed where there are none.
             dear: by their place among all, which of the ways that take long are to run.
+            since: begin with every rewrite that fits, alone, from this one on; else with one that was tried least.
 
         Raises:
             Unsupported: no inputs can be made for it.
@@ -135,12 +133,17 @@ class Equivalence:
                 found = self._again(name, program, inputs, result.target, (), other) if seen.different else None
                 if found is not None:
                     yield self._located(found)
-        turns = fitting(program, self._specs, self._rewrites) if usable and forms else []
-        if not self._in_turn and turns:
-            turns = [Choices.from_seed(f"{self._seed}:{program.digest}:first").pick(turns[:RARE])]
+        turns: list[Rewrite] = []
+        if usable and forms:
+            choices = Choices.from_seed(f"{self._seed}:{program.digest}:first")
+            turns = self._turns.rarest(program, choices) if since is None else self._turns.each(program)[since:]
         for first in range(0, forms if usable else 0, ROUND):
             places = range(first, min(first + ROUND, forms))
-            yield from self._by_chains(name, program, inputs, usable, places, turns)
+            yield from self._by_chains(name, program, inputs, usable, places, turns, since or 0)
+
+    def fitting(self, program: Program) -> int:
+        """How many rewrites fit a program."""
+        return len(self._turns.each(program))
 
     def _run_ways(
         self, program: Program, inputs: Mapping[str, Value], dear: Callable[[int], bool]
@@ -181,18 +184,19 @@ class Equivalence:
         inputs: Mapping[str, Value],
         before: Sequence[RunResult],
         places: range,
-        turns: Sequence[str],
+        turns: Sequence[Rewrite],
+        since: int,
     ) -> Iterator[Contradiction]:
         """Compare some forms, each of which its place decides on, with the program on the targets that ran it.
 
-        The first are made by one of ``turns`` each.
+        The first are made by one of ``turns`` each; ``since``: how many came before.
         """
         chains: list[list[tuple[Step, Program]]] = []
         tasks: list[Task] = []
         for place in places:
-            choices = Choices.from_seed(f"{self._seed}:{program.digest}:{place}")
+            choices = Choices.from_seed(f"{self._seed}:{program.digest}:{since + place}")
             if place < len(turns):
-                only = {turns[place]: self._rewrites[turns[place]]}
+                only = {turns[place].name: turns[place]}
                 chain = rewrite_chain(program, self._specs, only, choices, 1)
             else:
                 chain = rewrite_chain(program, self._specs, self._rewrites, choices, choices.integer(1, self._chain))
@@ -322,7 +326,10 @@ class Equivalence:
             return self._measured[key]
 
         bitwise = all(step.exactness is Exactness.BITWISE for step, _ in chain) and (other is None or other.way.exact)
-        found = compare_forms(program, form, given, (before, after), specs=self._specs, bitwise=bitwise, rerun=rerun)
+        found = compare_forms(
+            program, form, given, (before, after), specs=self._specs, bitwise=bitwise, rerun=rerun,
+            optimised=other is not None and other.way.eagle == 1,
+        )  # fmt: skip
         return _Seen(found, given, (before, after))
 
     # ---- making it small --------------------------------------------------------------------

@@ -21,7 +21,8 @@ NAME = "equiv"
 ABOUT = """Rewrite models into forms that compute the same, and compare each form with the model on one target.
 
 Also runs each model in other ways: optimised, sparse, from a data set, saved and loaded (EAGLE's rules 1, 8, 11, 16).
-Needs no second component. What differs by more than rounding explains is printed with the rewrite and the operator.
+Needs no second component. What differs by more than rounding explains, or is refused only when optimised, is printed
+with the rewrite and the operator. Bodies of If, Loop and Scan and local functions are not rewritten inside.
 Exit code: 0 nothing differs, 1 something does, 2 wrong usage or bad input, or no target runs any model."""
 EXAMPLES = """examples:
   irfuzz equiv model.onnx
@@ -105,12 +106,10 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     whole = [*targets, *(other.target for row in others.values() for other in row)]
     limits, required = Limits(seconds=args.timeout), args.targets is not None
     with Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner:
-        engine = Equivalence(
-            runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, in_turn=True, others=others
-        )
+        engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
         for path, program in programs.items():
             try:
-                for item in engine.check(path.name, program, args.forms):
+                for item in engine.check(path.name, program, args.forms, since=0):
                     if out is not None:
                         _keep(out, len(found) + 1, item)
                     found.append(item)

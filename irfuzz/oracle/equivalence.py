@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,6 +18,7 @@ from irfuzz.oracle.margins import far_from_steps
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.numbers import FACTOR, huge, is_float
 from irfuzz.oracle.numeric import floor, scale_of
+from irfuzz.oracle.rejection import DATA_DEPENDENT
 from irfuzz.oracle.shapes import leaves_of
 
 if TYPE_CHECKING:
@@ -38,6 +40,12 @@ _DECIDED = frozenset({"Mod: integer_fmod"})
 
 _OTHER = " (rewritten)"
 
+INTERNAL = re.compile(
+    r"(?i)INTERNAL ASSERT|please report (?:a bug|this)|internal (?:compiler |invariant )?error\b"
+    r"|InternalTorchDynamoError|InductorError|SystemError:|should never happen|unreachable code"
+)
+"""Messages by which a component says that it broke, not that it does not take something."""
+
 
 class Answer(StrEnum):
     """What a comparison says."""
@@ -56,7 +64,7 @@ class Comparison:
 
     Attributes:
         answer: what it says.
-        symptom: of ``DIFFERENT``: crash, hang, shape or difference.
+        symptom: of ``DIFFERENT``: crash, hang, rejection, shape or difference.
         output: name of the graph output.
         reason: values, limits or the component's message.
         element: of ``DIFFERENT`` numbers, the one that is off most.
@@ -85,6 +93,7 @@ def compare_forms(
     *,
     specs: Specs,
     bitwise: bool,
+    optimised: bool = False,
     rerun: Rerun | None = None,
 ) -> Comparison:
     """Decide whether a target computes the same for both forms.
@@ -97,6 +106,7 @@ def compare_forms(
         specs: operator specs.
         bitwise: all rewrites between the two promise the same bits. That is asked for where no operator behind an
             output rounds; elsewhere a component may fuse the one form and not the other.
+        optimised: the form is the original itself, only optimised: what an optimiser may not refuse.
         rerun: runs the original on the same target with other inputs.
 
     Returns:
@@ -105,7 +115,7 @@ def compare_forms(
     """
     one, other = results
     if other.exit is not Exit.OK or other.stage is not Stage.RUN:
-        return _ended(other)
+        return _ended(other, optimised)
     before = Case(program, inputs, [one, _renamed(other)], specs=specs, rerun=rerun)
     after = Case(form, inputs, [one, _renamed(other)], specs=specs)
     open_answer: Comparison | None = None
@@ -151,11 +161,15 @@ def _pairs(case: Case, mine: np.ndarray, its: np.ndarray) -> Sequence[tuple[RunR
     return [(r, its if r.target.name.endswith(_OTHER) else mine) for r in case.results]
 
 
-def _ended(result: RunResult) -> Comparison:
+def _ended(result: RunResult, optimised: bool) -> Comparison:
     if result.exit in (Exit.CRASH, Exit.EXITED):
         return Comparison(Answer.DIFFERENT, "crash", reason=result.error)
     if result.exit is Exit.HANG:
         return Comparison(Answer.DIFFERENT, "hang", reason="the other form ran")
+    if result.exit is Exit.REJECTED and (
+        INTERNAL.search(result.error) or (optimised and not DATA_DEPENDENT.search(result.error))
+    ):
+        return Comparison(Answer.DIFFERENT, "rejection", reason=result.error)
     if result.exit in (Exit.REJECTED, Exit.UNSUPPORTED):
         return Comparison(Answer.REFUSED, reason=result.error)
     return Comparison(Answer.UNDECIDED, reason=f"{result.exit}: {result.error}")

@@ -27,7 +27,7 @@ def rewrite_once(
     if reason := why_not_mutated(program):
         return Skipped(reason)
     work = program.clone()
-    operator = _operator(work, site)
+    operator = operator_at(work, site)
     before, mark = snapshot(work), choices.mark()
     try:
         answer = rewrite.apply(work, specs, site, choices)
@@ -64,13 +64,6 @@ def rewrite_chain(
     return chain
 
 
-def fitting(program: Program, specs: Specs, rewrites: Mapping[str, Rewrite]) -> list[str]:
-    """Names of the rewrites that have a site in a program: EAGLE's rules first, then those with the fewest sites."""
-    sites = {name: len(rewrite.sites(program, specs)) for name, rewrite in rewrites.items()}
-    fit = [name for name, count in sites.items() if count]
-    return sorted(fit, key=lambda name: (rewrites[name].eagle is None, sites[name]))
-
-
 def replay_chain(
     program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], steps: Sequence[Step]
 ) -> list[tuple[Step, Program]] | None:
@@ -87,8 +80,8 @@ def replay_chain(
     return chain
 
 
-def _operator(program: Program, site: str) -> str:
-    """What a site is about, for reports."""
+def operator_at(program: Program, site: str) -> str:
+    """What a site is about: the operator that computes or first reads the value."""
     value = program.value(site)
     if value is None:
         return site
