@@ -35,6 +35,14 @@ class load:
         return self.session.run(None, inputs)
 """
 
+MY_CONVERTER = """
+from onnx.reference import ReferenceEvaluator
+
+def convert(model):
+    session = ReferenceEvaluator(model)
+    return lambda inputs: session.run(None, inputs)
+"""
+
 
 def text_of(page: Path) -> str:
     return COMMENT.sub("", page.read_text())
@@ -97,6 +105,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (code,) = [c for c in blocks(ROOT / "docs" / "targets.md", "python") if "class Runtime" in c]
     (place / "mine.py").write_text(f"import my_runtime\n{code}")
     (place / "my_runtime.py").write_text(MY_RUNTIME)
+    # The class of docs/embedding.md, around a converter of the reader's own.
+    (code,) = [c for c in blocks(ROOT / "docs" / "embedding.md", "python") if "class MyConverter" in c]
+    (place / "my_package").mkdir()
+    (place / "my_package" / "my_module.py").write_text(code)
+    (place / "my_converter.py").write_text(MY_CONVERTER)
     # The first command is typed in a checkout, whose sources must not hide the irfuzz that is installed.
     (place / "irfuzz").mkdir()
     (place / "irfuzz" / "__init__.py").write_text("raise ImportError('the irfuzz of the current folder was imported')")

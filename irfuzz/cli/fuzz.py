@@ -24,6 +24,9 @@ SLOW_SHARE, SHORT = 0.25, 300.0
 
 SEARCH, HUNT = "thompson", "both"
 
+BESIDE = ("reference", "onnxruntime:disabled")
+"""What a target of the user's is run beside where nobody says: independent of each other, and started in seconds."""
+
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
@@ -52,7 +55,8 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "--target", metavar="NAME", action="append", default=[],
-        help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated.",
+        help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated. "
+        "Without --targets it is run beside reference and onnxruntime:disabled.",
     )  # fmt: skip
     add(
         "--mutators", metavar="NAMES", type=names,
@@ -228,8 +232,10 @@ def _targets(chosen: Sequence[str] | None, more: Sequence[str]) -> tuple[str, ..
 
     if not more:
         return None if chosen is None else tuple(chosen)
-    base = chosen if chosen is not None else [t.name for t in resolve(None)]
-    return (*base, *more)
+    if chosen is None:
+        there = [target.name for target in resolve(None)]
+        chosen = BESIDE if set(BESIDE) <= set(there) else there
+    return (*chosen, *(name for name in more if name not in chosen))
 
 
 def _resolve(config: Config) -> tuple[Target, ...]:

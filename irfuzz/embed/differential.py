@@ -37,7 +37,7 @@ from irfuzz.spec.types import OpSpec
 from irfuzz.store.tensors import pack, unpack
 
 CALLS = 2
-"""Of each operator, before it counts as one that the converter lacks."""
+"""Of each operator, before it counts as one that the converter lacks; the first leaves out what may be left out."""
 
 HOPELESS = 1000
 
@@ -214,14 +214,15 @@ class _Programs:
         """A program with inputs; ``None`` where nothing came of what was drawn."""
         choices = Choices.from_seed(f"{self._options.seed}/{number}")
         most = self._options.edits
+        few = 2 * len(self._ran) < len(self._calls)  # then most edits bring what the converter lacks
         program: Program | None
         if number < len(self._seeds):
             program, edits = self._seeds[number], 0  # the user's models as they are
         elif number < CALLS * len(self._calls):  # each operator some times, to see which there are
-            program, edits = _call(self._calls[number // CALLS], choices), 0
-        elif self._ran and choices.boolean(0.75):
-            program = _call(self._ran[choices.pick(sorted(self._ran))], choices)
-            edits = choices.integer(0, most) if choices.boolean() else 0
+            program, edits = _call(self._calls[number // CALLS], choices, plain=number % CALLS == 0), 0
+        elif self._ran and choices.boolean(0.9 if few else 0.75):
+            program = _call(self._ran[choices.pick(sorted(self._ran))], choices, plain=choices.boolean(0.25))
+            edits = choices.integer(0, most) if choices.boolean(0.25 if few else 0.5) else 0
         else:
             starts = self._seeds or list(sprouts().values())
             program, edits = choices.pick(starts), choices.integer(min(1, most), most)
@@ -236,8 +237,8 @@ class _Programs:
             return None
 
 
-def _call(spec: OpSpec, choices: Choices) -> Program | None:
-    model = single_call(spec, OPSET, choices, choices.seed())
+def _call(spec: OpSpec, choices: Choices, *, plain: bool) -> Program | None:
+    model = single_call(spec, OPSET, choices, choices.seed(), plain=plain)
     return None if model is None else Program.from_proto(model)
 
 

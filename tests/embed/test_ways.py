@@ -11,13 +11,19 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.embed.draws import choices_from
 from irfuzz.embed.single import OPSET, single_call
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine
+from irfuzz.oracle import judge
 from irfuzz.spec import load_specs
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +42,12 @@ def convert(model):
     session = ReferenceEvaluator(model)
     return lambda inputs: session.run(None, inputs)
 """
+
+WRONG = """
+    from onnx import helper
+    for node in model.graph.node:
+        if not node.attribute:
+            node.attribute.append(helper.make_attribute("axis", DEFAULT))"""
 
 
 def block(word: str) -> str:
@@ -88,6 +100,27 @@ def test_hypothesis_and_pytest_as_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "test_2.py").write_text(block("irfuzz_differential").replace('budget="20s"', "programs=2"))
     done = run(tmp_path, "-m", "pytest", "-q", *LOAD)
     assert "4 passed" in done.stdout, done.stdout[-3000:]
+
+
+@pytest.mark.plugin
+def test_a_target_of_the_readers_own_is_blamed_for_its_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package" / "my_module.py").write_text(block("class MyConverter"))
+    program = Program.from_proto(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 3] y) { y = Softmax(x) }'
+        )
+    )
+    inputs = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    told: list[list[tuple[str, bool]]] = []
+    for axis in (-1, 0):
+        code = CONVERTER.replace("convert(model):", f"convert(model):{WRONG.replace('DEFAULT', str(axis))}")
+        (tmp_path / "my_converter.py").write_text(code)
+        with Runner(resolve(["reference", "onnxruntime:disabled", "my_package.my_module:MyConverter"])) as runner:
+            verdicts = judge(program, inputs, runner.run(program, inputs))
+        told.append([(v.target, v.suspect) for v in verdicts])
+    assert told == [[], [("my_package.my_module:MyConverter", False)]]
 
 
 @pytest.mark.unit
