@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -85,10 +86,7 @@ _REFUSALS = (shape_inference.InferenceError, onnx.checker.ValidationError, Runti
 
 def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     """``schema_outputs`` by ONNX itself."""
-    if call.op == "Split":
-        parts = next((value for name, _, value in call.attrs if name == "num_outputs"), len(call.outputs))
-        if parts != len(call.outputs):  # onnx 1.23.2 reads beyond the end of a list and aborts the process
-            raise InvalidProgram(f"Split: num_outputs is {parts}, but the node has {len(call.outputs)} outputs")
+    _refuse_what_onnx_does_not_survive(call)
     node = onnx.NodeProto(op_type=call.op, domain=call.domain)
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}
@@ -110,6 +108,24 @@ def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     except _REFUSALS as error:
         raise InvalidProgram(f"{call.op}: {one_line(str(error))}") from None
     return tuple(fact_of_proto(found[f"o{i}"]) if f"o{i}" in found else UNTYPED for i in range(len(call.outputs)))
+
+
+_TERM = r"[A-Za-z]*(?:\.\.\.[A-Za-z]*)?"
+_EQUATION = re.compile(rf"{_TERM}(?:,{_TERM})*(?:->{_TERM})?")
+
+
+def _refuse_what_onnx_does_not_survive(call: Call) -> None:
+    """Raise ``InvalidProgram`` for calls that abort this process, or never come back, in onnx 1.23.2's inference."""
+    attrs = {name: value for name, _, value in call.attrs}
+    if call.op == "Split" and attrs.get("num_outputs", len(call.outputs)) != len(call.outputs):
+        raise InvalidProgram(
+            f"Split: num_outputs is {attrs['num_outputs']}, but the node has {len(call.outputs)} outputs"
+        )
+    equation = attrs.get("equation", "") if call.op == "Einsum" else ""
+    if type(equation) is str and not _EQUATION.fullmatch(equation.replace(" ", "")):
+        raise InvalidProgram(
+            f"Einsum: equation {equation!r}: each operand, and what '->' gives, is letters with at most one '...'"
+        )
 
 
 @lru_cache(maxsize=4096)

@@ -226,6 +226,20 @@ def test_a_split_into_another_number_of_parts_is_refused() -> None:
         infer_call(call)
 
 
+@pytest.mark.parametrize("equation", ["i.j->ji", "i;j", "......", "...a...->a", "é", "i->j->k", "a-b"])
+def test_an_equation_that_is_none_is_refused(equation: str) -> None:
+    """onnx 1.23.2 would never come back from some of them."""
+    inputs = (TensorFact(ir.DataType.FLOAT, (2, 3)),)
+    with pytest.raises(InvalidProgram, match="Einsum: equation"):
+        infer_call(Call("", "Einsum", 17, (("equation", 3, equation),), inputs, (True,)))
+
+
+@pytest.mark.parametrize("equation", ["ij->ji", " i j -> j i ", "...i", "i...->...", "ab"])
+def test_an_equation_is_inferred(equation: str) -> None:
+    inputs = (TensorFact(ir.DataType.FLOAT, (2, 3)),)
+    assert infer_call(Call("", "Einsum", 17, (("equation", 3, equation),), inputs, (True,)))
+
+
 @pytest.mark.parametrize(("ends", "axes"), [(1, (0, 1)), (2, (5, 0)), (2, (0, -3))])
 def test_slices_with_lists_that_do_not_fit(ends: int, axes: tuple[int, ...]) -> None:
     """Where ONNX does not know the elements it says nothing, and neither do we."""
