@@ -23,6 +23,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import RunResult
 from irfuzz.execute.ways import adapters_for, build_ways, others_of
+from irfuzz.generate.extremes import inputs_with_extremes
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.isolate import Limits
 from irfuzz.isolate.linux import stay_on_core
@@ -174,7 +175,8 @@ class SelfTests:
                 return []
             program, edits = mutant.program, mutant.edits
         try:
-            inputs = make_inputs(program, self._config.seed)
+            extreme = turn is not None or self.iteration % 2
+            inputs = (inputs_with_extremes if extreme else make_inputs)(program, self._config.seed)
         except Unsupported:
             self._counts["no inputs"] += 1
             return []

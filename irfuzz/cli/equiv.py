@@ -13,8 +13,11 @@ from irfuzz.cli.parser import Parser, names, one_line, place, positive, printabl
 from irfuzz.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from irfuzz.campaign.contradiction import Contradiction, Counts
     from irfuzz.execute.ways import Way
+    from irfuzz.ir.program import Program
     from irfuzz.rewrite.types import Rewrite
 
 NAME = "equiv"
@@ -38,6 +41,11 @@ def arguments(parser: Parser) -> None:
     add(
         "--targets", metavar="NAMES", type=names,
         help="Targets, separated by commas; * is a wildcard. Default: all quick runtimes that are installed.",
+    )  # fmt: skip
+    add(
+        "--target", metavar="NAME", action="append", default=[],
+        help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated. "
+        "Without --targets no other is tested.",
     )  # fmt: skip
     add("--rewrites", metavar="NAMES", type=names, help="Rewrites, separated by commas. Default: all.")
     add(
@@ -63,7 +71,7 @@ def arguments(parser: Parser) -> None:
         "-o", "--out", metavar="DIR", type=place,
         help="Folder for the model, the form and the inputs of each difference. Default: keep nothing.",
     )  # fmt: skip
-    add("--list", action="store_true", help="List the rewrites and end.")
+    add("--list", action="store_true", help="List the rewrites (with MODEL also which fit it) and the ways, and end.")
     add("--json", action="store_true", help="Print JSON.")
 
 
@@ -81,9 +89,7 @@ def run(args: argparse.Namespace) -> int:
     except UsageError as error:
         raise UsageError(f"--ways: {error}") from None
     if args.list:
-        if args.models:
-            raise UsageError("--list: takes no model")
-        _list(rewrites, ways, args.json)
+        _list(rewrites, ways, args.json, seeds_of(args.models).values() if args.models else None)
         return 0
     if not args.models:
         raise UsageError("MODEL: expected a model or a folder with models, or --list; see `irfuzz equiv --help`")
@@ -95,21 +101,25 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.table import resolve
     from irfuzz.execute.ways import adapters_for, others_of
+    from irfuzz.generate.extremes import inputs_with_extremes
     from irfuzz.isolate import Limits
     from irfuzz.spec import load_specs
 
-    targets = resolve(args.targets, slow=args.targets is not None)
+    named = [*(args.targets or ()), *args.target] or None
+    targets = resolve(named, slow=named is not None)
     programs = seeds_of(args.models)
     out = None if args.out is None else writable_folder(args.out, "--out")
     found: list[Contradiction] = []
     others = {target.name: others_of(target, ways) for target in targets}
     whole = [*targets, *(other.target for row in others.values() for other in row)]
-    limits, required = Limits(seconds=args.timeout), args.targets is not None
+    limits, required = Limits(seconds=args.timeout), named is not None
     with Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner:
         engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
         for path, program in programs.items():
             try:
-                for item in engine.check(path.name, program, args.forms, since=0):
+                for item in engine.check(
+                    path.name, program, args.forms, inputs=inputs_with_extremes(program, args.seed), since=0
+                ):
                     if out is not None:
                         _keep(out, len(found) + 1, item)
                     found.append(item)
@@ -130,18 +140,32 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     return 1 if found else 0
 
 
-def _list(rewrites: dict[str, Rewrite], ways: dict[str, Way], as_json: bool) -> None:
-    rows = [(r.name, str(r.exactness), r.about, r.eagle, "rewrite") for r in rewrites.values()]
-    rows += [(w.name, "bitwise" if w.exact else "bounded", w.about, w.eagle, "way") for w in ways.values()]
+def _list(
+    rewrites: dict[str, Rewrite], ways: dict[str, Way], as_json: bool, programs: Iterable[Program] | None
+) -> None:
+    """All rewrites and ways; of models, also whether a rewrite fits one of them."""
+    from irfuzz.spec import load_specs
+
+    rows: list[dict[str, Any]] = [
+        {"name": r.name, "exactness": str(r.exactness), "about": r.about, "eagle": r.eagle, "kind": "rewrite"}
+        for r in rewrites.values()
+    ]
+    if programs is not None:
+        specs, kept = load_specs(), list(programs)
+        for row, rewrite in zip(rows, rewrites.values(), strict=True):
+            row["fits"] = any(rewrite.sites(program, specs) for program in kept)
+    for w in ways.values():
+        exactness = "bitwise" if w.exact else "bounded"
+        rows.append({"name": w.name, "exactness": exactness, "about": w.about, "eagle": w.eagle, "kind": "way"})
     if as_json:
-        print(
-            json.dumps([dict(zip(("name", "exactness", "about", "eagle", "kind"), row, strict=True)) for row in rows])
-        )
+        print(json.dumps(rows))
         return
-    width = max(len(name) for name, *_ in rows)
-    for name, exactness, about, rule, kind in rows:
-        eagle = f" (EAGLE {rule})" if rule else ""
-        print(f"{name:<{width}}  {exactness:<8}  {'run: ' if kind == 'way' else ''}{about}{eagle}")
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        about = f"{'run: ' if row['kind'] == 'way' else ''}{row['about']}"
+        ends = f" (EAGLE {row['eagle']})" if row["eagle"] else ""
+        ends += "" if row.get("fits", True) else " (fits nowhere)"
+        print(f"{row['name']:<{width}}  {row['exactness']:<8}  {about}{ends}")
 
 
 def _lines(item: Contradiction) -> list[str]:

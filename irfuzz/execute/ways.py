@@ -95,7 +95,7 @@ WAYS: tuple[Way, ...] = (
     ),
     Way("sparse-rows", 8, "dense -> sparse tensors (CSR)", {"torch": _way("sparse-csr")}, exact=False),
     Way(
-        "sparse-initializers", 8, "dense -> sparse initializers", {"onnxruntime": {}}, exact=False,
+        "sparse-initializers", 8, "dense -> sparse initializers", {"onnxruntime": {}, PLUGIN: {}}, exact=False,
         model=sparse_initializers,
     ),
     Way(

@@ -81,7 +81,7 @@ def test_the_list_names_rules_of_eagle(capsys) -> None:
 def test_bad_input_ends_with_2(tmp_path: Path, capsys) -> None:
     model = saved(PRODUCT, tmp_path)
     assert main(["equiv"]) == 2
-    assert main(["equiv", "--list", model]) == 2
+    assert main(["equiv", "--list", "no-such.onnx"]) == 2
     assert main(["equiv", model, "--rewrites", "no-such"]) == 2
     assert "--rewrites: unknown rewrite 'no-such'" in capsys.readouterr().err
     assert main(["equiv", model, "--rewrites", "conv-per-group", "--targets", "reference"]) == 2
