@@ -134,8 +134,8 @@ def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path, server:
     if python == sys.executable:
         for name, version in (part.split() for part in seen[1].split(", ")):
             package = PACKAGES.get(name, name)
-            if installed_version(package) != version:
-                pytest.skip(f"was found with {package} {version}; {installed_version(package)} is installed")
+            if installed_version(package) is None:  # another version than then may bear witness, too
+                pytest.skip(f"was found with {package} {version}, which is not installed")
         assert server.stdin is not None
         assert server.stdout is not None
         told = tmp_path / "told"

@@ -56,7 +56,7 @@ def block(word: str) -> str:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "ORT_DISABLE_TELEMETRY": "1"}
+    env = {**os.environ, "ORT_DISABLE_TELEMETRY": "1"}
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, cwd=folder, env=env)
 
 

@@ -87,7 +87,7 @@ def test_nothing_is_blamed_where_it_shows_without_them_or_not_at_all() -> None:
 @pytest.mark.backend
 def test_transformers_of_onnxruntime() -> None:
     wanted = {
-        "001-onnxruntime-pad-maxpool": ("optimiser", "Pad_Fusion"),
+        "067-onnxruntime-layernorm-pow": ("optimiser", "LayerNormFusionL1"),
         "002-onnxruntime-transpose-matmul-vector": ("optimiser", "MatmulTransposeFusion"),
         "006-onnxruntime-relu-clip-double": ("optimiser", "FuseReluClip"),
         "037-onnxruntime-splittosequence-keepdims": ("kernel", None),
