@@ -33,6 +33,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit, RunResult, Stage, Value
 from irfuzz.facts import TensorFact
+from irfuzz.generate.extremes import inputs_with_extremes
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -226,7 +227,7 @@ def _judged(
 ) -> list[str]:
     row["programs"] += 1
     try:
-        inputs = make_inputs(program, seed)
+        inputs = inputs_with_extremes(program, seed)
         given = {**make_inputs(form, seed), **inputs}
     except Unsupported:
         row["no inputs"] += 1
