@@ -122,7 +122,9 @@ def _refuse_what_onnx_does_not_survive(call: Call) -> None:
             f"Split: num_outputs is {attrs['num_outputs']}, but the node has {len(call.outputs)} outputs"
         )
     equation = attrs.get("equation", "") if call.op == "Einsum" else ""
-    if type(equation) is str and not _EQUATION.fullmatch(equation.replace(" ", "")):
+    if isinstance(equation, bytes):  # not UTF-8
+        equation = equation.decode(errors="replace")
+    if isinstance(equation, str) and not _EQUATION.fullmatch(equation.replace(" ", "")):
         raise InvalidProgram(
             f"Einsum: equation {equation!r}: each operand, and what '->' gives, is letters with at most one '...'"
         )
