@@ -226,6 +226,13 @@ def test_a_split_into_another_number_of_parts_is_refused() -> None:
         infer_call(call)
 
 
+def test_a_negative_number_of_batch_dimensions_is_refused() -> None:
+    """onnx 1.23.2 reads before the beginning of a list."""
+    inputs = (TensorFact(ir.DataType.FLOAT, (8, 1, 2)), TensorFact(ir.DataType.INT64, (0,)))
+    with pytest.raises(InvalidProgram, match="batch_dims is -2"):
+        infer_call(Call("", "GatherND", 17, (("batch_dims", 2, -2),), inputs, (True,)))
+
+
 @pytest.mark.parametrize("equation", ["i.j->ji", "i;j", "......", "...a...->a", "é", "i->j->k", "a-b", b"ij\xff->ji"])
 def test_an_equation_that_is_none_is_refused(equation: str | bytes) -> None:
     """onnx 1.23.2 would never come back from some of them."""
