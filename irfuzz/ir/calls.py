@@ -121,8 +121,9 @@ def _refuse_what_onnx_does_not_survive(call: Call) -> None:
         raise InvalidProgram(
             f"Split: num_outputs is {attrs['num_outputs']}, but the node has {len(call.outputs)} outputs"
         )
-    if call.op == "GatherND" and type(attrs.get("batch_dims")) is int and attrs["batch_dims"] < 0:
-        raise InvalidProgram(f"GatherND: batch_dims is {attrs['batch_dims']}, but no number of dimensions is negative")
+    batch = attrs.get("batch_dims", 0) if call.op == "GatherND" else 0
+    if isinstance(batch, int) and batch < 0:
+        raise InvalidProgram(f"GatherND: batch_dims is {batch}, but no number of dimensions is negative")
     equation = attrs.get("equation", "") if call.op == "Einsum" else ""
     if isinstance(equation, bytes):  # not UTF-8
         equation = equation.decode(errors="replace")
