@@ -146,7 +146,8 @@ def atheris(built: Path, corpus: Path, out: Path, seed: int, executions: int, ou
         with log.open("ab") as stream:  # libFuzzer ends where the process of target and mutator does
             subprocess.run(command, env=env, stdout=stream, stderr=stream, check=False)
     features = re.findall(rb"ft: (\d+)", log.read_bytes())
-    return _outcome(int(features[-1]), counts)
+    # The most, not the last: what a process that goes on from the corpus first tells is less.
+    return _outcome(max(map(int, features)), counts)
 
 
 def _path() -> str:
