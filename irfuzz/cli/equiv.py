@@ -55,13 +55,10 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add("--chain", metavar="N", type=whole(1), default=3, help="Most rewrites in a row. Default: 3.")
     add(
-        "--forms",
-        metavar="N",
-        type=whole(0),
-        default=20,
-        help="Rewritten forms of each model: first by each "
-        "rewrite that fits, EAGLE's first, then by chains. Default: 20.",
-    )
+        "--forms", metavar="N", type=whole(0), default=20,
+        help="Rewritten forms of each model: first by each rewrite that fits, EAGLE's first, then by chains. "
+        "Default: 20.",
+    )  # fmt: skip
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,

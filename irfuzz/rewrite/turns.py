@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,26 +31,31 @@ class Turns:
         self._specs = specs
         self._rewrites = rewrites
         self._tried: Counter[tuple[str, str]] = Counter()
+        self._last: tuple[Program | None, list[tuple[Rewrite, Sequence[str]]]] = None, []
 
     def each(self, program: Program) -> list[Rewrite]:
         """Those that have a site in a program: EAGLE's rules first, then those with the fewest sites."""
-        sites = {name: len(rewrite.sites(program, self._specs)) for name, rewrite in self._rewrites.items()}
-        fit = [rewrite for name, rewrite in self._rewrites.items() if sites[name]]
-        return sorted(fit, key=lambda rewrite: (rewrite.eagle is None, sites[rewrite.name]))
+        return [rewrite for rewrite, _ in self._fitting(program)]
 
     def rarest(self, program: Program, choices: Choices) -> list[Rewrite]:
         """One of those that were tried least with an operator, confined to it; none where nothing fits."""
-        pairs: dict[tuple[str, str], int] = {}
-        for rewrite in self.each(program):
-            for site in rewrite.sites(program, self._specs):
-                pair = rewrite.name, operator_at(program, site)
-                pairs[pair] = self._tried[pair]
+        pairs = dict.fromkeys(
+            (rewrite.name, operator_at(program, site)) for rewrite, sites in self._fitting(program) for site in sites
+        )
         if not pairs:
             return []
-        least = min(pairs.values())
-        name, operator = choices.pick([pair for pair, tried in pairs.items() if tried == least][:RARE])
+        least = min(self._tried[pair] for pair in pairs)
+        name, operator = choices.pick([pair for pair in pairs if self._tried[pair] == least][:RARE])
         self._tried[name, operator] += 1
         return [self._confined(self._rewrites[name], operator)]
+
+    def _fitting(self, program: Program) -> list[tuple[Rewrite, Sequence[str]]]:
+        """Rewrites with their sites, as ``each`` sorts them; finding them takes milliseconds, so the last are kept."""
+        if self._last[0] is not program:
+            sites = ((rewrite, rewrite.sites(program, self._specs)) for rewrite in self._rewrites.values())
+            fit = sorted((pair for pair in sites if pair[1]), key=lambda pair: (pair[0].eagle is None, len(pair[1])))
+            self._last = program, fit
+        return self._last[1]
 
     def _confined(self, rewrite: Rewrite, operator: str) -> Rewrite:
         def sites(program: Program, specs: Specs) -> list[str]:
