@@ -100,9 +100,9 @@ def rounded(r: Range, form: Format, ulps: float = 0.0, low: float = -INF, high: 
         return replace(r, nan=False) if r.nan else r
     least, most = r.low, r.high
     if ulps:
-        if least > -INF and least != 0:
+        if -INF < least < INF and least != 0:
             least -= ulps * (form.eps * abs(least) + form.smallest)
-        if most < INF and most != 0:
+        if -INF < most < INF and most != 0:
             most += ulps * (form.eps * abs(most) + form.smallest)
     least, most = max(least, low), min(most, high)
     if r.high > form.biggest:

@@ -110,6 +110,9 @@ def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     return tuple(fact_of_proto(found[f"o{i}"]) if f"o{i}" in found else UNTYPED for i in range(len(call.outputs)))
 
 
+MOST_RANK = 1024
+"""A rank that no tensor has; onnx's inference takes each number below 2**31 for one, and makes that many dimensions."""
+
 _TERM = r"[A-Za-z]*(?:\.\.\.[A-Za-z]*)?"
 _EQUATION = re.compile(rf"{_TERM}(?:,{_TERM})*(?:->{_TERM})?")
 
@@ -117,6 +120,17 @@ _EQUATION = re.compile(rf"{_TERM}(?:,{_TERM})*(?:->{_TERM})?")
 def _refuse_what_onnx_does_not_survive(call: Call) -> None:
     """Raise ``InvalidProgram`` for calls that abort this process, or never come back, in onnx 1.23.2's inference."""
     attrs = {name: value for name, _, value in call.attrs}
+    for i, fact in enumerate(call.inputs):
+        for size in (isinstance(fact, TensorFact) and fact.shape) or ():
+            if type(size) is int and size < 0:  # GatherND counts back from it
+                raise InvalidProgram(f"{call.op}: input {i} has a size of {size}")
+    axis = attrs.get("axis", -1) if call.op == "LayerNormalization" else -1
+    if isinstance(axis, int) and not -MOST_RANK <= axis < MOST_RANK:
+        raise InvalidProgram(f"LayerNormalization: axis is {axis}, but no tensor has so many dimensions")
+    wanted = call.inputs[1] if call.op == "Expand" and len(call.inputs) > 1 else None
+    rank = wanted.shape[0] if isinstance(wanted, TensorFact) and wanted.shape else 0
+    if isinstance(rank, int) and rank > MOST_RANK:
+        raise InvalidProgram(f"Expand: shape has {rank} elements, but no tensor has so many dimensions")
     if call.op == "Split" and attrs.get("num_outputs", len(call.outputs)) != len(call.outputs):
         raise InvalidProgram(
             f"Split: num_outputs is {attrs['num_outputs']}, but the node has {len(call.outputs)} outputs"

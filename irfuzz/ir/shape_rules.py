@@ -315,7 +315,9 @@ OVERRULED = frozenset({"STFT"})
 
 
 def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:
-    """ONNX's answer where it is an integer, else ours."""
+    """ONNX's answer where it is an integer, else ours, in which a negative size says that no such call can run."""
+    if ours is not None and any(type(d) is int and d < 0 for d in ours):
+        ours = tuple(None if type(d) is int and d < 0 else d for d in ours)
     if ours is None or inferred is None:
         return ours if inferred is None else inferred
     if len(ours) != len(inferred):

@@ -14,10 +14,10 @@ from irfuzz.ir.value import UNTYPED
 
 
 def fact_of_shape(shape: ir.Shape | ir.ShapeProtocol | None) -> tuple[Dim, ...] | None:
-    """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``."""
+    """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``, and so do negative ones."""
     if shape is None:
         return None
-    return tuple(d if type(d) is int else (getattr(d, "value", None) or None) for d in shape.dims)
+    return tuple((d if d >= 0 else None) if type(d) is int else (getattr(d, "value", None) or None) for d in shape.dims)
 
 
 def declared_fact(value: ir.Value) -> Fact:
@@ -53,7 +53,10 @@ def fact_of_proto(proto: onnx.TypeProto) -> Fact:
 
 
 def _dims(dims: Iterable[onnx.TensorShapeProto.Dimension]) -> tuple[Dim, ...]:
-    return tuple(d.dim_value if d.HasField("dim_value") else (d.dim_param or None) for d in dims)
+    # A negative size is what ONNX infers where no call of these types can run, or what an exporter wrote for "unknown".
+    return tuple(
+        (d.dim_value if d.dim_value >= 0 else None) if d.HasField("dim_value") else d.dim_param or None for d in dims
+    )
 
 
 def proto_of_fact(fact: Fact) -> onnx.TypeProto:

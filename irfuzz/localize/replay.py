@@ -201,7 +201,7 @@ def compare_alone(
     for leaf in case.leaves():
         path = case.path(leaf.value)
         a, b = (leaf.values[r.target.name] for r in (one, two))
-        if path.random:
+        if path.random or not a.size:
             continue
         specials = path.specials or not (_finite(a) and _finite(b))
         opens = [o.what for o in path.open if specials or not o.specials_only]

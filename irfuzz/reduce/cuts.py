@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import ml_dtypes
@@ -11,6 +12,7 @@ import onnx_ir as ir
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.input_domain import MOST_ELEMENTS
 from irfuzz.ir.program import Program
 from irfuzz.reduce.session import Change, NotPossible, Session
 
@@ -75,6 +77,8 @@ def _elements(told: Value, fact: TensorFact | None) -> np.ndarray | None:
         return told
     shape = None if fact is None else fact.static_shape
     if fact is None or shape is None or fact.dtype in (ir.DataType.STRING, ir.DataType.UNDEFINED):
+        return None
+    if min(shape, default=0) < 0 or math.prod(shape) > MOST_ELEMENTS:  # of a candidate that no runtime could run
         return None
     dtype = np.dtype(fact.dtype.numpy())
     floating = dtype.kind == "f" or dtype == np.dtype(ml_dtypes.bfloat16)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 
 from benchmarks import analysis_truth, soundness
 from irfuzz.analyze.analysis import analyze
+from irfuzz.analyze.formats import format_of
+from irfuzz.analyze.interval import INF, Range
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.analyze.table import TRANSFER
+from irfuzz.analyze.unary import UNARY
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
@@ -101,3 +106,17 @@ def test_a_wrong_range_is_told() -> None:
     count = analysis_truth.Count()
     analysis_truth.compare(program, found, {output.name or "": np.full((1, 10), 1e30, np.float32)}, count, "it")
     assert len(count.unsound) == 1
+
+
+ENDS = (-INF, -3.4028234663852886e38, -2.0, -1.0, -1e-45, 0.0, 0.5, 1.0, 3.0, 1e10, 3.4028234663852886e38, INF)
+
+
+def test_no_bound_is_nan() -> None:
+    """An infinity that is rounded stays one: no operator's range may end in what is no number."""
+    attrs = {"alpha": 0.5, "gamma": 1.1, "bias": 0.0, "lambd": 0.5, "min": -1.0, "max": 1.0, "approximate": "none"}
+    for kind in (ir.DataType.FLOAT16, ir.DataType.FLOAT):
+        form = format_of(kind)
+        for op, rule in UNARY.items():
+            for low, high in itertools.combinations_with_replacement(ENDS, 2):
+                found = rule(Range(low, high), lambda name: attrs.get(name, 1), form)
+                assert found.low <= found.high, (op, low, high, found)

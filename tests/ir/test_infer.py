@@ -233,6 +233,38 @@ def test_a_negative_number_of_batch_dimensions_is_refused() -> None:
         infer_call(Call("", "GatherND", 17, (("batch_dims", 2, -2),), inputs, (True,)))
 
 
+@pytest.mark.parametrize(
+    ("op", "attrs", "shapes", "why"),
+    [
+        ("LayerNormalization", (("axis", 2, 2**31),), ((3, 8), (8,)), "axis is 2147483648"),
+        ("Expand", (), ((1,), (2**40,)), "shape has 1099511627776 elements"),
+        ("GatherND", (), ((3, 4), (3, -1)), "input 1 has a size of -1"),
+    ],
+)
+def test_numbers_that_onnx_does_not_survive_are_refused(
+    op: str, attrs: tuple[tuple[str, int, int], ...], shapes: tuple[tuple[int, ...], ...], why: str
+) -> None:
+    """onnx 1.23.2 reads before the beginning of a list, or makes a list of as many entries as the number says."""
+    kinds = (ir.DataType.FLOAT, ir.DataType.FLOAT if op == "LayerNormalization" else ir.DataType.INT64)
+    inputs = tuple(TensorFact(kind, shape) for kind, shape in zip(kinds, shapes, strict=True))
+    with pytest.raises(InvalidProgram, match=why):
+        infer_call(Call("", op, 17, attrs, inputs, (True,)))
+
+
+def test_a_size_below_zero_says_nothing() -> None:
+    """Some exporters write -1 for an unknown size, and ONNX infers one where a kernel is larger than its input."""
+    kinds = [("x", onnx.TensorProto.FLOAT, [3, 4]), ("i", onnx.TensorProto.INT64, [3, -1])]
+    node = onnx.helper.make_node("GatherND", ["x", "i"], ["y"])
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = onnx.helper.make_graph([node], "g", [onnx.helper.make_tensor_value_info(*k) for k in kinds], [output])
+    program = Program.from_proto(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]))
+    assert shape_of(program, "i") == (3, None)
+    assert program.to_proto().graph.input[1] == graph.input[1]
+    small, kernel = TensorFact(ir.DataType.FLOAT, (1, 1, 2, 2)), TensorFact(ir.DataType.FLOAT, (1, 1, 5, 5))
+    (found,) = infer_call(Call("", "Conv", 17, (), (small, kernel), (True,)))
+    assert all(size is None or size >= 0 for size in found.shape or ())  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("equation", ["i.j->ji", "i;j", "......", "...a...->a", "é", "i->j->k", "a-b", b"ij\xff->ji"])
 def test_an_equation_that_is_none_is_refused(equation: str | bytes) -> None:
     """onnx 1.23.2 would never come back from some of them."""

@@ -97,3 +97,16 @@ def test_a_planted_normalisation_gives_the_pattern_and_the_map(root: Path) -> No
     assert located.map is not None
     assert located.map.ranked[0].op == "BatchNormalization"
     assert {r.op for r in located.replayed if r.faulty} == {"BatchNormalization"}
+
+
+def test_an_empty_value_is_no_difference() -> None:
+    program = Program.from_proto(
+        onnx.parser.parse_model(
+            """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[0, 3] x) => (float[0, 3] y) { a = Abs(x)  y = Neg(a) }"""
+        )
+    )
+    inputs = {"x": np.zeros((0, 3), np.float32)}
+    with Runner(resolve(["reference", "onnxruntime:disabled"])) as runner:
+        found = replay(runner, program, {**inputs, "a": inputs["x"], "y": inputs["x"]}, *runner.targets)
+    assert [r.outcome for r in found] == [Outcome.AGREES] * 2

@@ -68,6 +68,14 @@ def test_cuts_take_ones_where_nobody_knows_a_value() -> None:
     assert next(iter(session.inputs.values())).tolist() == np.ones((2, 3)).tolist()  # type: ignore[union-attr]
 
 
+def test_what_nobody_could_hold_is_not_cut() -> None:
+    program = parse(
+        "g (float[2,3] x) => (float[l,m,n] y) { s = Constant<value_ints=[67108864, 2, 3]>()  a = Expand(x, s)  y = Tanh(a) }"
+    )
+    session = after(begin_later, program, X, has("Tanh"), None)
+    assert "Expand" in ops(session.program)
+
+
 def test_a_prefix_that_a_subgraph_reads_is_cut_too() -> None:
     program = parse(
         "g (float[2,3] x, bool c) => (float[2,3] y) { a = Abs(x)  b = Neg(a)  y = If (c) <"
