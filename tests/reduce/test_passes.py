@@ -70,7 +70,8 @@ def test_cuts_take_ones_where_nobody_knows_a_value() -> None:
 
 def test_what_nobody_could_hold_is_not_cut() -> None:
     program = parse(
-        "g (float[2,3] x) => (float[l,m,n] y) { s = Constant<value_ints=[67108864, 2, 3]>()  a = Expand(x, s)  y = Tanh(a) }"
+        "g (float[2,3] x) => (float[l,m,n] y) {"
+        "s = Constant<value_ints=[67108864, 2, 3]>()  a = Expand(x, s)  y = Tanh(a) }"
     )
     session = after(begin_later, program, X, has("Tanh"), None)
     assert "Expand" in ops(session.program)
