@@ -27,6 +27,8 @@ def elementwise(rule: Rule) -> Transfer:
 def apply(ctx: Context, node: ir.Node, operands: Sequence[Tensor], rule: Rule) -> Tensor:
     """The rule for each cell of the common grid."""
     shape, dtype, form = ctx.shape(node), ctx.dtype(node), ctx.format(node)
+    if len(operands) == 1 and len(operands[0].cuts) != len(shape or ()):  # a rank that is known on one side only
+        operands = [ctx.grid.plain(operands[0].dtype, shape, operands[0].range)]
     if len(operands) == 1 or all(t.whole and t.shape == shape for t in operands):
         columns = [t.parts for t in operands]
         parts = tuple(rule(ctx, node, cell, form) for cell in zip(*columns, strict=True))

@@ -120,3 +120,19 @@ def test_no_bound_is_nan() -> None:
             for low, high in itertools.combinations_with_replacement(ENDS, 2):
                 found = rule(Range(low, high), lambda name: attrs.get(name, 1), form)
                 assert found.low <= found.high, (op, low, high, found)
+
+
+def test_a_rank_that_only_the_result_has() -> None:
+    """What a Scan hands to its body is known by its range alone; what the body makes of it has a rank again."""
+    program = Program.from_proto(
+        onnx.parser.parse_model(
+            """<ir_version: 8, opset_import: ["" : 17]>
+            g (double[1, 2, 3] x) => (float[1, 2, 3] y) {
+                y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1], body = b (double[1, 3] s)
+                    => (float[1, 3] t) <float[1, 3] c = {1, 2, 100}> { r = Cast <to = 1> (s)  t = Mul (r, c) }> (x)
+            }"""
+        )
+    )
+    found = analyze(program, Ranges({"x": (-1.0, 2.0)})).ranges["y"]
+    assert -101 < found.low <= -100
+    assert 200 <= found.high < 201
