@@ -39,7 +39,10 @@ def judge_apart(results: Sequence[RunResult], rerun: Rerun | None, judge_all: Ju
     derived = [r for r in results if r.target.role is not Role.RUNTIME]
     for component in sorted(components([r.target for r in derived])):
         mine = [r for r in derived if r.target.component == component]
-        judged = [*own, *mine]
+        befores = {r.target.before for r in mine}
+        # A converter may start from what another target built.
+        beside = [r for r in derived if r.target.name in befores and r.target.component != component]
+        judged = [*own, *beside, *mine]
         found += _about(mine, own, judge_all(judged, shared and shared.of(judged)))
     return found
 

@@ -20,6 +20,7 @@ from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest, smallest
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
+from irfuzz.oracle.stages import stages_of
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
 from irfuzz.spec.check import bindings
@@ -146,6 +147,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             facts = [None if v is None else program.tensor(v) for v in n.inputs]
             env = _bindings(spec, n, facts, program)
             repeated = repeated or times > 1
+            floats |= stages_of(program, n)
             if not is_shell(program, n):
                 roundings += times * _terms(n, facts, spec, env, program)
             quantised += n.op_type in traits.QUANTISERS
@@ -154,8 +156,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             if _jumps(program, n, used):
                 jumps.add(n.op_type)
             if spec is not None:
-                call = Call(program, n, spec, inputs, used)
-                calls.append(call)
+                calls.append(call := Call(program, n, spec, inputs, used))
                 for name in can_be_met(call, env):
                     if name == _DRAWN:
                         continue  # ``random`` says whether the numbers reach the output; shapes do not hang on them

@@ -17,13 +17,13 @@ REFERENCE = "reference"
 SHADOW = "shadow"
 """The component that stands for a program's shadow: PyTorch with all floats in float64."""
 
-LOWERED = frozenset({"torch", "tensorflow", SHADOW})
+LOWERED = frozenset({"torch", "tensorflow", "keras", SHADOW})
 """Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves them."""
 
 
 def flushes(target: Target) -> bool:
     """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's threads, compilers' fast maths."""
-    return target.component in ("tensorflow", "openvino") or target.name.partition(":")[2] == "compile"
+    return target.component in ("tensorflow", "keras", "openvino") or target.name.partition(":")[2] == "compile"
 
 
 def rank(target: Target) -> tuple[str, bool, int, str]:
