@@ -29,6 +29,9 @@ QUANTISATION_STEP = 2 / 127
 
 QUANTISATION_MOST = 0.5
 
+PART_OF_ONE = 0.08
+"""Behind operators that go through numbers near one; ``FACTOR`` times it is what the shadow's bound allows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -73,8 +76,8 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
 
     Errors of ``n`` roundings grow like ``sqrt(n)`` (Higham and Mary 2019, "A New Approach to Probabilistic Rounding
     Error Analysis"). The resolution is that of the narrowest dtype on the way; the magnitude that of the output
-    as most components see it, or of constants that were added on the way; where nothing could be measured, of
-    the inputs too, since terms may have cancelled.
+    as most components see it, or of constants that were added on the way, or of the ones in ``exp(x) - 1``; where
+    nothing could be measured, of the inputs too, since terms may have cancelled.
     """
     dtype = next(iter(leaf.values.values())).dtype
     eps = max(resolution(d) for d in (path.dtypes | {dtype}))
@@ -82,6 +85,8 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
     least = eps * top * math.sqrt(path.roundings)
     if not measured:
         least = max(least, eps * path.fed)
+    if path.ops & traits.THROUGH_ONE:
+        least = max(least, eps * PART_OF_ONE)
     return max(least, eps * path.absorbed, quantised_by(path, top) / FACTOR, smallest(dtype))
 
 

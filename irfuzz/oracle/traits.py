@@ -91,6 +91,14 @@ COPYING = _ops(
 VANISHING = _ops("Exp Sigmoid Softmax Softplus Pow Gelu Mish Swish ReduceProd CumProd Erf")
 """Make subnormal numbers of ordinary ones."""
 
+THROUGH_ONE = _ops(
+    """
+    Acosh Asinh Atanh Celu Elu GRU Gelu LSTM LogSoftmax Mish RNN ReduceLogSum ReduceLogSumExp
+    Selu Sigmoid Sinh SoftmaxCrossEntropyLoss Softplus Swish Tanh
+    """
+)
+"""Have small results of numbers near one, by their formulae (``exp(x) - 1``), or approximations of absolute error."""
+
 HIDING = _ops(
     """
     ArgMax ArgMin Celu Clip Elu Equal GRU GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Hardmax LSTM

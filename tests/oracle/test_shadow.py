@@ -57,6 +57,26 @@ def test_cancellation_widens_the_bound(shade, parse):
     assert (bounds(run, "z") < 1e-4).all()
 
 
+@pytest.mark.parametrize(
+    ("call", "x", "formula"),
+    [
+        ("Celu(x)", -0.00036, lambda x: np.exp(x) - np.float32(1)),
+        ("Elu<alpha = 10.0>(x)", -0.00036, lambda x: np.float32(10) * (np.exp(x) - np.float32(1))),
+        ("Softplus(x)", -16.0, lambda x: np.log(np.exp(x) + np.float32(1))),
+        ("Sinh(x)", 0.0002, lambda x: (np.exp(x) - np.exp(-x)) / np.float32(2)),
+        ("Tanh(x)", 0.00064, lambda x: np.float32(0.00063991547)),  # what onnxruntime 1.31.1 gives
+    ],
+)
+def test_small_results_of_numbers_near_one(shade, parse, call, x, formula):
+    """A formula of single precision is right, an error of a thousandth of a larger result is none."""
+    program = parse(f"g (float[2] x) => (float[2] y) {{ y = {call} }}")
+    values = np.array([x, np.sign(x)], np.float32)
+    run = shade.run(program, {"x": values})
+    bound = bounds(run, "y")
+    assert abs(float(formula(values[0])) - run.reference["y"][0]) < bound[0]
+    assert bound[1] < 1e-3 * abs(run.reference["y"][1])
+
+
 def test_elements_near_a_jump_are_undecided_and_others_are_not(shade, parse):
     program = parse(
         "g (float[3] x, float[3] c) => (float[3] y, int64[3] i) { p = Mul(x, c)  y = Round(p)  i = Cast<to=7>(p) }"

@@ -224,7 +224,7 @@ class _Errors(TorchDispatchMode):
                 self.clean = _is_finite(result)
             return result
         size = _size(self._unit * self._ulps, self._scale)
-        if rule is _nonlinear and self._scale:
+        if rule in _OF_MOVED and self._scale:
             args = (self._moved(args[0], size), *args[1:])
         result = func(*args, **kwargs)
         first = result[0] if isinstance(result, tuple) else result
@@ -299,6 +299,13 @@ def _multiplied(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> A
 def _nonlinear(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
     """The same, and the argument is moved first: libraries compute functions of what they have rounded themselves."""
     return result.abs()
+
+
+def _through_one(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
+    """The same, and a part of one (of ``alpha``), which ``exp(x) - 1`` and approximations of ``tanh`` go through."""
+    name = func.overloadpacket.__name__
+    factors = [abs(a) for a in args[1:3] if isinstance(a, (int, float))] if name in ("elu", "celu") else []
+    return result.abs() + _PART_OF_ONE * math.prod(factors)
 
 
 def _terms_apart(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
@@ -383,12 +390,14 @@ def _is_whole(args: Any, result: Any, limit: float, *, elementwise: bool) -> Any
 
 _RELATIVE = "div reciprocal sqrt rsqrt square addcmul addcdiv lerp hardswish hardsigmoid leaky_relu fmod remainder"
 _FUNCTIONS = """
-    exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid
-    pow softplus gelu elu celu selu mish silu logaddexp logit atan2 logsumexp
+    exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan cosh erf erfc pow logaddexp logit atan2
 """
+_THROUGH_ONE = "elu celu selu tanh sigmoid softplus sinh asinh acosh atanh gelu mish silu logsumexp"
+_PART_OF_ONE = 0.25
 RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(_RELATIVE.split(), _own),
     **dict.fromkeys(_FUNCTIONS.split(), _nonlinear),
+    **dict.fromkeys(_THROUGH_ONE.split(), _through_one),
     "mul": _multiplied,
     **dict.fromkeys(("add", "sub", "rsub"), _terms_apart),
     **dict.fromkeys(("sum", "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "scatter_add"), _summed),
@@ -402,5 +411,6 @@ RULES: dict[str, Callable[..., Any]] = {
 }
 """What steps PyTorch rounds, by the name of its operator, and what their errors are relative to; others are exact."""
 
+_OF_MOVED = frozenset({_nonlinear, _through_one})
 _SUMS = frozenset({_summed, _product, _convolution})
 _EXACT_ON_WHOLE = _SUMS | {_multiplied, _terms_apart}
