@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 NAME = "export"
-ABOUT = """Write a model as ONNX, as a PyTorch or TensorFlow module (readable source and its arrays) or as a SavedModel.
+ABOUT = """Write a model as ONNX, as a PyTorch, TensorFlow or Keras module (source and its arrays), or as a SavedModel.
 
-torch, tensorflow: OUT/model.py and OUT/weights.npz. The module imports only numpy and the framework, has one line an
-operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name. savedmodel: OUT,
-with the signature `serving_default`; TensorFlow traces it, so that no size may depend on values. What a framework
-cannot express exactly is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset
-17 where a front end chose. Exit code: 0, or 2 where the input or a flag is wrong or something cannot be expressed."""
+torch, tensorflow, keras: OUT/model.py and OUT/weights.npz. The module imports only numpy and the framework, has one
+line an operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name. keras:
+its `functional` builds a keras.Model of layers; sizes have to be known. savedmodel: OUT, with the signature
+`serving_default`; TensorFlow traces it, so that no size may depend on values. What a framework cannot express exactly
+is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset 17 where a front end
+chose. Exit code: 0, or 2 where the input or a flag is wrong or something cannot be expressed."""
 EXAMPLES = """examples:
   irfuzz export model.onnx --to torch -o exported
   irfuzz export model.onnx --to savedmodel -o saved
@@ -52,10 +53,10 @@ def _module(framework: str) -> Callable[[Program, Path], str]:
     """A writer of the source of a framework's module, and of its arrays."""
 
     def write(program: Program, out: Path) -> str:
-        from irfuzz.export import tensorflow, torch
+        from irfuzz.export import keras, tensorflow, torch
         from irfuzz.export.files import write_module
 
-        source = (torch if framework == "torch" else tensorflow).lower(program)
+        source = {"torch": torch, "tensorflow": tensorflow, "keras": keras}[framework].lower(program)
         module, weights = write_module(writable_folder(out, "--out"), source.source, source.arrays)
         return (
             f"{len(program.nodes())} nodes in {module}, {len(source.arrays)} arrays in {weights}; "
@@ -85,6 +86,7 @@ WRITERS: Mapping[str, Callable[[Program, Path], str]] = {
     "onnx": _onnx,
     "torch": _module("torch"),
     "tensorflow": _module("tensorflow"),
+    "keras": _module("keras"),
     "savedmodel": _savedmodel,
 }
 """What a model can be written as."""

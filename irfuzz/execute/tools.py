@@ -39,6 +39,7 @@ class ToolAdapter:
         tool: name of its file under ``workers/tools``, without ``.py``.
         package: the module whose presence says that it is installed.
         distributions: names of the Python distributions that bring it.
+        needs: further packages without which it cannot run.
         variants: options of the tool by the target's name after the colon.
         preload: modules for the zygote; the tool's file, which imports the tool, is read there in any case.
         role: what it counts as.
@@ -54,10 +55,11 @@ class ToolAdapter:
     tool: str
     package: str
     distributions: tuple[str, ...]
+    needs: tuple[str, ...] = ()
     variants: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=lambda: {"": {}})
     preload: tuple[str, ...] = ("onnx",)
     role: Role = Role.TOOL
-    takes: Literal["onnx", "torch", "tensorflow"] = "onnx"
+    takes: Literal["onnx", "torch", "tensorflow", "keras"] = "onnx"
     gives: Gives = "model"
     before: str = BASELINE
     approximate: bool = False
@@ -77,6 +79,7 @@ class ToolAdapter:
             "TF_CPP_MIN_LOG_LEVEL": "3",
             "TF_ENABLE_ONEDNN_OPTS": "0",
             "CUDA_VISIBLE_DEVICES": "-1",
+            "KERAS_BACKEND": "tensorflow",
             "IRFUZZ_TOOL": str(TOOLS / f"{self.tool}.py"),
         }
 
@@ -99,7 +102,7 @@ class ToolAdapter:
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
         """Whether the tool, and what runs the models that it makes, are installed."""
-        needed = {self.package: self.distributions[0]}
+        needed = {self.package: self.distributions[0], **{name: name for name in self.needs}}
         if self.gives != "values":
             needed["onnxruntime"] = "onnxruntime"
         for package, distribution in needed.items():
@@ -147,6 +150,8 @@ def _lowered(
 
     if framework == "torch":
         from irfuzz.export.torch import lower
+    elif framework == "keras":
+        from irfuzz.export.keras import lower
     else:
         from irfuzz.export.tensorflow import lower
     whole = Program.from_bytes(program) if isinstance(program, bytes) else program

@@ -19,7 +19,8 @@ import numpy as np
 import onnx
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
-from irfuzz.export import tensorflow, torch
+from irfuzz.execute.settled import settled
+from irfuzz.export import keras, tensorflow, torch
 from irfuzz.export.files import npz_of
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
@@ -48,7 +49,7 @@ IMPORTS = 1 << 30
 WITNESSES = 2
 """Most that a script runs: two independent ones decide, and a short script is read."""
 
-LOWERINGS = {"torch": torch.lower, "tensorflow": tensorflow.lower}
+LOWERINGS = {"torch": torch.lower, "tensorflow": tensorflow.lower, "keras": keras.lower}
 """By component; a script runs what these make."""
 
 LONG = "long"
@@ -145,7 +146,9 @@ def _components(*parties: Party) -> list[str]:
 def _lowered_files(row: FindingRow, framework: str) -> dict[str, bytes]:
     """The model as source for a framework; nothing where that cannot be made."""
     try:
-        return module_files(Program.from_bytes(row.model), framework)
+        program = Program.from_bytes(row.model)
+        # A Keras model has fixed sizes.
+        return module_files(settled(program, unpack(row.inputs)) if framework == "keras" else program, framework)
     except InvalidProgram:
         return {}  # what was run as it stood in memory, such as a program with a wrong declaration, is kept as a model
     except Unsupported:

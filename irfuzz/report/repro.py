@@ -119,7 +119,7 @@ def _usage(scene: Scene) -> str:
     if tool is not None:
         packages = dict.fromkeys([*tool_pieces.packages_of(tool), *packages])
         files += tool_pieces.files_of(tool)
-    for name in ("torch", "tensorflow"):
+    for name in ("torch", "tensorflow", "keras"):
         lowered = name in packages or (tool is not None and tool.takes == name)
         files += [f"{name}_model.py", f"{name}_weights.npz"] if lowered else []
     parties = (scene.blamed, *scene.witnesses)

@@ -22,11 +22,13 @@ def run_tool(inputs, tool, **options):
     import onnx
 
     before = onnx.load_model_from_string(model)
-    if hasattr(converter, "export"):
+    if hasattr(converter, "FRAMEWORK"):
         source = (HERE / (converter.FRAMEWORK + "_model.py")).read_text()
         stored = np.load(HERE / (converter.FRAMEWORK + "_weights.npz"))
         weights = {name: stored[name + ".npy"] for name in stored.files}
         names = [value.name for value in before.graph.output]
+        if hasattr(converter, "compute"):
+            return converter.compute(source, weights, inputs, outputs=names, **options)
         return run_model(converter.export(source, weights, inputs, outputs=names, **options), inputs)
     if not getattr(converter, "INFERS", False):
         return run_model(converter.convert(model, **options), inputs)

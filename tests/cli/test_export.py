@@ -66,6 +66,8 @@ ROI_POOL = "g (float[1,1,4,4] x, float[1,5] r) => (float[1,1,1,1] y) { y = MaxRo
         ("torch", "g (string[2] x) => (string[2] y) { y = Identity(x) }", "torch does not support"),
         ("torch", ROI_POOL, "MaxRoiPool"),
         ("tensorflow", ROI_POOL, "MaxRoiPool"),
+        ("keras", ROI_POOL, "MaxRoiPool"),
+        ("keras", "g (float[N,4] x) => (float[M,2] y) <int64[2] s = {-1, 2}> { y = Reshape(x, s) }", "not known"),
         (
             "savedmodel",
             "g (float[4] x, int64[2] s) => (float[A, B] y) { y = Reshape(x, s) }",

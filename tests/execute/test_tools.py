@@ -84,6 +84,25 @@ FAILING: dict[str, Case] = {
         """g (float[4] x) => (seq(float[2]) y) <int64 n = {2}> { y = SplitToSequence(x, n) }""", {"x": np.ones(4, F)},
         Exit.UNSUPPORTED, Stage.CONVERT, "no sequences",
     ),
+    "keras:eager": Case(
+        "g (float[1,3,2,2] x) => (float[1,3,2,2] y) { y = LRN <size = 3> (x) }", {"x": np.ones((1, 3, 2, 2), F)},
+        Exit.UNSUPPORTED, Stage.CONVERT, "keras does not support LRN",
+    ),
+    "keras-onnx:from-keras": Case(
+        "g (float[1,2] x) => (float[1,2] y) { y = Identity(x) }", {"x": X[:, :2]},
+        Exit.REJECTED, Stage.CONVERT, "graph input 'input_0' not exist",
+    ),
+    "keras-onnx:export": Case(
+        """g (float[2,1,1] x) => (float[2,1,1,1] y)
+           <float[1,3,1] w = {1, 2, 3}, float[1,3,1] r = {1, 2, 3}, float[1,1,1] h = {0.5}> {
+           y = GRU <hidden_size = 1> (x, w, r, , , h)
+        }""", {"x": np.ones((2, 1, 1), F)},
+        Exit.REJECTED, Stage.CONVERT, "an input that the Keras model has not",
+    ),
+    "keras-onnx:saved-model": Case(
+        "g (float[1,2] x) => (int64[1,1] y) { y = ArgMax <axis = 1> (x) }", {"x": X[:, :2]},
+        Exit.UNSUPPORTED, Stage.CONVERT, "leaves TensorFlow's Bitcast as it is",
+    ),
     "onnx-version-converter:up": Case(
         "g (float[2] x) => (float[2] y) { y = Foo(x) }", {"x": np.ones(2, F)},
         Exit.REJECTED, Stage.CONVERT, "no registered schema",

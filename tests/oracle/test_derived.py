@@ -67,6 +67,14 @@ def test_without_the_model_before_it_a_tool_is_a_suspect() -> None:
     assert verdicts(*BASE, converter) == [(Symptom.DIFFERENCE, "onnx2torch", False)]
 
 
+def test_a_converter_is_not_blamed_for_the_model_that_it_was_given() -> None:
+    built = result("keras:eager", WRONG, role=Role.CONVERTER, before="tensorflow:eager")
+    converter = result("keras-onnx:export", WRONG, role=Role.CONVERTER, before="keras:eager")
+    assert verdicts(*BASE, built, converter) == [(Symptom.DIFFERENCE, "keras:eager", False)]
+    right = replace(built, outputs={"y": RIGHT})
+    assert verdicts(*BASE, right, converter) == [(Symptom.DIFFERENCE, "keras-onnx:export", False)]
+
+
 def test_numbers_of_half_precision_are_not_judged_but_types_are() -> None:
     assert verdicts(*BASE, tool("half", WRONG, approximate=True)) == []
     assert verdicts(*BASE, tool("half", np.array([np.nan, 1], np.float32), approximate=True)) == []

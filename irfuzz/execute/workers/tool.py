@@ -6,6 +6,7 @@ Runs in the worker's interpreter: imports only the standard library, numpy and t
 - ``convert(model: bytes, **options) -> bytes``: a model for a model,
 - ``load(model: bytes, **options) -> callable``: of a model something that takes and gives dictionaries of arrays,
 - ``export(source: str, arrays: dict, inputs: dict, **options) -> bytes``: a model for a generated module,
+- ``compute(source: str, arrays: dict, inputs: dict, **options) -> dict``: what a generated module computes,
 
 and optionally ``passes() -> list``, names of which ``convert`` leaves out those in its option ``off`` (with commas
 between them), and which a run with the option ``tell`` gives as its log; ``GAP``, a pattern of messages that mean "not
@@ -90,10 +91,13 @@ def _one(
             run = TOOL.load(bytes(arrays[0]), **options)
             stage = _at(index, "run")
             return _values(stage, run(dict(zip(names, arrays[1:]))))  # noqa: B905 - Python 3.9
-        if hasattr(TOOL, "export"):
+        if "arrays" in request:
             count = len(request["arrays"])
             weights = dict(zip(request["arrays"], arrays))  # noqa: B905
             inputs = dict(zip(names, arrays[count:]))  # noqa: B905
+            if hasattr(TOOL, "compute"):
+                stage = _at(index, "run")
+                return _values(stage, TOOL.compute(request["source"], weights, inputs, **options))
             made = TOOL.export(request["source"], weights, inputs, **options)
         else:
             made = TOOL.convert(bytes(arrays[0]), **options)

@@ -33,6 +33,7 @@ class Framework:
         run: lines of the body of ``run(arrays, inputs)``.
         before: lines that stand before those of a node.
         after: lines that stand behind them, when its outputs have their values.
+        always: support functions that every module carries.
     """
 
     component: str
@@ -47,6 +48,7 @@ class Framework:
     run: tuple[str, ...]
     before: Callable[[Context, ir.Node], Sequence[str]] | None = None
     after: Callable[[Context, ir.Node], Sequence[str]] | None = None
+    always: frozenset[str] = frozenset({"to_tensor", "to_array"})
 
     def spelled(self, dtype: ir.DataType | int, where: str) -> str:
         """How it spells ``dtype``. Raises ``Unsupported`` naming ``where`` for types that it cannot compute in."""

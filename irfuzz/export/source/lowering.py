@@ -104,7 +104,7 @@ class _Writer:
         body = self._node_lines(graph, 1)
         outputs = [v.name or "" for v in graph.outputs]
         results = ", ".join(f"{literal(v.name or '')}: {context.name(v)}" for v in graph.outputs)
-        context.used.update({"to_tensor", "to_array"})
+        context.used.update(self.framework.always)
         support = support_text(context.used, self.framework.support)
         constants = [t for t in support if not t.startswith("def ")]
         functions = [t for t in support if t.startswith("def ")]

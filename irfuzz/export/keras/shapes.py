@@ -1,0 +1,203 @@
+"""Nodes that move, select or sum up elements enter, layers and operations of Keras leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.export.keras.layers import layer
+from irfuzz.export.source.context import Code, Context, Emitted, Emitter, Many, literal
+
+
+def _shape(ctx: Context, node: ir.Node, value: ir.Value | None) -> tuple[int, ...]:
+    shape = None if value is None else ctx.shape(value)
+    if shape is None:
+        raise ctx.unsupported(node, "a shape that is not known")
+    return shape
+
+
+def _known(ctx: Context, node: ir.Node, place: int) -> tuple[int, ...] | None:
+    """Integers of an input that has to be constant; ``None`` where it is absent."""
+    value = ctx.input_value(node, place)
+    array = ctx.constant(value)
+    if value is not None and array is None:
+        raise ctx.unsupported(node, f"input {place} is computed, and a Keras model has fixed shapes")
+    return None if array is None else tuple(int(e) for e in array.reshape(-1))
+
+
+def constant(ctx: Context, node: ir.Node) -> Emitted:
+    """Constant: an array of the npz."""
+    array = ctx.constant(node.outputs[0])
+    if array is None:
+        raise ctx.unsupported(node, f"no tensor in attributes {', '.join(node.attributes)}")
+    if array.dtype == np.float64 and "value" not in node.attributes:
+        array = array.astype(np.float32)
+    key = ctx.store(node.outputs[0].name or "constant", ir.tensor(array))
+    return f"weights[{literal(key)}]"
+
+
+def constant_of_shape(ctx: Context, node: ir.Node) -> Emitted:
+    """ConstantOfShape, of a shape that is known."""
+    given = node.attributes.get("value")
+    element = np.zeros(1, np.float32) if given is None else given.value.numpy().reshape(-1)
+    dtype = ir.DataType.from_numpy(element.dtype)
+    shape = _shape(ctx, node, node.outputs[0])
+    return ctx.call("np.full", shape, element[0].item(), Code(ctx.spell(dtype)))
+
+
+def identity(ctx: Context, node: ir.Node) -> Emitted:
+    """Identity."""
+    return str(ctx.input(node, 0))
+
+
+def reshape(ctx: Context, node: ir.Node) -> Emitted:
+    """Reshape, Squeeze and Unsqueeze, to sizes that are known."""
+    return ctx.call("reshape", ctx.input(node, 0), _shape(ctx, node, node.outputs[0]))
+
+
+def flatten(ctx: Context, node: ir.Node) -> Emitted:
+    """Flatten."""
+    shape = _shape(ctx, node, node.inputs[0])
+    if ctx.attr(node, "axis") in (1, 1 - len(shape)) and len(shape) > 1 and ctx.is_float(node.inputs[0]):
+        return layer(ctx, node, "Flatten")
+    return reshape(ctx, node)
+
+
+def transpose(ctx: Context, node: ir.Node) -> Emitted:
+    """Transpose."""
+    rank = len(_shape(ctx, node, node.inputs[0]))
+    return ctx.call("transpose", ctx.input(node, 0), ctx.attr(node, "perm") or tuple(reversed(range(rank))))
+
+
+def trilu(ctx: Context, node: ir.Node) -> Emitted:
+    """Trilu with a diagonal that is known."""
+    if not ctx.is_plain(node.inputs[0]):
+        raise ctx.unsupported(node, "booleans")
+    diagonal = _known(ctx, node, 1) or (0,)
+    return ctx.call("keras.ops.triu" if ctx.attr(node, "upper") else "keras.ops.tril", ctx.input(node, 0), diagonal[0])
+
+
+def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
+    """DepthToSpace, between two reshapes."""
+    n, c, h, w = _shape(ctx, node, node.inputs[0])
+    size = ctx.attr(node, "blocksize")
+    deep = ctx.attr(node, "mode", "DCR") == "DCR"
+    split = (n, size, size, c // size**2, h, w) if deep else (n, c // size**2, size, size, h, w)
+    first = ctx.call("reshape", ctx.input(node, 0), split)
+    moved = ctx.call("transpose", Code(first), (0, 3, 4, 1, 5, 2) if deep else (0, 1, 4, 2, 5, 3))
+    return ctx.call("reshape", Code(moved), (n, c // size**2, h * size, w * size))
+
+
+def concat(ctx: Context, node: ir.Node) -> Emitted:
+    """Concat."""
+    return ctx.call("concat", ctx.given(node), ctx.attr(node, "axis"))
+
+
+def split(ctx: Context, node: ir.Node) -> Emitted:
+    """Split, in parts whose sizes are known."""
+    shape, axis = _shape(ctx, node, node.inputs[0]), ctx.attr(node, "axis")
+    sizes = [_shape(ctx, node, value)[axis] for value in node.outputs]
+    if sum(sizes) != shape[axis]:
+        raise ctx.unsupported(node, "parts that are not the whole")
+    places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
+    if not places:
+        return Many(f"({ctx.input(node, 0)},)", 1)
+    return Many(ctx.call("keras.ops.split", ctx.input(node, 0), places, axis=axis), len(sizes))
+
+
+def expand(ctx: Context, node: ir.Node) -> Emitted:
+    """Expand."""
+    return ctx.call("keras.ops.broadcast_to", ctx.input(node, 0), _shape(ctx, node, node.outputs[0]))
+
+
+def slice_(ctx: Context, node: ir.Node) -> Emitted:
+    """Slice, spelled as Python does."""
+    if ctx.opset < 10:
+        starts, ends, axes, steps = ctx.attr(node, "starts"), ctx.attr(node, "ends"), ctx.attr(node, "axes"), None
+    else:
+        starts, ends, axes, steps = (_known(ctx, node, place) for place in (1, 2, 3, 4))
+    shape = _shape(ctx, node, node.inputs[0])
+    assert starts is not None
+    assert ends is not None
+    parts = [":"] * len(shape)
+    for i, axis in enumerate(axes or range(len(starts))):
+        size, step = shape[axis], 1 if steps is None else steps[i]
+        parts[axis] = _part(range(size)[slice(starts[i], max(ends[i], -(2**62)), step)], step)
+    # A slice that is no tuple is refused by Keras 3.15, unlike by numpy.
+    return f"{ctx.input(node, 0)}[{', '.join(parts)}{',' * (len(parts) == 1)}]"
+
+
+def _part(places: range, step: int) -> str:
+    """A range of positions as Python's slice."""
+    stop = "" if places.stop < 0 else str(places.stop)
+    return f"{places.start}:{stop}" + (f":{step}" if step != 1 else "") if len(places) else "0:0"
+
+
+def reduced(operation: str) -> Emitter:
+    """A reduction over axes that are known."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        if not ctx.is_float(node.inputs[0]):
+            raise ctx.unsupported(node, "Keras sums up integers in types of its own choice")
+        shape = _shape(ctx, node, node.inputs[0])
+        axes = _known(ctx, node, 1) if len(node.inputs) > 1 else ctx.attr(node, "axes")
+        if not axes and ctx.attr(node, "noop_with_empty_axes"):
+            return str(ctx.input(node, 0))
+        axes = tuple(sorted(a % len(shape) for a in axes)) if axes else tuple(range(len(shape)))
+        if any(shape[a] == 0 for a in axes) or not axes:
+            raise ctx.unsupported(node, "nothing to reduce")
+        keep = bool(ctx.attr(node, "keepdims", 1))
+        return ctx.call(f"keras.ops.{operation}", ctx.input(node, 0), axis=axes, keepdims=keep)
+
+    return emit
+
+
+def arg(operation: str) -> Emitter:
+    """ArgMax and ArgMin, which give the first of equals."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        if not ctx.is_float(node.inputs[0]) or ctx.attr(node, "select_last_index"):
+            raise ctx.unsupported(node, "integers, or the last of equals")
+        keep = bool(ctx.attr(node, "keepdims"))
+        found = ctx.call(f"keras.ops.{operation}", ctx.input(node, 0), axis=ctx.attr(node, "axis"), keepdims=keep)
+        return ctx.call("keras.ops.cast", Code(found), "int64")
+
+    return emit
+
+
+def einsum(ctx: Context, node: ir.Node) -> Emitted:
+    """Einsum on floating numbers."""
+    if not all(ctx.is_float(v) for v in node.inputs):
+        raise ctx.unsupported(node, "integers")
+    equation = ctx.attr(node, "equation").replace(" ", "")
+    if "->" not in equation:
+        raise ctx.unsupported(node, "an equation without its result")
+    return ctx.call("keras.ops.einsum", equation, *ctx.inputs(node))
+
+
+def pad(ctx: Context, node: ir.Node) -> Emitted:
+    """Pad: a ZeroPadding layer where it is one."""
+    shape = _shape(ctx, node, node.inputs[0])
+    flat = ctx.attr(node, "pads") if ctx.opset < 11 else _known(ctx, node, 1)
+    axes = _known(ctx, node, 3) if ctx.opset >= 18 else None
+    mode = ctx.attr(node, "mode", "constant")
+    if flat is None or min(flat, default=0) < 0 or mode not in ("constant", "reflect") or 0 in shape:
+        raise ctx.unsupported(node, f"negative pads, a size of zero, or mode {mode}")
+    count = len(flat) // 2
+    pads = [(0, 0)] * len(shape)
+    for i, axis in enumerate(axes if axes is not None else range(len(shape))):
+        pads[axis] = (flat[i], flat[count + i])
+    if mode == "reflect":
+        if any(max(around) >= size for around, size in zip(pads, shape, strict=True)):
+            raise ctx.unsupported(node, "more is reflected than there is")
+        return ctx.call("keras.ops.pad", ctx.input(node, 0), tuple(pads), mode="reflect")
+    given = ctx.input_value(node, 2) if ctx.opset >= 11 else None
+    array = np.asarray(ctx.attr(node, "value", 0.0)) if ctx.opset < 11 else ctx.constant(given)
+    if given is not None and array is None:
+        raise ctx.unsupported(node, "a value that is computed")
+    value = 0 if array is None else array.reshape(-1)[0].item()
+    if not value and ctx.is_float(node.inputs[0]) and len(shape) in (4, 5) and pads[:2] == [(0, 0)] * 2:
+        return ctx.call("zero_padding", ctx.input(node, 0), tuple(pads[2:]))
+    if not ctx.is_plain(node.inputs[0]):
+        raise ctx.unsupported(node, "booleans")
+    return ctx.call("keras.ops.pad", ctx.input(node, 0), tuple(pads), constant_values=value)

@@ -1,0 +1,76 @@
+"""The window of a convolution or pooling node enters, what Keras calls it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import onnx_ir as ir
+
+from irfuzz.export.source.context import Context
+
+Pads = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How a kernel moves.
+
+    Attributes:
+        kernel: its size along each inner axis.
+        strides: of each inner axis.
+        dilations: of each inner axis.
+        pads: what stands before and behind each inner axis.
+        same: these are what TensorFlow calls ``SAME``.
+    """
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: Pads
+    same: bool
+
+    def reach(self, axis: int) -> int:
+        """Elements from the first to the last of the kernel."""
+        return (self.kernel[axis] - 1) * self.dilations[axis] + 1
+
+    def padding(self) -> dict[str, Any]:
+        """``padding`` or ``pads``; nothing where nothing stands around."""
+        if not any(map(any, self.pads)):
+            return {}
+        return {"padding": "same"} if self.same else {"pads": self.pads}
+
+
+def window(ctx: Context, node: ir.Node, kernel: tuple[int, ...]) -> Window:
+    """The window of a node with sizes that are known."""
+    x = ctx.input_value(node, 0)
+    shape = None if x is None else ctx.shape(x)
+    if shape is None:
+        raise ctx.unsupported(node, "sizes of its input are not known")
+    rank = len(kernel)
+    if len(shape) != rank + 2 or not 1 <= rank <= 3:
+        raise ctx.unsupported(node, f"Keras has layers for 1 to 3 inner axes, not for {len(shape) - 2}")
+    if 0 in shape or 0 in kernel:
+        raise ctx.unsupported(node, "a size of zero")
+    strides, dilations = ctx.attr(node, "strides") or (1,) * rank, ctx.attr(node, "dilations") or (1,) * rank
+    auto = ctx.attr(node, "auto_pad", "NOTSET")
+    same = tuple(
+        _split((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
+        for n, k, s, d in zip(shape[2:], kernel, strides, dilations, strict=True)
+    )
+    if auto == "SAME_UPPER":
+        pads = same
+    elif auto == "SAME_LOWER":
+        pads = tuple((after, before) for before, after in same)
+    else:
+        flat = (ctx.attr(node, "pads") if auto == "NOTSET" else None) or (0,) * (2 * rank)
+        pads = tuple(zip(flat[:rank], flat[rank:], strict=True))
+    if min(map(min, pads)) < 0:
+        raise ctx.unsupported(node, "negative pads")
+    return Window(kernel, tuple(strides), tuple(dilations), pads, pads == same)
+
+
+def _split(total: int) -> tuple[int, int]:
+    """What TensorFlow puts before and behind."""
+    total = max(total, 0)
+    return total // 2, total - total // 2

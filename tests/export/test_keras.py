@@ -1,0 +1,100 @@
+"""Calls drawn from the specs give the same as layers of Keras and as TensorFlow source, or are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from irfuzz.choices import Choices
+from irfuzz.cli.main import main
+from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.export import keras, tensorflow
+from irfuzz.export.keras.table import EMITTERS
+from irfuzz.ir.program import Program
+from irfuzz.resources import seeds_dir
+from irfuzz.spec import load_specs, sample_call
+from tests.export import frameworks  # before TensorFlow
+from tests.export.test_agreement import agree, one_node, with_all_types
+
+pytestmark = pytest.mark.backend
+pytest.importorskip("keras")
+
+CALLS = 1
+OPERATORS = sorted({op for _, op in EMITTERS})
+"""Each is compared where a drawn call of it can be said in layers."""
+assert frameworks.NAMES  # what it sets is read when TensorFlow is imported
+
+
+def run(lowered: Any, feeds: dict[str, Any]) -> dict[str, Any]:
+    module: dict[str, Any] = {}
+    exec(lowered.source, module)
+    return module["run"](lowered.arrays, feeds)
+
+
+def with_one_input(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, Any]]:
+    """The first graph input stays one, and what the others would be given becomes a weight."""
+    given = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    first = next((value for value in model.graph.input if value.name in given), None)
+    if first is None:
+        return model, {}
+    kept = [tensor for tensor in model.graph.initializer if tensor.name != first.name]
+    del model.graph.input[:]
+    model.graph.input.append(first)
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    return model, {first.name: given[first.name]}
+
+
+def compared(op: str, seed: int) -> str | None:
+    """``None`` where nothing can be compared, else what is wrong, if anything is."""
+    spec = load_specs().get(op, 21)
+    assert spec is not None
+    call = sample_call(with_all_types(spec), {}, Choices.from_seed(f"{op} {seed}"), max_elements=256)
+    if call is None:
+        return None
+    model, feeds = with_one_input(one_node(spec, call, seed))
+    if not feeds:
+        return None
+    try:
+        program = Program.from_proto(model)
+        lowered = keras.lower(program)
+        expected = run(tensorflow.lower(program), feeds)
+    except (Unsupported, InvalidProgram):  # some weights are of types that only an input may have
+        return None
+    try:
+        found = run(lowered, feeds)
+    except NotImplementedError:
+        return None
+    wrong = [name for name in expected if not agree(found[name], expected[name], None)]
+    return f"{op} {seed}: {call.attrs}: {[(found[n], expected[n]) for n in wrong]}" if wrong else ""
+
+
+def test_drawn_calls_agree_with_the_tensorflow_module() -> None:
+    found = {op: [compared(op, seed) for seed in range(CALLS)] for op in OPERATORS}
+    assert [text for texts in found.values() for text in texts if text] == []
+    assert sum(text == "" for texts in found.values() for text in texts) >= 30
+
+
+def test_an_exported_model_is_a_functional_model_of_layers(tmp_path: Path) -> None:
+    import keras as framework
+
+    seed = seeds_dir() / "lenet5.onnx"
+    assert main(["export", str(seed), "--to", "keras", "-o", str(tmp_path)]) == 0
+    source = (tmp_path / "model.py").read_text()
+    assert "import irfuzz" not in source
+    module: dict[str, Any] = {}
+    exec(source, module)
+    image = np.random.default_rng(0).random((1, 1, 32, 32), np.float32)
+    weights = np.load(tmp_path / "weights.npz")
+    model, names = module["functional"](module["forward"], *module["tensors"](weights, {"image": image}))
+    kinds = {type(layer).__name__ for layer in model.layers}
+    assert {"Conv2D", "AveragePooling2D", "Dense", "Activation", "Flatten", "Permute"} <= kinds
+    assert isinstance(model, framework.Model)
+    assert names == ["scores"]
+    (expected,) = ReferenceEvaluator(str(seed)).run(None, {"image": image})
+    np.testing.assert_allclose(module["run"](weights, {"image": image})["scores"], expected, rtol=1e-4, atol=1e-5)
