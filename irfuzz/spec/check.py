@@ -148,8 +148,9 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     env.update((key, key[4:] in attrs) for key in c.lookups if key.startswith("has:") and key[4:] in spec.attrs)
     _inputs(spec, c, inputs, env, out)
     for name, domain in c.domains:
-        # What an omission stands for may decide which pattern applies.
-        if domain.absent is not None and not domain.absent.names and name in spec.attrs and f"?{name}" not in env:
+        # What an omission stands for, or an attribute that only later versions have, may decide which pattern applies.
+        own = name in spec.attrs or (spec.overlay is not None and name in spec.overlay.constants)
+        if own and domain.absent is not None and not domain.absent.names and f"?{name}" not in env:
             env.setdefault(name, domain.absent.evaluate(env))
     later: list[tuple[str, Item, Any]] = []
     into: list[tuple[str, Pattern, tuple[Any, ...]]] = []

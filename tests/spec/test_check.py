@@ -93,6 +93,22 @@ def test_broken_rules_are_named(specs: Specs, op: str, inputs: list[Any], attrs:
 
 
 @pytest.mark.unit
+@pytest.mark.parametrize(("op", "states"), [("RNN", 1), ("GRU", 1), ("LSTM", 2)])
+@pytest.mark.parametrize("opset", [7, 14])
+def test_states_have_the_size_of_the_batch_in_versions_without_a_layout(
+    specs: Specs, op: str, states: int, opset: int
+) -> None:
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
+    spec = specs.get(op, opset)
+    assert spec is not None
+    inputs = [t(7, 2, 3), t(1, 4 * gates, 3), t(1, 4 * gates, 4), None, None]
+    assert not check_call(spec, [*inputs, *[t(1, 2, 4)] * states], {"hidden_size": 4})
+    violations = [str(v) for v in check_call(spec, [*inputs, *[t(1, 15, 4)] * states], {"hidden_size": 4})]
+    assert len(violations) == states
+    assert "N is 2 elsewhere and 15 here" in violations[0]
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize(
     ("op", "inputs", "attrs"),
     [
