@@ -477,3 +477,10 @@ def test_training_drops_elements_and_scales_the_others() -> None:
     same(y, np.where(mask, np.float32(1) / np.float32(0.75), np.float32(0)), np.float32)
     same(run("Dropout", [x, ratio, no]), x)
     same(run("Dropout", [x, np.array(0.0, np.float32), yes]), x)
+
+
+def test_a_product_of_two_quantised_vectors_is_a_scalar_with_scales_of_one_element_too() -> None:
+    one, zero = np.array([0.5], np.float32), np.array([1], np.uint8)
+    a, b = np.array([3, 5], np.uint8), np.array([2, 9], np.uint8)
+    same(run("QLinearMatMul", [a, one, zero, b, one, zero, one, zero]), (2 * 1 + 4 * 8) * 0.5 + 1, np.uint8)
+    same(run("MatMulInteger", [a, b, zero, zero]), 2 * 1 + 4 * 8, np.int32)

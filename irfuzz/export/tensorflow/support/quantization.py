@@ -63,7 +63,12 @@ def dynamic_quantize(x):
 def zero_rows(a, zero):
     """A zero point or scale of the left factor of a product: one element a row."""
     rows = len(zero.shape) == 1 and dims(zero)[0] != 1 and len(a.shape) > 1
-    return tf.expand_dims(zero, -1) if rows else zero
+    return tf.expand_dims(zero, -1) if rows else bare(zero)
+
+
+def bare(parameter):
+    """A parameter of one element as a scalar, which gives no dimension to the product of two vectors."""
+    return tf.reshape(parameter, []) if len(parameter.shape) == 1 and dims(parameter)[0] == 1 else parameter
 
 
 def integer_product(a, b, a_zero, b_zero):
@@ -72,7 +77,7 @@ def integer_product(a, b, a_zero, b_zero):
     if a_zero is not None:
         left = left - zero_rows(a, tf.cast(a_zero, tf.int64))
     if b_zero is not None:
-        right = right - tf.cast(b_zero, tf.int64)
+        right = right - bare(tf.cast(b_zero, tf.int64))
     return product(left, right)
 
 
@@ -85,7 +90,7 @@ def qlinear_matmul(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
     """ONNX QLinearMatMul: the exact integer product, rescaled in float64, rounded once."""
     sums = tf.cast(integer_product(a, b, a_zero, b_zero), tf.float64)
     a_scale, b_scale, y_scale = (tf.cast(s, tf.float64) for s in (a_scale, b_scale, y_scale))
-    real = sums * zero_rows(a, a_scale) * b_scale / zero_rows(a, y_scale)
+    real = sums * zero_rows(a, a_scale) * bare(b_scale) / zero_rows(a, y_scale)
     return saturate(real, zero_rows(a, tf.cast(y_zero, tf.int64)), y_zero.dtype)
 
 

@@ -57,13 +57,18 @@ def dynamic_quantize(x):
 
 def zero_rows(a, zero):
     """A zero point or scale of the left factor of a product: one element a row."""
-    return zero.unsqueeze(-1) if zero.dim() == 1 and zero.numel() > 1 and a.dim() > 1 else zero
+    return zero.unsqueeze(-1) if zero.dim() == 1 and zero.numel() > 1 and a.dim() > 1 else bare(zero)
+
+
+def bare(parameter):
+    """A parameter of one element as a scalar, which gives no dimension to the product of two vectors."""
+    return parameter.reshape(()) if parameter.dim() == 1 and parameter.numel() == 1 else parameter
 
 
 def integer_product(a, b, a_zero, b_zero):
     """(a - a_zero) @ (b - b_zero) in int64."""
     left = a.to(torch.int64) - (0 if a_zero is None else zero_rows(a, a_zero).to(torch.int64))
-    right = b.to(torch.int64) - (0 if b_zero is None else b_zero.to(torch.int64))
+    right = b.to(torch.int64) - (0 if b_zero is None else bare(b_zero).to(torch.int64))
     return torch.matmul(left, right)
 
 
@@ -75,7 +80,7 @@ def matmul_integer(a, b, a_zero=None, b_zero=None):
 def qlinear_matmul(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
     """ONNX QLinearMatMul: the exact integer product, rescaled in float64, rounded once."""
     product = integer_product(a, b, a_zero, b_zero).double()
-    real = product * zero_rows(a, a_scale.double()) * b_scale.double() / zero_rows(a, y_scale.double())
+    real = product * zero_rows(a, a_scale.double()) * bare(b_scale.double()) / zero_rows(a, y_scale.double())
     return saturate(real, zero_rows(a, y_zero.to(torch.int64)), y_zero.dtype)
 
 
