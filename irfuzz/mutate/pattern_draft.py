@@ -280,7 +280,8 @@ def retyped(draft: Draft, old: ir.DataType, new: ir.DataType) -> Draft | None:
             if not np.isfinite(array).all() or float(array.min(initial=0)) < low or float(array.max(initial=0)) > high:
                 return None
             array = np.rint(array)
-        changed.constants[name] = np.asarray(array, new.numpy())
+        with np.errstate(over="ignore"):  # a number beyond half precision is infinite there
+            changed.constants[name] = np.asarray(array, new.numpy())
     for step in changed.steps:
         if step.attrs.get("to") == int(old.value):
             step.attrs["to"] = int(new.value)
