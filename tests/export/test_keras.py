@@ -98,3 +98,26 @@ def test_an_exported_model_is_a_functional_model_of_layers(tmp_path: Path) -> No
     assert names == ["scores"]
     (expected,) = ReferenceEvaluator(str(seed)).run(None, {"image": image})
     np.testing.assert_allclose(module["run"](weights, {"image": image})["scores"], expected, rtol=1e-4, atol=1e-5)
+
+
+def kept(text: str, opset: int, **feeds: Any) -> dict[str, Any]:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
+    return run(keras.lower(Program.from_proto(model)), feeds)
+
+
+def test_zeros_of_both_signs_are_equals_for_the_first_of_them() -> None:
+    zeros = np.array([[0.0, -0.0], [-0.0, 0.0]], np.float32)
+    for op in ("ArgMin", "ArgMax"):
+        text = f"g (float[2,2] x) => (int64[2] y) {{ y = {op} <axis = 1, keepdims = 0> (x) }}"
+        assert kept(text, 13, x=zeros)["y"].tolist() == [0, 0]
+
+
+def test_a_window_that_starts_behind_the_input_is_refused() -> None:
+    text = (
+        "g (float[1,1,6] x) => (float[1,1,n] y) "
+        "{{ y = MaxPool <kernel_shape = [{}], strides = [3], ceil_mode = 1> (x) }}"
+    )
+    x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
+    with pytest.raises(Unsupported, match="starts behind the input"):
+        kept(text.format(2), 12, x=x)
+    assert kept(text.format(5), 12, x=x)["y"].tolist() == [[[4, 5]]]

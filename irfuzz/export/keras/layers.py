@@ -134,6 +134,8 @@ def _pooled(ctx: Context, node: ir.Node) -> tuple[Window, tuple[int, ...]]:
     )
     if min(goal) < 1:
         raise ctx.unsupported(node, "a size of zero")
+    if any((n - 1) * s >= size + a for n, s, size, (a, _) in zip(goal, found.strides, sizes, found.pads, strict=True)):
+        raise ctx.unsupported(node, "a last window that starts behind the input, which ONNX's versions count or not")
     return found, tuple(max(n, 0) for n in beyond)
 
 

@@ -159,7 +159,9 @@ def arg(operation: str) -> Emitter:
         if not ctx.is_float(node.inputs[0]) or ctx.attr(node, "select_last_index"):
             raise ctx.unsupported(node, "integers, or the last of equals")
         keep = bool(ctx.attr(node, "keepdims"))
-        found = ctx.call(f"keras.ops.{operation}", ctx.input(node, 0), axis=ctx.attr(node, "axis"), keepdims=keep)
+        # Keras puts a negative zero before a positive one; the sum has none.
+        x = Code(ctx.call("keras.ops.add", ctx.input(node, 0), 0.0))
+        found = ctx.call(f"keras.ops.{operation}", x, axis=ctx.attr(node, "axis"), keepdims=keep)
         return ctx.call("keras.ops.cast", Code(found), "int64")
 
     return emit
