@@ -15,12 +15,12 @@ from irfuzz._native import difference
 from irfuzz.execute.types import Target, Value
 from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.stages import stages_of
 from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest, smallest
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
-from irfuzz.oracle.stages import stages_of
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
 from irfuzz.spec.check import bindings
@@ -147,7 +147,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             facts = [None if v is None else program.tensor(v) for v in n.inputs]
             env = _bindings(spec, n, facts, program)
             repeated = repeated or times > 1
-            floats |= stages_of(program, n)
+            floats |= {numpy_dtype(kind) for kind in stages_of(program, n)}
             if not is_shell(program, n):
                 roundings += times * _terms(n, facts, spec, env, program)
             quantised += n.op_type in traits.QUANTISERS

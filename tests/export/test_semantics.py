@@ -484,3 +484,11 @@ def test_a_product_of_two_quantised_vectors_is_a_scalar_with_scales_of_one_eleme
     a, b = np.array([3, 5], np.uint8), np.array([2, 9], np.uint8)
     same(run("QLinearMatMul", [a, one, zero, b, one, zero, one, zero]), (2 * 1 + 4 * 8) * 0.5 + 1, np.uint8)
     same(run("MatMulInteger", [a, b, zero, zero]), 2 * 1 + 4 * 8, np.int32)
+
+
+def test_the_weight_of_an_n_gram_is_the_one_at_its_place_in_the_pool() -> None:
+    """TfIdfVectorizer-9: "The i-th element in weights is the weight of the i-th n-gram in pool"."""
+    more = {"mode": "TFIDF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0, "ngram_counts": [0]}
+    x = np.array([7, 8, 8], np.int64)
+    found = run("TfIdfVectorizer", [x], ngram_indexes=[2, 0], pool_int64s=[7, 8], weights=[10.0, 0.5], **more)
+    same(found, [1.0, 0.0, 10.0], np.float32)

@@ -15,9 +15,11 @@ from irfuzz.spec import load_specs
     ("call", "types"),
     [
         ("GroupNormalization <num_groups = 1> (x, s, s)", {"float64", "float32"}),
-        ("GroupNormalization <num_groups = 1, stash_type = 11> (x, s, s)", {"float64"}),
+        ("GroupNormalization <num_groups = 1, epsilon = 0.5, stash_type = 11> (x, s, s)", {"float64"}),
         ("LayerNormalization <axis = 1> (x, s)", {"float64", "float32"}),
-        ("LayerNormalization <axis = 1, stash_type = 16> (x, s)", {"float64", "bfloat16"}),
+        ("LayerNormalization <axis = 1, epsilon = 0.5, stash_type = 16> (x, s)", {"float64", "bfloat16"}),
+        ("LRN <size = 1> (x)", {"float64", "float32"}),  # alpha is "0.0001" in the text
+        ("LeakyRelu <alpha = 0.01> (x)", {"float64"}),
         ("Add (x, s)", {"float64"}),
     ],
 )

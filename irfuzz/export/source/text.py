@@ -11,7 +11,7 @@ _LOCALES = frozenset({"", "C", "POSIX", "en_US", "en_US.UTF-8", "en-US"})
 
 
 def tfidf(ctx: Context, node: ir.Node) -> Emitted:
-    """TfIdfVectorizer; ONNX's text and what runs it number weights differently, which some weights do not show."""
+    """TfIdfVectorizer: "the i-th element in weights is the weight of the i-th n-gram in pool" (TfIdfVectorizer-9)."""
     pool = ctx.attr(node, "pool_strings") or ctx.attr(node, "pool_int64s") or ()
     starts, places = ctx.attr(node, "ngram_counts"), ctx.attr(node, "ngram_indexes")
     least, most = ctx.attr(node, "min_gram_length"), ctx.attr(node, "max_gram_length")
@@ -22,16 +22,16 @@ def tfidf(ctx: Context, node: ir.Node) -> Emitted:
     weights = None if mode == "TF" else weights
     if len(set(found)) < len(found) or len(set(places)) < len(places):
         raise ctx.unsupported(node, "ONNX does not say which of equal n-grams or places counts")
-    if weights is not None and len(set(weights)) > 1 and (list(places) != list(range(len(places)))):
-        raise ctx.unsupported(node, "ONNX's text and its reference evaluator differ on which weight an n-gram has")
+    size = max(places) + 1
+    of_place = dict(zip(places, weights or (), strict=bool(weights)))
     grams = tuple((at, gram) for at, gram in zip(places, found, strict=True) if least <= len(gram) <= most)
     return ctx.call(
         "tfidf",
         ctx.input(node, 0),
         grams,
-        max(places) + 1,
+        size,
         ctx.attr(node, "max_skip_count"),
-        weights=tuple(weights) if weights else None,
+        weights=tuple(of_place.get(at, 0.0) for at in range(size)) if weights else None,
         binary=int(mode == "IDF") or None,
     )
 

@@ -12,6 +12,7 @@ from irfuzz.export.torch.framework import DTYPES, TORCH
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.inline import without_functions
+from irfuzz.ir.stages import stages_of
 from irfuzz.spec.check import bindings
 from irfuzz.spec.functions import Undefined
 
@@ -53,6 +54,7 @@ def shadow(program: Program, specs: Specs) -> ModuleSource:
 
     def before(context: Context, node: ir.Node) -> list[str]:
         kinds = {kind_of(v) for v in (*node.inputs, *node.outputs)}
+        kinds |= stages_of(program, node) if kinds & frozenset(_FINENESS) else frozenset()
         narrowest = next((k for k in _FINENESS if k in kinds), None)
         if narrowest is None or next(bodies_of(node), None) is not None:
             return []

@@ -72,6 +72,8 @@ def load(model: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
     if DECLARED:
         sys.stderr.write(f"torchvision lacks its operators {', '.join(DECLARED)}: declared without a kernel\n")
     proto = onnx.load_model_from_string(model)
+    if any(node.op_type == "RoiAlign" for node in proto.graph.node) and _falls_back():
+        raise NotImplementedError("torchvision has no operators of its own here, and its fallback is not onnx2torch's")
     module = ONNX2TORCH.convert(onnx.load_model_from_string(model)).eval()
     held = {tensor.name for tensor in proto.graph.initializer}
     order = [value.name for value in proto.graph.input if value.name not in held]
@@ -93,6 +95,12 @@ def load(model: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
         return outputs
 
     return run
+
+
+def _falls_back() -> bool:
+    """Whether torchvision's operators stand in for kernels that it was built without."""
+    extension = sys.modules.get("torchvision.extension")
+    return extension is not None and not extension._has_ops()  # noqa: SLF001 - nothing public says so
 
 
 def _tensor(value: Any) -> Any:
