@@ -121,3 +121,10 @@ def test_a_window_that_starts_behind_the_input_is_refused() -> None:
     with pytest.raises(Unsupported, match="starts behind the input"):
         kept(text.format(2), 12, x=x)
     assert kept(text.format(5), 12, x=x)["y"].tolist() == [[[4, 5]]]
+
+
+def test_what_is_no_functional_model_is_refused_before_it_is_written() -> None:
+    with pytest.raises(Unsupported, match="input 'x': it has no first axis"):
+        kept("g (float x) => (float y) { y = Exp(x) }", 13)
+    with pytest.raises(Unsupported, match="no input"):
+        kept("g () => (float y) <float x = {1}> { y = Exp(x) }", 13)

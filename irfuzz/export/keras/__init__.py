@@ -2,11 +2,31 @@
 
 from functools import partial
 
+from irfuzz.errors import Unsupported
 from irfuzz.export.keras.framework import KERAS
 from irfuzz.export.source import lowering
 from irfuzz.export.source.module import ModuleSource
+from irfuzz.ir.program import Program
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 
-lower = partial(lowering.lower, KERAS)
 lower_model = partial(lowering.lower_model, KERAS)
+
+
+def lower(program: Program) -> ModuleSource:
+    """Lower a program whose inputs all have a first axis.
+
+    Raises:
+        Unsupported: layers and operations of Keras do not say it exactly.
+    """
+    graph = program.model.graph
+    given = [value for value in graph.inputs if value.name not in graph.initializers]
+    if not given:
+        raise Unsupported(KERAS.component, "model", "no input")
+    for value in given:
+        fact = program.tensor(value)
+        if fact is not None and fact.static_shape == ():
+            raise Unsupported(
+                KERAS.component, f"input {value.name!r}", "it has no first axis, which Keras takes for the batch"
+            )
+    return lowering.lower(KERAS, program)
