@@ -11,6 +11,9 @@ from irfuzz.oracle.witnesses import Blame, Division, components, divide, rank
 
 MISSING = "no output of this name"
 
+OVERRULING = 3
+"""So many components that agree make a fact that they contradict wrong, where one component alone fits it."""
+
 
 def kind_of(result: RunResult, name: str) -> str:
     """Dtype, shape and structure of an output as text."""
@@ -26,20 +29,21 @@ def divide_kinds(ran: Sequence[RunResult], name: str, fact: Fact) -> Division | 
     """Who is right about dtype and shape: those who fit the fact; among them, or where nobody does, the majority.
 
     Whoever contradicts the fact is blamed firmly once an independent component fits it: that is two witnesses, ONNX's
-    own inference and the component.
+    own inference and the component. Three components that agree overrule these two: the fact is wrong then.
     """
     right: dict[str, list[Target]] = {}
     wrong: dict[str, list[Target]] = {}
     for result in ran:
         groups = right if fits(result, name, fact) else wrong
         groups.setdefault(kind_of(result, name), []).append(result.target)
-    if not right:
-        # Everybody contradicts the fact: the fact is wrong, and what differs is decided by majority alone.
-        return divide(list(wrong.values()))
+    fitting = [t for group in right.values() for t in group]
+    against = max((len(components(group)) for group in wrong.values()), default=0)
+    if not right or (against >= OVERRULING and len(components(fitting)) == 1):
+        # The fact is wrong, and what differs is decided by majority alone.
+        return divide([*right.values(), *wrong.values()])
     division = divide(list(right.values()))
     center = division.center if division else tuple(next(iter(right.values())))
     blamed = list(division.blamed) if division else []
-    fitting = [t for group in right.values() for t in group]
     for group in wrong.values():
         own = components(group)
         # Two components that agree against one make it likelier that the fact is the mistake.

@@ -36,6 +36,14 @@ def test_two_components_against_fact_and_one_component_are_only_suspect(gemm, fe
     assert all(v.suspect for v in verdicts)
 
 
+def test_three_components_that_agree_overrule_the_fact_and_one_component(gemm, fed, run):
+    others = [run(name, Y.reshape(3, 2)) for name in ("a", "b", "c")]
+    (verdict,) = judge(gemm, fed, [*others, run("d", Y)])
+    assert (verdict.target, verdict.symptom, verdict.suspect) == ("d", Symptom.WRONG_SHAPE, False)
+    verdicts = judge(gemm, fed, [*others, run("d", Y), run("e", Y)])
+    assert {v.target for v in verdicts if not v.suspect} == set()
+
+
 def test_all_against_the_fact_is_nobodys_fault(gemm, fed, run):
     assert judge(gemm, fed, [run(n, Y.reshape(3, 2)) for n in ("a", "b", "c")]) == []
 
