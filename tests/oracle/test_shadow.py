@@ -77,6 +77,17 @@ def test_small_results_of_numbers_near_one(shade, parse, call, x, formula):
     assert bound[1] < 1e-3 * abs(run.reference["y"][1])
 
 
+def test_a_mean_that_is_folded_into_the_bias_is_rounded_with_it(shade, parse):
+    program = parse(
+        "g (float[1,1] x, float[1] m, float[1] v) => (float[1,1] y) { y = BatchNormalization(x, m, m, m, v) }"
+    )
+    x, m, v = np.float32(-5000), np.float32(-5000), np.float32(0)
+    run = shade.run(program, {"x": np.full((1, 1), x), "m": np.full(1, m), "v": np.full(1, v)})
+    s = m / np.sqrt(v + np.float32(1e-5))
+    folded = x * s + (m - m * s)  # onnxruntime's kernel
+    assert 1 < abs(float(folded) - run.reference["y"][0, 0]) < bounds(run, "y")[0, 0]
+
+
 def test_elements_near_a_jump_are_undecided_and_others_are_not(shade, parse):
     program = parse(
         "g (float[3] x, float[3] c) => (float[3] y, int64[3] i) { p = Mul(x, c)  y = Round(p)  i = Cast<to=7>(p) }"

@@ -180,6 +180,7 @@ class _Errors(TorchDispatchMode):
         self.clean = True
         self._unit = self._ulps = self._scale = 0.0
         self._terms = self._step = 0
+        self._folded = False
         self._sound: list[tuple[Any, Any]] = []
         self._random = np.random.default_rng(0)
 
@@ -195,7 +196,7 @@ class _Errors(TorchDispatchMode):
     def _rounding(self, dtype: torch.dtype, ulps: int, terms: int) -> None:
         unit = torch.finfo(dtype).eps / 2
         self.coarsest = max(self.coarsest, unit)
-        self._unit, self._ulps, self._terms = unit, float(ulps), terms
+        self._unit, self._ulps, self._terms, self._folded = unit, float(ulps), max(0, terms), terms < 0
 
     def _narrowed(self, x: Any, dtype: torch.dtype) -> Any:
         assert self._plain is not None
@@ -244,7 +245,7 @@ class _Errors(TorchDispatchMode):
     def _exact(self, rule: Any, args: Any, result: Any) -> Any:
         """Which elements of a result no component rounds; ``None`` for none of them."""
         exact = ~torch.isfinite(result)
-        if rule in _EXACT_ON_WHOLE:
+        if rule in _EXACT_ON_WHOLE and not self._folded:
             exact = exact | _is_whole(args, result, 1 / self._unit, elementwise=rule not in _SUMS)
         return exact if bool(exact.any()) else None
 

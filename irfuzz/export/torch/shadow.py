@@ -34,13 +34,17 @@ _CASTS = ("Cast", "CastLike")
 
 _RESIZING = ("Resize", "Upsample")
 
+_FOLDED = ("BatchNormalization",)
+"""Kernels fold the mean into the bias, ``x * s + (b - m * s)``: what stands in the formula is exact nowhere."""
+
 
 def shadow(program: Program, specs: Specs) -> ModuleSource:
     """Lower a program to a PyTorch module that computes in float64 what the program computes in narrower floats.
 
     Integers and booleans stay as they are. Rounding that the program asks for stays: a Cast to a narrower type rounds
     to it, and results beyond the range of their type become infinite. Before each operator the module says by
-    ``rounding(dtype, ulps, terms)`` what its results would be rounded to, from its ``numerics`` under ``ops/``.
+    ``rounding(dtype, ulps, terms)`` what its results would be rounded to, from its ``numerics`` under ``ops/``; fewer
+    than none say that not even whole numbers are exact.
 
     Raises:
         Unsupported: an operator, attribute or element type has no exact form in PyTorch.
@@ -61,6 +65,7 @@ def shadow(program: Program, specs: Specs) -> ModuleSource:
         ulps, terms = _numerics(program, node, specs)
         if node.op_type in _CASTS:
             ulps = 0
+        terms = -1 if node.op_type in _FOLDED else terms
         context.used.add("rounding")
         return [f"rounding({names[narrowest]}, {ulps}, {terms})"]
 
