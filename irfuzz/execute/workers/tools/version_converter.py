@@ -10,6 +10,7 @@ import onnx.version_converter
 GAP = re.compile(
     r"No Adapter (To|From) Version|No Previous Version of|not supported for opset|not supported at opset"
     r"|for this version conversion|unallowed_types_|must be a constant or initializer|No initializer or constant input"
+    r"|is unallowed for Opset Version"
 )
 """The converter's way to say that an operator cannot be expressed in the other opset, or that nobody wrote how."""
 
