@@ -220,17 +220,20 @@ def _slice_size(size: Dim, begin: Element, end: Element, step: Element) -> Dim:
     if begin == 0 and step == 1 and isinstance(size, str) and (end == size or (type(end) is int and end >= 2**31 - 1)):
         return size
     if type(size) is int and type(begin) is int and type(end) is int and type(step) is int and step != 0:
-        return len(range(*slice(begin, end, step).indices(size))) if step > 0 else _backward(size, begin, end, step)
+        return len(slice_positions(size, begin, end, step))
     return None
 
 
-def _backward(size: int, begin: int, end: int, step: int) -> int:
-    # ONNX clamps to [0, size-1] and [-1, size-1] after adding the size to negative numbers once.
-    if size == 0:
-        return 0
+def slice_positions(size: int, begin: int, end: int, step: int) -> range:
+    """The positions along an axis that a slice takes (Slice-13).
+
+    Backwards ONNX clamps a beginning before the first position to it, where Python takes nothing.
+    """
+    if step > 0 or not size:
+        return range(*slice(begin, end, step).indices(size))
     begin = max(0, min(begin + size if begin < 0 else begin, size - 1))
     end = max(-1, min(end + size if end < 0 else end, size - 1))
-    return len(range(begin, end, step))
+    return range(begin, end, step)
 
 
 def _one_hot(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:

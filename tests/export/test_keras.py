@@ -128,3 +128,17 @@ def test_what_is_no_functional_model_is_refused_before_it_is_written() -> None:
         kept("g (float x) => (float y) { y = Exp(x) }", 13)
     with pytest.raises(Unsupported, match="no input"):
         kept("g () => (float y) <float x = {1}> { y = Exp(x) }", 13)
+
+
+@pytest.mark.parametrize(("start", "end"), [(-100, -200), (-100, 3), (4, -100), (2, 0), (100, 1)])
+def test_a_slice_backwards_takes_what_onnx_says(start: int, end: int) -> None:
+    """Slice-13: a start is clamped to [0, size - 1] for negative steps; Python's and the reference's is not."""
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 5] x) => (float[1, n] y)'
+        f" <int64[1] s = {{{start}}}, int64[1] e = {{{end}}}, int64[1] a = {{1}}, int64[1] t = {{-1}}>"
+        " { y = Slice (x, s, e, a, t) }"
+    )
+    program = Program.from_proto(onnx.parser.parse_model(text))
+    x = np.arange(5, dtype=np.float32).reshape(1, 5)
+    found, right = (run(lower(program), {"x": x})["y"] for lower in (keras.lower, tensorflow.lower))
+    np.testing.assert_array_equal(found, right)

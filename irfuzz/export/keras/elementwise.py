@@ -7,32 +7,9 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from irfuzz.export.keras.checks import floats_only, numbers_only, one_type, single
 from irfuzz.export.keras.layers import SPELLED, biased, dense, layer
 from irfuzz.export.source.context import Code, Context, Emitted, Emitter
-
-
-def floats_only(ctx: Context, node: ir.Node) -> None:
-    """Refuse other element types: Keras would give a floating one of its own choice."""
-    for value in node.inputs:
-        if value is not None and not ctx.is_float(value):
-            raise ctx.unsupported(node, f"Keras has no exact arithmetic here for {_kind(ctx, value)}")
-
-
-def numbers_only(ctx: Context, node: ir.Node) -> None:
-    """Refuse booleans."""
-    for value in node.inputs:
-        if value is not None and not ctx.is_plain(value):
-            raise ctx.unsupported(node, f"Keras has no exact arithmetic here for {_kind(ctx, value)}")
-
-
-def _kind(ctx: Context, value: ir.Value) -> str:
-    dtype = ctx.dtype(value)
-    return "an unknown element type" if dtype is None else dtype.name
-
-
-def _same_types(ctx: Context, node: ir.Node) -> None:
-    if len({ctx.dtype(v) for v in node.inputs if v is not None}) != 1:
-        raise ctx.unsupported(node, "inputs of different element types")
 
 
 def unary(operation: str) -> Emitter:
@@ -69,7 +46,7 @@ def binary(operation: str) -> Emitter:
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
         floats_only(ctx, node)
-        _same_types(ctx, node)
+        one_type(ctx, node)
         return ctx.call(f"keras.ops.{operation}", *ctx.inputs(node))
 
     return emit
@@ -153,12 +130,6 @@ def hard_sigmoid(ctx: Context, node: ir.Node) -> Emitted:
     if np.float32(alpha) != np.float32(1 / 6) or beta != 0.5:
         raise ctx.unsupported(node, f"Keras has the slope 1/6 and the offset 0.5, not {alpha} and {beta}")
     return activation("hard_sigmoid")(ctx, node)
-
-
-def single(ctx: Context, node: ir.Node) -> None:
-    """Refuse float64, in which constants that Keras spells out differ from ONNX's, which are float32."""
-    if ctx.dtype(node.inputs[0]) != ir.DataType.FLOAT:
-        raise ctx.unsupported(node, "constants that differ in another element type than float32")
 
 
 def hard_swish(ctx: Context, node: ir.Node) -> Emitted:

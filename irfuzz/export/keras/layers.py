@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
+from irfuzz.export.keras.checks import float_data, held, one_type, shape_of, wanted
 from irfuzz.export.keras.windows import Window, window
 from irfuzz.export.source.context import Block, Code, Context, Emitted, Emitter, Many
 
@@ -28,39 +28,10 @@ def layer(ctx: Context, node: ir.Node, name: str, *args: Any, **options: Any) ->
     return f"{made}({ctx.input(node, 0)})"
 
 
-def wanted(node: ir.Node) -> list[ir.Value]:
-    """The outputs that somebody reads."""
-    return [v for v in node.outputs if v.name and (v.uses() or v.is_graph_output())]
-
-
 def _first(node: ir.Node, expression: str) -> Emitted:
     """The first output, the only one that is read."""
     count = len(node.outputs)
     return expression if count == 1 else Many(f"({expression}{', None' * (count - 1)})", count)
-
-
-def held(ctx: Context, node: ir.Node, *places: int) -> list[np.ndarray | None]:
-    """Arrays of inputs that a layer is to hold; ``None`` for those that are absent."""
-    arrays: list[np.ndarray | None] = []
-    for place in places:
-        value = ctx.input_value(node, place)
-        array = ctx.constant(value)
-        if value is not None and array is None:
-            raise ctx.unsupported(node, f"input {place} is computed, and a Keras layer holds its weights itself")
-        arrays.append(array)
-    return arrays
-
-
-def _shape(ctx: Context, node: ir.Node, value: ir.Value | None) -> tuple[int, ...]:
-    shape = None if value is None else ctx.shape(value)
-    if shape is None:
-        raise ctx.unsupported(node, "a shape that is not known")
-    return shape
-
-
-def _floats(ctx: Context, node: ir.Node) -> None:
-    if not ctx.is_float(node.inputs[0]):
-        raise ctx.unsupported(node, "Keras layers compute in floating numbers")
 
 
 # ---- windows --------------------------------------------------------------------------------
@@ -75,7 +46,7 @@ def _strides(found: Window) -> dict[str, Any]:
 
 def conv(ctx: Context, node: ir.Node) -> Emitted:
     """Conv, grouped or with a group for each channel."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     kernel, _ = held(ctx, node, 1, 2)
     assert kernel is not None
     found = window(ctx, node, kernel.shape[2:])
@@ -91,11 +62,11 @@ def conv(ctx: Context, node: ir.Node) -> Emitted:
 
 def conv_transpose(ctx: Context, node: ir.Node) -> Emitted:
     """ConvTranspose: the whole, of which the pads are cropped."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     kernel, _ = held(ctx, node, 1, 2)
     assert kernel is not None
     rank = kernel.ndim - 2
-    sizes, goal = _shape(ctx, node, node.inputs[0])[2:], _shape(ctx, node, node.outputs[0])[2:]
+    sizes, goal = shape_of(ctx, node, node.inputs[0])[2:], shape_of(ctx, node, node.outputs[0])[2:]
     strides = ctx.attr(node, "strides") or (1,) * rank
     if ctx.attr(node, "group") != 1 or set(ctx.attr(node, "dilations") or (1,)) != {1}:
         raise ctx.unsupported(node, "Keras transposes no convolutions with groups or dilations")
@@ -123,11 +94,11 @@ def conv_transpose(ctx: Context, node: ir.Node) -> Emitted:
 
 def _pooled(ctx: Context, node: ir.Node) -> tuple[Window, tuple[int, ...]]:
     """The window, and by how much more the last one reaches beyond the end of each inner axis (``ceil_mode``)."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     found = window(ctx, node, tuple(ctx.attr(node, "kernel_shape")))
     if set(found.dilations) != {1}:
         raise ctx.unsupported(node, "Keras has no pooling with dilations")
-    sizes, goal = _shape(ctx, node, node.inputs[0])[2:], _shape(ctx, node, node.outputs[0])[2:]
+    sizes, goal = shape_of(ctx, node, node.inputs[0])[2:], shape_of(ctx, node, node.outputs[0])[2:]
     beyond = tuple(
         (goal[i] - 1) * found.strides[i] + found.reach(i) - sizes[i] - sum(found.pads[i])
         for i in range(len(found.kernel))
@@ -170,8 +141,8 @@ def global_pool(function: str) -> Emitter:
     """GlobalAveragePool and GlobalMaxPool."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
-        _floats(ctx, node)
-        shape = _shape(ctx, node, node.inputs[0])
+        float_data(ctx, node)
+        shape = shape_of(ctx, node, node.inputs[0])
         if not 3 <= len(shape) <= 5 or 0 in shape:
             raise ctx.unsupported(node, "Keras pools 1 to 3 inner axes, none of them empty")
         return ctx.call(function, ctx.input(node, 0))
@@ -181,8 +152,8 @@ def global_pool(function: str) -> Emitter:
 
 def resize(ctx: Context, node: ir.Node) -> Emitted:
     """Resize by whole factors, to the nearest; or of images, linearly between the middles of pixels."""
-    _floats(ctx, node)
-    shape, goal = _shape(ctx, node, node.inputs[0]), _shape(ctx, node, node.outputs[0])
+    float_data(ctx, node)
+    shape, goal = shape_of(ctx, node, node.inputs[0]), shape_of(ctx, node, node.outputs[0])
     where, mode = ctx.attr(node, "coordinate_transformation_mode", "half_pixel"), ctx.attr(node, "mode")
     if ctx.opset < 11 or not 3 <= len(shape) <= 5 or 0 in shape or shape[:2] != goal[:2]:
         raise ctx.unsupported(node, "Keras enlarges 1 to 3 inner axes")
@@ -236,7 +207,7 @@ def dense(ctx: Context, node: ir.Node, bias: Code | None) -> str:
 
 def matmul(ctx: Context, node: ir.Node) -> Emitted:
     """MatMul: a Dense layer where the matrix is constant, which holds the bias that follows, too."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     if biased(ctx, node) is not None:
         return Block(())
     if _is_dense(ctx, node):
@@ -246,7 +217,7 @@ def matmul(ctx: Context, node: ir.Node) -> Emitted:
 
 def gemm(ctx: Context, node: ir.Node) -> Emitted:
     """Gemm: a Dense layer where the matrix is constant and nothing is scaled."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     a, b, c = (ctx.input(node, place) for place in range(3))
     if ctx.attr(node, "transA"):
         a = Code(f"keras.ops.transpose({a})")
@@ -283,7 +254,7 @@ def gather(ctx: Context, node: ir.Node) -> Emitted:
 
 def dropout(ctx: Context, node: ir.Node) -> Emitted:
     """Dropout that drops nothing, as in a model that is used."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     if len(wanted(node)) > 1:
         raise ctx.unsupported(node, "Keras gives no mask")
     if ctx.opset < 12:
@@ -303,27 +274,22 @@ def dropout(ctx: Context, node: ir.Node) -> Emitted:
 
 def batch_norm(ctx: Context, node: ir.Node) -> Emitted:
     """BatchNormalization with given statistics."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     training = ctx.opset >= 14 and ctx.attr(node, "training_mode")
     if training or ctx.opset < 9 or len(wanted(node)) > 1:
         raise ctx.unsupported(node, "training, or an opset before 9")
-    _one_type(ctx, node)
+    one_type(ctx, node)
     held(ctx, node, 1, 2, 3, 4)
     return _first(node, ctx.call("batch_norm", *ctx.inputs(node), epsilon=float(ctx.attr(node, "epsilon"))))
 
 
-def _one_type(ctx: Context, node: ir.Node) -> None:
-    if len({ctx.dtype(v) for v in node.inputs if v is not None}) != 1:
-        raise ctx.unsupported(node, "inputs of different element types")
-
-
 def layer_norm(ctx: Context, node: ir.Node) -> Emitted:
     """LayerNormalization without its optional outputs."""
-    _floats(ctx, node)
-    _one_type(ctx, node)
+    float_data(ctx, node)
+    one_type(ctx, node)
     if len(wanted(node)) > 1:
         raise ctx.unsupported(node, "Keras gives no mean and no deviation")
-    shape = _shape(ctx, node, node.inputs[0])
+    shape = shape_of(ctx, node, node.inputs[0])
     axis = ctx.attr(node, "axis") % len(shape)
     scale, bias = held(ctx, node, 1, 2)
     if not axis or any(a is not None and a.shape != shape[axis:] for a in (scale, bias)) or 0 in shape:
@@ -348,10 +314,10 @@ def group_norm(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def _groups(ctx: Context, node: ir.Node, groups: int | None) -> Emitted:
-    _floats(ctx, node)
-    _one_type(ctx, node)
+    float_data(ctx, node)
+    one_type(ctx, node)
     held(ctx, node, 1, 2)
-    shape = _shape(ctx, node, node.inputs[0])
+    shape = shape_of(ctx, node, node.inputs[0])
     if len(shape) < 3 or 0 in shape or ctx.dtype(node.inputs[0]) != ir.DataType.FLOAT:
         raise ctx.unsupported(node, "no inner axis, a size of zero, or another element type than float32")
     return ctx.call(
@@ -361,10 +327,10 @@ def _groups(ctx: Context, node: ir.Node, groups: int | None) -> Emitted:
 
 def prelu(ctx: Context, node: ir.Node) -> Emitted:
     """PRelu with a slope that is one for all of the batch."""
-    _floats(ctx, node)
+    float_data(ctx, node)
     (slope,) = held(ctx, node, 1)
     assert slope is not None
-    shape = _shape(ctx, node, node.inputs[0])
+    shape = shape_of(ctx, node, node.inputs[0])
     whole = (1,) * (len(shape) - slope.ndim) + slope.shape
     if len(shape) < 2 or len(whole) != len(shape) or whole[0] != 1 or 0 in shape:
         raise ctx.unsupported(node, "a slope for each element of the batch")

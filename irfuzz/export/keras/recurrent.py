@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.keras.layers import held
+from irfuzz.export.keras.checks import held
 from irfuzz.export.source.context import Context, Emitted, Many
 
 _ACTIVATIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "Relu": "relu"}

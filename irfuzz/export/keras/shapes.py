@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
+from irfuzz.export.keras.checks import shape_of
 from irfuzz.export.keras.layers import layer
 from irfuzz.export.source.context import Code, Context, Emitted, Emitter, Many, literal
-
-
-def _shape(ctx: Context, node: ir.Node, value: ir.Value | None) -> tuple[int, ...]:
-    shape = None if value is None else ctx.shape(value)
-    if shape is None:
-        raise ctx.unsupported(node, "a shape that is not known")
-    return shape
+from irfuzz.ir.shape_rules import slice_positions
 
 
 def _known(ctx: Context, node: ir.Node, place: int) -> tuple[int, ...] | None:
@@ -41,7 +36,7 @@ def constant_of_shape(ctx: Context, node: ir.Node) -> Emitted:
     given = node.attributes.get("value")
     element = np.zeros(1, np.float32) if given is None else given.value.numpy().reshape(-1)
     dtype = ir.DataType.from_numpy(element.dtype)
-    shape = _shape(ctx, node, node.outputs[0])
+    shape = shape_of(ctx, node, node.outputs[0])
     return ctx.call("np.full", shape, element[0].item(), Code(ctx.spell(dtype)))
 
 
@@ -52,12 +47,12 @@ def identity(ctx: Context, node: ir.Node) -> Emitted:
 
 def reshape(ctx: Context, node: ir.Node) -> Emitted:
     """Reshape, Squeeze and Unsqueeze, to sizes that are known."""
-    return ctx.call("reshape", ctx.input(node, 0), _shape(ctx, node, node.outputs[0]))
+    return ctx.call("reshape", ctx.input(node, 0), shape_of(ctx, node, node.outputs[0]))
 
 
 def flatten(ctx: Context, node: ir.Node) -> Emitted:
     """Flatten."""
-    shape = _shape(ctx, node, node.inputs[0])
+    shape = shape_of(ctx, node, node.inputs[0])
     if ctx.attr(node, "axis") in (1, 1 - len(shape)) and len(shape) > 1 and ctx.is_float(node.inputs[0]):
         return layer(ctx, node, "Flatten")
     return reshape(ctx, node)
@@ -65,7 +60,7 @@ def flatten(ctx: Context, node: ir.Node) -> Emitted:
 
 def transpose(ctx: Context, node: ir.Node) -> Emitted:
     """Transpose."""
-    rank = len(_shape(ctx, node, node.inputs[0]))
+    rank = len(shape_of(ctx, node, node.inputs[0]))
     return ctx.call("transpose", ctx.input(node, 0), ctx.attr(node, "perm") or tuple(reversed(range(rank))))
 
 
@@ -79,7 +74,7 @@ def trilu(ctx: Context, node: ir.Node) -> Emitted:
 
 def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
     """DepthToSpace, between two reshapes."""
-    n, c, h, w = _shape(ctx, node, node.inputs[0])
+    n, c, h, w = shape_of(ctx, node, node.inputs[0])
     size = ctx.attr(node, "blocksize")
     deep = ctx.attr(node, "mode", "DCR") == "DCR"
     split = (n, size, size, c // size**2, h, w) if deep else (n, c // size**2, size, size, h, w)
@@ -95,8 +90,8 @@ def concat(ctx: Context, node: ir.Node) -> Emitted:
 
 def split(ctx: Context, node: ir.Node) -> Emitted:
     """Split, in parts whose sizes are known."""
-    shape, axis = _shape(ctx, node, node.inputs[0]), ctx.attr(node, "axis")
-    sizes = [_shape(ctx, node, value)[axis] for value in node.outputs]
+    shape, axis = shape_of(ctx, node, node.inputs[0]), ctx.attr(node, "axis")
+    sizes = [shape_of(ctx, node, value)[axis] for value in node.outputs]
     if sum(sizes) != shape[axis]:
         raise ctx.unsupported(node, "parts that are not the whole")
     places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
@@ -107,7 +102,7 @@ def split(ctx: Context, node: ir.Node) -> Emitted:
 
 def expand(ctx: Context, node: ir.Node) -> Emitted:
     """Expand."""
-    return ctx.call("keras.ops.broadcast_to", ctx.input(node, 0), _shape(ctx, node, node.outputs[0]))
+    return ctx.call("keras.ops.broadcast_to", ctx.input(node, 0), shape_of(ctx, node, node.outputs[0]))
 
 
 def slice_(ctx: Context, node: ir.Node) -> Emitted:
@@ -116,13 +111,13 @@ def slice_(ctx: Context, node: ir.Node) -> Emitted:
         starts, ends, axes, steps = ctx.attr(node, "starts"), ctx.attr(node, "ends"), ctx.attr(node, "axes"), None
     else:
         starts, ends, axes, steps = (_known(ctx, node, place) for place in (1, 2, 3, 4))
-    shape = _shape(ctx, node, node.inputs[0])
+    shape = shape_of(ctx, node, node.inputs[0])
     assert starts is not None
     assert ends is not None
     parts = [":"] * len(shape)
     for i, axis in enumerate(axes or range(len(starts))):
         size, step = shape[axis], 1 if steps is None else steps[i]
-        parts[axis] = _part(range(size)[slice(starts[i], max(ends[i], -(2**62)), step)], step)
+        parts[axis] = _part(slice_positions(size, starts[i], ends[i], step), step)
     # A slice that is no tuple is refused by Keras 3.15, unlike by numpy.
     return f"{ctx.input(node, 0)}[{', '.join(parts)}{',' * (len(parts) == 1)}]"
 
@@ -139,7 +134,7 @@ def reduced(operation: str) -> Emitter:
     def emit(ctx: Context, node: ir.Node) -> Emitted:
         if not ctx.is_float(node.inputs[0]):
             raise ctx.unsupported(node, "Keras sums up integers in types of its own choice")
-        shape = _shape(ctx, node, node.inputs[0])
+        shape = shape_of(ctx, node, node.inputs[0])
         axes = _known(ctx, node, 1) if len(node.inputs) > 1 else ctx.attr(node, "axes")
         if not axes and ctx.attr(node, "noop_with_empty_axes"):
             return str(ctx.input(node, 0))
@@ -179,7 +174,7 @@ def einsum(ctx: Context, node: ir.Node) -> Emitted:
 
 def pad(ctx: Context, node: ir.Node) -> Emitted:
     """Pad: a ZeroPadding layer where it is one."""
-    shape = _shape(ctx, node, node.inputs[0])
+    shape = shape_of(ctx, node, node.inputs[0])
     flat = ctx.attr(node, "pads") if ctx.opset < 11 else _known(ctx, node, 1)
     axes = _known(ctx, node, 3) if ctx.opset >= 18 else None
     mode = ctx.attr(node, "mode", "constant")
