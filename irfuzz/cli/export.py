@@ -53,10 +53,10 @@ def _module(framework: str) -> Callable[[Program, Path], str]:
     """A writer of the source of a framework's module, and of its arrays."""
 
     def write(program: Program, out: Path) -> str:
-        from irfuzz.export import keras, tensorflow, torch
         from irfuzz.export.files import write_module
+        from irfuzz.export.lowerings import LOWERINGS
 
-        source = {"torch": torch, "tensorflow": tensorflow, "keras": keras}[framework].lower(program)
+        source = LOWERINGS[framework](program)
         module, weights = write_module(writable_folder(out, "--out"), source.source, source.arrays)
         return (
             f"{len(program.nodes())} nodes in {module}, {len(source.arrays)} arrays in {weights}; "

@@ -146,16 +146,11 @@ def _lowered(
 ) -> tuple[str, Mapping[str, Any], list[str]]:
     """Source, arrays and output names of irfuzz's own lowering, for inputs of these sizes."""
     # Lowerings are only needed where such a converter is a target.
+    from irfuzz.export.lowerings import LOWERINGS
     from irfuzz.ir.program import Program
 
-    if framework == "torch":
-        from irfuzz.export.torch import lower
-    elif framework == "keras":
-        from irfuzz.export.keras import lower
-    else:
-        from irfuzz.export.tensorflow import lower
     whole = Program.from_bytes(program) if isinstance(program, bytes) else program
-    lowered = lower(settled(whole, inputs))
+    lowered = LOWERINGS[framework](settled(whole, inputs))
     return lowered.source, lowered.arrays, list(dict.fromkeys(v.name or "" for v in whole.graph.outputs))
 
 

@@ -20,8 +20,8 @@ import onnx
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
 from irfuzz.execute.settled import settled
-from irfuzz.export import keras, tensorflow, torch
 from irfuzz.export.files import npz_of
+from irfuzz.export.lowerings import LOWERINGS
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
 from irfuzz.localize.passes import names_of
@@ -48,9 +48,6 @@ IMPORTS = 1 << 30
 
 WITNESSES = 2
 """Most that a script runs: two independent ones decide, and a short script is read."""
-
-LOWERINGS = {"torch": torch.lower, "tensorflow": tensorflow.lower, "keras": keras.lower}
-"""By component; a script runs what these make."""
 
 LONG = "long"
 """``script`` of a verdict: ``repro.py`` is the script that runs the witnesses, too."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from irfuzz.execute.types import Target
+from irfuzz.export.lowerings import LOWERINGS
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.oracle.types import Symptom
-from irfuzz.report.bundle import HANG_SECONDS, LOWERINGS, module_files, need_manifest
+from irfuzz.report.bundle import HANG_SECONDS, module_files, need_manifest
 from irfuzz.report.repro import Party, Scene, can_run, repro_source
 from irfuzz.search.evolve import Outcome, Plan, Witness
 from irfuzz.store.tensors import pack
