@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ from onnx import defs, shape_inference
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.deadly import deadly
 from irfuzz.ir.direct import direct_outputs
 from irfuzz.ir.encode import attribute_bytes
 from irfuzz.ir.types import fact_of_proto, proto_of_fact
@@ -86,7 +86,9 @@ _REFUSALS = (shape_inference.InferenceError, onnx.checker.ValidationError, Runti
 
 def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     """``schema_outputs`` by ONNX itself."""
-    _refuse_what_onnx_does_not_survive(call)
+    attrs = {name: value for name, _, value in call.attrs}
+    if why := deadly(call.op, attrs, call.inputs, len(call.outputs)):
+        raise InvalidProgram(f"{call.op}: {why}")
     node = onnx.NodeProto(op_type=call.op, domain=call.domain)
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}
@@ -108,43 +110,6 @@ def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
     except _REFUSALS as error:
         raise InvalidProgram(f"{call.op}: {one_line(str(error))}") from None
     return tuple(fact_of_proto(found[f"o{i}"]) if f"o{i}" in found else UNTYPED for i in range(len(call.outputs)))
-
-
-MOST_RANK = 1024
-"""A rank that no tensor has; onnx's inference takes each number below 2**31 for one, and makes that many dimensions."""
-
-_TERM = r"[A-Za-z]*(?:\.\.\.[A-Za-z]*)?"
-_EQUATION = re.compile(rf"{_TERM}(?:,{_TERM})*(?:->{_TERM})?")
-
-
-def _refuse_what_onnx_does_not_survive(call: Call) -> None:
-    """Raise ``InvalidProgram`` for calls that abort this process, or never come back, in onnx 1.23.2's inference."""
-    attrs = {name: value for name, _, value in call.attrs}
-    for i, fact in enumerate(call.inputs):
-        for size in (isinstance(fact, TensorFact) and fact.shape) or ():
-            if type(size) is int and size < 0:  # GatherND counts back from it
-                raise InvalidProgram(f"{call.op}: input {i} has a size of {size}")
-    axis = attrs.get("axis", -1) if call.op == "LayerNormalization" else -1
-    if isinstance(axis, int) and not -MOST_RANK <= axis < MOST_RANK:
-        raise InvalidProgram(f"LayerNormalization: axis is {axis}, but no tensor has so many dimensions")
-    wanted = call.inputs[1] if call.op == "Expand" and len(call.inputs) > 1 else None
-    rank = wanted.shape[0] if isinstance(wanted, TensorFact) and wanted.shape else 0
-    if isinstance(rank, int) and rank > MOST_RANK:
-        raise InvalidProgram(f"Expand: shape has {rank} elements, but no tensor has so many dimensions")
-    if call.op == "Split" and attrs.get("num_outputs", len(call.outputs)) != len(call.outputs):
-        raise InvalidProgram(
-            f"Split: num_outputs is {attrs['num_outputs']}, but the node has {len(call.outputs)} outputs"
-        )
-    batch = attrs.get("batch_dims", 0) if call.op == "GatherND" else 0
-    if isinstance(batch, int) and batch < 0:
-        raise InvalidProgram(f"GatherND: batch_dims is {batch}, but no number of dimensions is negative")
-    equation = attrs.get("equation", "") if call.op == "Einsum" else ""
-    if isinstance(equation, bytes):  # not UTF-8
-        equation = equation.decode(errors="replace")
-    if isinstance(equation, str) and not _EQUATION.fullmatch(equation.replace(" ", "")):
-        raise InvalidProgram(
-            f"Einsum: equation {equation!r}: each operand, and what '->' gives, is letters with at most one '...'"
-        )
 
 
 @lru_cache(maxsize=4096)
