@@ -32,14 +32,18 @@ def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: 
         dtype: the output's own type.
     """
     # Elements at a jump say nothing of their neighbours: it does not grow with the moves.
-    linear = np.minimum(small, JUMP / width * wide)
-    finite = linear[np.isfinite(linear)]
-    typical = NEIGHBOURS * float(np.median(finite)) if finite.size else 0.0
+    typical = NEIGHBOURS * median_of(np.minimum(small, JUMP / width * wide))
     with np.errstate(invalid="ignore", over="ignore"):
         own = resolution(dtype) / 2 * np.where(np.isfinite(reference), np.abs(reference), 0.0)
         unit = np.maximum.reduce([small, own, np.full_like(small, typical), wide / (2 * width)])
         bound = np.maximum(SAFETY * unit, np.where(wide > JUMP * width * np.maximum(small, own), wide, 0.0))
     return np.maximum(bound, _vanishing(dtype))
+
+
+def median_of(moves: np.ndarray) -> float:
+    """The median of those that are finite; 0 where there are none."""
+    finite = moves[np.isfinite(moves)]
+    return float(np.median(finite)) if finite.size else 0.0
 
 
 def _vanishing(dtype: np.dtype) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from irfuzz._native import difference
 from irfuzz.oracle import traits
+from irfuzz.oracle.bound import median_of
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import FACTOR, huge, resolution, smallest
 from irfuzz.oracle.types import Symptom, Verdict
@@ -131,10 +132,9 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
     measured = nudges.measured and bool((small > 0).any() or (wide > 0).any())
     if not measured:
         least = floor(case, leaf, path, measured=False)
-    finite = small[np.isfinite(small)]
-    typical = float(np.median(finite)) if finite.size else 0.0
     # Few directions may miss the one to which an element is sensitive; its neighbours tell.
-    return Scale(np.maximum.reduce([np.full_like(small, max(least, typical)), small, wide / WIDE]), measured, unsteady)
+    least = max(least, median_of(small))
+    return Scale(np.maximum.reduce([np.full_like(small, least), small, wide / WIDE]), measured, unsteady)
 
 
 def moved_by(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:

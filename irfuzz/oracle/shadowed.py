@@ -10,7 +10,7 @@ import numpy as np
 
 from irfuzz.execute.types import Target
 from irfuzz.oracle import numeric
-from irfuzz.oracle.bound import JUMP, NEIGHBOURS, SAFETY, bound_of
+from irfuzz.oracle.bound import JUMP, NEIGHBOURS, SAFETY, bound_of, median_of
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import is_float, resolution, worth_a_look
 from irfuzz.oracle.types import Symptom, Verdict
@@ -153,9 +153,7 @@ def _with_moves(case: Case, leaf: Leaf, values: Mapping[str, np.ndarray], measur
             small = np.maximum(small, numeric.moved_by(before, moved.get(name, {}).get(leaf.label)))
         for moved in nudges.wide:
             wide = np.maximum(wide, numeric.moved_by(before, moved.get(name, {}).get(leaf.label)))
-    finite = small[np.isfinite(small)]
-    if finite.size:  # few directions may miss the one to which an element is sensitive; its neighbours tell
-        small = np.maximum(small, NEIGHBOURS * float(np.median(finite)))
+    small = np.maximum(small, NEIGHBOURS * median_of(small))
     with np.errstate(invalid="ignore"):
         jumps = np.where(wide > JUMP * WIDE * np.maximum(small, measure.bound / SAFETY), wide, 0.0)
     return Measure(

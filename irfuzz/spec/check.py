@@ -52,6 +52,7 @@ class Checker:
     formals: tuple[tuple[Formal, Patterns, bool], ...]
     defaults: tuple[tuple[str, Any], ...]
     domains: tuple[tuple[str, Domain], ...]
+    omitted: tuple[tuple[str, Any], ...]
     lookups: frozenset[str]
     rules: tuple[tuple[str, Expression], ...]
 
@@ -62,15 +63,18 @@ def checker(spec: OpSpec) -> Checker:
     overlay = spec.overlay
     defaults = (("version", spec.since), *((a.name, a.default) for a in spec.attrs.values() if a.default is not None))
     if overlay is None:
-        return Checker(tuple((f, (), False) for f in spec.inputs), defaults, (), frozenset(), ())
+        return Checker(tuple((f, (), False) for f in spec.inputs), defaults, (), (), frozenset(), ())
     domains: list[tuple[str, Domain]] = [(a.name, a.domain) for a in spec.attrs.values() if a.domain]
     domains += [*overlay.values.items(), *overlay.constants.items()]
     limits = tuple((n, d) for n, d in domains if d.limits_validity or d.absent or d.dtype_of)
+    attributes = spec.attrs.keys() | overlay.constants.keys()
+    absent = ((n, d.absent) for n, d in limits if n in attributes and d.absent is not None)
+    omitted = tuple((n, value.evaluate({})) for n, value in absent if not value.names)
     used = _names(spec, overlay, [d for _, d in domains])
     formals = tuple(
         (f, overlay.patterns.get(f.name, ()), f.name in used or f.name in overlay.values) for f in spec.inputs
     )
-    return Checker(formals, defaults, limits, frozenset(n for n in used if ":" in n), overlay.rules)
+    return Checker(formals, defaults, limits, omitted, frozenset(n for n in used if ":" in n), overlay.rules)
 
 
 def _names(spec: OpSpec, overlay: Overlay, domains: list[Domain]) -> set[str]:
@@ -147,11 +151,10 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
     _attributes(spec, attrs, env, out)
     env.update((key, key[4:] in attrs) for key in c.lookups if key.startswith("has:") and key[4:] in spec.attrs)
     _inputs(spec, c, inputs, env, out)
-    for name, domain in c.domains:
+    for name, value in c.omitted:
         # What an omission stands for, or an attribute that only later versions have, may decide which pattern applies.
-        own = name in spec.attrs or (spec.overlay is not None and name in spec.overlay.constants)
-        if own and domain.absent is not None and not domain.absent.names and f"?{name}" not in env:
-            env.setdefault(name, domain.absent.evaluate(env))
+        if f"?{name}" not in env:
+            env.setdefault(name, value)
     later: list[tuple[str, Item, Any]] = []
     into: list[tuple[str, Pattern, tuple[Any, ...]]] = []
     _match(c, inputs, env, out, later, into)
