@@ -24,8 +24,8 @@ FAULTS = {
 }
 
 
-def fuzz(seed: Path, out: Path, cwd: Path, faults: list[str], programs: int) -> dict[str, Any]:
-    words = [seed, "--out", out, "--time", "100s", "--programs", programs, "--jobs", 1, "--reduce", 1, "--json"]
+def fuzz(seed: Path, out: Path, cwd: Path, faults: list[str], programs: int, *more: object) -> dict[str, Any]:
+    words = [*more, seed, "--out", out, "--time", "100s", "--programs", programs, "--jobs", 1, "--reduce", 1, "--json"]
     words += ["--timeout", 1, "--memory", 256, "--targets", "reference,onnxruntime:disabled"]
     for name in faults:
         words += ["--target", planted(name)]
@@ -57,9 +57,11 @@ def test_every_fault_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_a_leak_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
-    """By itself: whatever else is found gives every target a new process, and a leak needs several runs in one."""
-    found = fuzz(tiny, tmp_path / "out", tmp_path, ["Leaks"], 12)
-    assert found["programs"] >= 12, "it did not go on"
+    """By itself and with plain mutants: whatever else is found gives every target a new process, and a leak needs
+    several runs in one."""
+    plain = ["--sprouts", 0, "--mutators", "expose-value,duplicate-layer"]
+    found = fuzz(tiny, tmp_path / "out", tmp_path, ["Leaks"], 16, *plain)
+    assert found["programs"] >= 16, "it did not go on"
     (finding,) = [f for f in found["list"] if f["target"] == planted("Leaks")]
     assert finding["symptom"] == "memory"
     shown = replay(Path(finding["folder"]), tmp_path)
