@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.plain_file import open_plain
 from irfuzz.frontends.source import Kind, Source
-from irfuzz.isolate import Limits, Reply, StartError, Worker, WorkerSpec
+from irfuzz.isolate import Limits, Reply, StartError, Value, Worker, WorkerSpec
 
 _WORKERS = Path(__file__).parent / "workers"
 
@@ -55,6 +57,9 @@ FRONT_ENDS: Mapping[Kind, FrontEnd] = {
     "factory": FrontEnd("the factory", "factory.py"),
 }
 """By kind; ``onnx`` needs none."""
+
+SCRIPT = FrontEnd("the script", "data.py")
+"""Runs functions of users that give samples."""
 
 _NAMED = {
     "tensorflow": "tensorflow",
@@ -130,7 +135,32 @@ class Converters:
             reply = self._worker(front_end).call(request, fresh=source.kind == "factory")
         except StartError as error:
             raise InvalidProgram(f"{front_end.component} cannot be started: {str(error).splitlines()[0]}") from None
-        return self._model(front_end, reply)
+        (model,) = self._values(front_end, reply)
+        if not isinstance(model, bytes):
+            raise InvalidProgram(f"{front_end.component} returned no model")
+        return model
+
+    def samples(self, path: Path, function: str, most: int | None = None) -> list[dict[str, np.ndarray]]:
+        """What a function of the user's gives: arrays by name, a dict for each sample.
+
+        Args:
+            path: Python file.
+            function: in it; takes nothing, gives an iterable of dicts.
+            most: so many samples are asked for, at most.
+
+        Raises:
+            InvalidProgram: there is no such file or function, or it gives something else.
+        """
+        with open_plain(path):
+            pass
+        request = {"path": str(path.absolute()), "function": function, "most": most, "folder": str(Path.cwd())}
+        reply = self._worker(SCRIPT).call(request, fresh=True)
+        arrays = [v for v in self._values(SCRIPT, reply) if isinstance(v, np.ndarray)]
+        names: list[list[str]] = reply.response["names"]
+        if len(arrays) != sum(map(len, names)):
+            raise InvalidProgram("the script: values of a type that numpy does not have")
+        left = iter(arrays)
+        return [{name: next(left) for name in row} for row in names]
 
     def _worker(self, front_end: FrontEnd) -> Worker:
         worker = self._workers.get(front_end)
@@ -142,7 +172,7 @@ class Converters:
             worker = self._workers[front_end] = Worker(spec, self._limits)
         return worker
 
-    def _model(self, front_end: FrontEnd, reply: Reply) -> bytes:
+    def _values(self, front_end: FrontEnd, reply: Reply) -> list[Value]:
         who = front_end.component
         if reply.exit == "error":
             raise InvalidProgram(_explain(who, reply.error))
@@ -151,10 +181,7 @@ class Converters:
         if reply.exit != "ok":
             how = _HOW[reply.exit].format(memory=(self._limits.memory_bytes or 0) >> 20)
             raise InvalidProgram(f"{who} {how} ({reply.detail})")
-        (model,) = reply.values
-        if not isinstance(model, bytes):
-            raise InvalidProgram(f"{who} returned no model")
-        return model
+        return list(reply.values)
 
 
 def _check_file(source: Source, max_bytes: int) -> None:

@@ -12,12 +12,13 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.taps import run_tapped
 from irfuzz.execute.together import Task
-from irfuzz.execute.types import Exit, Target, Value
+from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.localize.audee import Causal, Causes
 from irfuzz.localize.compare import Disagreement, Tolerance, beyond, ends, farthest_of, judged
 from irfuzz.localize.hidden import Map, localise
 from irfuzz.localize.labelled import Labels, inconsistencies_of
 from irfuzz.localize.replay import Replayed, replay
+from irfuzz.localize.saved import Saved
 from irfuzz.oracle.cradle import Inconsistency
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def check(
     locate: bool = True,
     causal: bool = False,
     keep: bool = False,
+    saved: Sequence[Saved] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Run a program on every sample and target, compare, and find where the targets part.
@@ -115,12 +117,13 @@ def check(
         locate: localise disagreements.
         causal: look for the parameters that cause them too.
         keep: keep all outputs.
+        saved: what other targets computed before; compared like the others, but nothing is located in them.
         progress: told how many samples are done.
 
     Raises:
         UsageError: fewer than two targets run the model.
     """
-    own = {t.name: t for t in runner.targets}
+    own = {t.name: t for t in (*runner.targets, *(one.target for one in saved))}
     main = own.get(base or next(iter(own)))
     if main is None:
         raise UsageError(f"base {base!r} is not one of the targets: {', '.join(own)}")
@@ -133,7 +136,10 @@ def check(
     done = 0
     for at in range(0, len(samples), 1 if fail_fast else CHUNK):
         part = samples[at : at + (1 if fail_fast else CHUNK)]
-        rows = runner.run_all([Task(program, inputs, model=data) for inputs in part])
+        ran_now = runner.run_all([Task(program, inputs, model=data) for inputs in part])
+        rows: list[list[RunResult]] = [
+            [*row, *(one.result(number) for one in saved)] for number, row in enumerate(ran_now, at)
+        ]
         for number, (inputs, row) in enumerate(zip(part, rows, strict=True), at):
             absent.update({r.target.name: r.error for r in row if r.exit is Exit.UNSUPPORTED})
             ran = [r for r in row if r.exit is not Exit.UNSUPPORTED]
@@ -161,20 +167,23 @@ def check(
             break
     inconsistencies = () if labels is None else tuple(inconsistencies_of(measured, labels, done))
     report = Report(
-        tuple(t for t in runner.targets if t.name not in absent),
+        tuple(t for t in own.values() if t.name not in absent),
         {**absent, **{a.target.name: a.why_not for a in runner.absent}},
         done, tuple(found), inconsistencies, (), {n: f for n, (f, _) in farthest.items()}, main.name, outputs,
     )  # fmt: skip
     if not locate and not always_map:
         return report
-    pairs = list(_pairs(report, {n: s for n, (_, s) in farthest.items()}, always=always_map))
-    located = tuple(_locate(runner, program, samples[s], own[a], own[b], s, causal=causal) for a, b, s in pairs)
+    live = {t.name: t for t in runner.targets}
+    pairs = list(_pairs(report, {n: s for n, (_, s) in farthest.items()}, live, always=always_map))
+    located = tuple(_locate(runner, program, samples[s], live[a], live[b], s, causal=causal) for a, b, s in pairs)
     return replace(report, located=located)
 
 
-def _pairs(report: Report, farthest: Mapping[str, int], *, always: bool) -> Iterator[tuple[str, str, int]]:
+def _pairs(
+    report: Report, farthest: Mapping[str, int], live: Mapping[str, Target], *, always: bool
+) -> Iterator[tuple[str, str, int]]:
     """Base, target and sample of what is worth localising: the most inconsistent of each component."""
-    component = {t.name: t.component for t in report.targets}
+    component = {t.name: t.component for t in live.values()}
     seen: set[str] = set()
     decided = sorted((d for d in report.disagreements if not d.undecided), key=lambda d: (-d.distance, d.sample))
     for d in decided:
@@ -185,12 +194,12 @@ def _pairs(report: Report, farthest: Mapping[str, int], *, always: bool) -> Iter
     if seen:
         return
     for i in report.inconsistencies:
-        if i.inconsistent:
+        if i.inconsistent and live.keys() >= set(i.targets):
             a, b = i.targets if i.targets[1] != report.base else i.targets[::-1]
             yield a, b, int(np.argmax(i.distances))
             return
-    ranked = sorted((-far, name) for name, far in report.farthest.items())
-    if always and ranked:
+    ranked = sorted((-far, name) for name, far in report.farthest.items() if name in live)
+    if always and ranked and report.base in live:
         name = ranked[0][1]
         yield report.base, name, farthest[name]
 

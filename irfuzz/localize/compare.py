@@ -132,10 +132,11 @@ def judged(
     runner: Runner, program: Program, inputs: Mapping[str, Value], number: int, ran: Sequence[RunResult], main: Target
 ) -> Iterator[Disagreement]:
     """Outputs that differ by more than the numeric oracle's derived bounds."""
-    targets = [r.target for r in ran]
+    names = {t.name for t in runner.targets}
+    live = [r.target for r in ran if r.target.name in names]  # what was saved cannot run again
 
     def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
-        return runner.run(program if moved is None else moved, other, targets)
+        return runner.run(program if moved is None else moved, other, live)
 
     for verdict in judge(program, inputs, ran, rerun=rerun, shadow=runner.shadow):
         if verdict.symptom not in OF_VALUES:

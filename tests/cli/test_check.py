@@ -63,6 +63,60 @@ def test_disagreement_with_labels_and_map(model: str, tmp_path: Path, capsys: py
     assert "<b" not in graph.split("<svg")[1].split("</svg>")[0]
 
 
+@pytest.mark.planted
+def test_a_script_gives_data_and_saved_outputs_are_compared_with(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, saved = tmp_path / "data.py", str(tmp_path / "out.npz")
+    script.write_text(
+        "import numpy as np\n\ndef load_data():\n    while True:\n"
+        "        yield {'x': np.eye(4, dtype=np.float32)[[1]], 'truth': np.array(1)}\n"
+    )
+    words = ["check", model, "--data-loader-script", str(script), "--samples", "2", "--labels", "truth", "--json"]
+    assert main([*words, "--targets", "reference,ort:all", "--save-outputs", saved]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert (first["samples"], len(first["inconsistencies"])) == (2, 1)
+    assert main([*words, "--targets", "ort:disabled", "--load-outputs", saved]) == 0
+    assert list(json.loads(capsys.readouterr().out)["targets"])[1:] == ["saved:reference", "saved:onnxruntime:all"]
+    assert main([*words, "--targets", FAULT, "--load-outputs", saved, "--base", "saved:reference"]) == 1
+    wrong = json.loads(capsys.readouterr().out)
+    assert {d["target"] for d in wrong["disagreements"]} == {FAULT}
+    assert wrong["located"] == []
+    assert main([*words[:5], "3", "--targets", "ort:all", "--load-outputs", saved]) == 2
+    assert "has 2 samples, and 3 are run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("yield {'x': np.ones((1, 4))}", "sample 0: 'x' is float64, expected float32"),
+        ("yield {'w': 1}", "no array for input 'x'; it has w"),
+        ("yield 1", "gave int as sample 0; expected a dict"),
+        ("yield 1 / 0", "load_data() raised ZeroDivisionError"),
+        ("return []", "gave no sample"),
+    ],
+)
+def test_a_script_that_does_not_fit(
+    model: str, body: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "data.py"
+    script.write_text(f"import numpy as np\n\ndef load_data():\n    {body}\n")
+    assert main(["check", model, "--data-loader-script", str(script)]) == 2
+    got = capsys.readouterr()
+    assert says in got.err
+    assert (got.out, got.err.count("\n")) == ("", 1)
+
+
+def test_outputs_whose_shape_varies_are_saved(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (int64[2, N] y) { y = NonZero(x) }'
+    path, saved = tmp_path / "m.onnx", str(tmp_path / "out.npz")
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    np.savez(tmp_path / "in.npz", x=np.triu(np.ones((4, 4), np.float32)))
+    words = ["check", str(path), "--load-inputs", str(tmp_path / "in.npz"), "--targets", "ort:all"]
+    assert main([*words[:-1], "reference,ort:all", "--save-outputs", saved]) == 0
+    assert main([*words, "--load-outputs", saved]) == 0
+
+
 def test_strings_are_data_too(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["check", str(root / "seeds/text.onnx"), "--data", str(root / "seeds/text.inputs.npz")]
     assert main([*words, "--targets", "reference,ort:all", "--samples", "2", "--json"]) == 0

@@ -28,7 +28,7 @@ def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any],
     """Run the function ``request["factory"]`` of ``request["path"]`` in the folder ``request["folder"]``."""
     os.chdir(request["folder"])
     path, name = request["path"], request["factory"]
-    made = _call(_function(path, name), name)
+    made = call(function_of(path, name), name)
     return {}, [_to_onnx(made, name)]
 
 
@@ -52,7 +52,12 @@ class SeedTorch(importlib.abc.MetaPathFinder):
         return spec
 
 
-def _function(path: str, name: str) -> Any:
+def function_of(path: str, name: str) -> Any:
+    """The function of that name in a file of the user's.
+
+    Raises:
+        FactoryError: there is none, or importing the file raises.
+    """
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None:
         raise FactoryError("it cannot be loaded as a Python module")
@@ -68,7 +73,7 @@ def _function(path: str, name: str) -> Any:
     except MemoryError:
         raise
     except Exception as error:
-        raise FactoryError(f"importing it raised {_told(error)}") from error
+        raise FactoryError(f"importing it raised {told(error)}") from error
     found: Any = loaded
     for part in name.split("."):
         if not hasattr(found, part):
@@ -81,16 +86,22 @@ def _function(path: str, name: str) -> Any:
     return found
 
 
-def _call(function: Any, name: str) -> Any:
+def call(function: Any, name: str) -> Any:
+    """What it returns.
+
+    Raises:
+        FactoryError: it raises.
+    """
     try:
         return function()
     except MemoryError:
         raise
     except Exception as error:
-        raise FactoryError(f"{name}() raised {_told(error)}") from error
+        raise FactoryError(f"{name}() raised {told(error)}") from error
 
 
-def _told(error: BaseException) -> str:
+def told(error: BaseException) -> str:
+    """Type and first line of an error."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}".rstrip(": ")
 
