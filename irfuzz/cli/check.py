@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import file_to_write, one_model
-from irfuzz.cli.parser import Parser, names, place, printable, share
+from irfuzz.cli.parser import Parser, names, place, positive, printable, share
 from irfuzz.cli.samples import Given, given, load_saved, rows_of, sample_arguments, stacked
 from irfuzz.errors import UsageError
 
@@ -50,7 +50,7 @@ def arguments(parser: Parser) -> None:
         )  # fmt: skip
     add("--metric", choices=("class", "mad"), help="CRADLE's distance. Default: class where the labels are classes.")
     add("--output", metavar="NAME", help="The output that labels are about. Default: the first.")
-    add("--threshold", metavar="T", type=float, help="A distance that matters (default: class 8, mad 0.2).")
+    add("--threshold", metavar="T", type=positive, help="A distance that matters (default: class 8, mad 0.2).")
     add("--share", metavar="P", type=share, default=0.0, help="Of samples that may exceed it (default: 0).")
     add("--save-inputs", metavar="FILE", type=place, help="Write the inputs as an npz that --data takes.")
     add("--save-outputs", metavar="FILE", type=place, help="Write an npz with arrays TARGET/OUTPUT, a row a sample.")
@@ -152,6 +152,9 @@ def _labels(args: argparse.Namespace, program: Program, given: Given) -> Labels 
 
     data, count = given.more, len(given.samples)
     if args.labels is None:
+        for flag in ("metric", "output", "threshold", "share"):
+            if getattr(args, flag):
+                raise UsageError(f"--{flag}: it is about labels; give --labels too")
         return None
     if not given.named:
         raise UsageError("--labels: they are about samples, so --data is needed too")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.inputs import file_to_write, one_model, seeds_of
 from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
+from irfuzz.cli.samples import check_sample
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -225,10 +226,7 @@ def _inputs(path: Path | None, program: Program) -> dict[str, Value]:
         raise UsageError(f"--inputs {path}: {error.strerror}") from None
     except InvalidProgram as error:
         raise UsageError(str(error)) from None
-    needed = [v.name or "" for v in program.graph.inputs if v.name not in program.graph.initializers]
-    missing = [name for name in needed if name not in given]
-    if missing:
-        raise UsageError(f"--inputs {path}: no array for input {missing[0]!r}; it has {', '.join(given)}")
+    check_sample(program, given, f"--inputs {path}")
     return {name: value for name, value in given.items() if program.value(name) is not None}
 
 

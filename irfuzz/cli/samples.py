@@ -64,6 +64,8 @@ def given(args: argparse.Namespace, program: Program) -> Given:
     if args.data_loader_script is not None:
         return _scripted(program, args.data_loader_script, args.samples)
     if args.data is None:
+        if args.samples is not None:
+            raise UsageError("--samples: it is about data; give --data too, or --seeds for inputs that are drawn")
         return Given(_drawn(program, args.seeds))
     data = _load(args.data, "--data")
     return Given(_split(program, data, args.data, args.samples), data, f"--data {args.data}")
@@ -209,7 +211,7 @@ def _scripted(program: Program, place: Path, most: int | None) -> Given:
     inputs = {v.name or "" for v in program.graph.inputs}
     more: dict[str, list[np.ndarray]] = {}
     for number, sample in enumerate(samples):
-        _check_sample(program, sample, f"{flag}: sample {number}")
+        check_sample(program, dict(sample), f"{flag}: sample {number}")
         for name, value in sample.items():
             if name not in inputs:
                 more.setdefault(name, []).append(value)
@@ -218,12 +220,14 @@ def _scripted(program: Program, place: Path, most: int | None) -> Given:
     return Given(rows, {n: np.stack(v) for n, v in beside.items()}, flag)
 
 
-def _check_sample(program: Program, sample: Mapping[str, np.ndarray], where: str) -> None:
-    """See that a sample is what the model takes.
+def check_sample(program: Program, sample: Mapping[str, Value], where: str) -> None:
+    """See that values by name are what the model takes.
 
     Raises:
         UsageError: an input is missing, or of another type or shape.
     """
+    import numpy as np
+
     from irfuzz.facts import TensorFact
 
     for value in program.graph.inputs:
@@ -233,8 +237,10 @@ def _check_sample(program: Program, sample: Mapping[str, np.ndarray], where: str
                 continue
             raise UsageError(f"{where}: no array for input {name!r}; it has {', '.join(sample)}")
         array = sample[name]
-        if not isinstance(fact, TensorFact):
-            raise UsageError(f"{where}: input {name!r} is no tensor")
+        if not isinstance(fact, TensorFact) or not isinstance(array, np.ndarray):
+            if isinstance(fact, TensorFact) or isinstance(array, np.ndarray):
+                raise UsageError(f"{where}: {name!r} is {type(array).__name__}, expected {value.type or 'a tensor'}")
+            continue
         if fact.dtype.name != "STRING" and array.dtype != fact.dtype.numpy():
             raise UsageError(f"{where}: {name!r} is {array.dtype}, expected {fact.dtype.numpy()}")
         if fact.shape is not None and (

@@ -69,6 +69,13 @@ def test_a_command_judges(words: list[str], tmp_path: Path, capsys: pytest.Captu
     assert "another question" in capsys.readouterr().err
 
 
+def test_inputs_have_to_fit(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "in.npz", x=np.zeros((3, 2, 6), np.float32), w=np.zeros((6, 6), np.float32))
+    assert main([*words, "--inputs", str(tmp_path / "in.npz")]) == 2
+    assert "'x' has shape [3, 2, 6], expected [2, 6]" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "small.onnx.state").exists()
+
+
 def test_a_reduction_goes_on(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--time", "0.001s"]) == 0
     told = json.loads(capsys.readouterr().out)
