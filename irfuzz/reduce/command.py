@@ -13,6 +13,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
+from irfuzz.reduce.state import CANDIDATE
 from irfuzz.store.tensors import pack
 
 MODEL, INPUTS = "model.onnx", "inputs.npz"
@@ -50,7 +51,7 @@ class Command:
 
     def look(self, program: Program, inputs: Mapping[str, Value]) -> tuple[bool, str]:
         """The same, and how the command ended, with its last line."""
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix="candidate-") as name:
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=CANDIDATE) as name:
             model = Path(name, MODEL)
             model.write_bytes(program.to_bytes())
             Path(name, INPUTS).write_bytes(pack(inputs))

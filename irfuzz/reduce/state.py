@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from irfuzz.store.tensors import pack, unpack
 SCHEMA = 1
 FAILED = "failed.txt"
 STATE = "state.json"
+LOCK = "lock"
+CANDIDATE = "candidate-"
+"""How folders begin in which candidates are looked at."""
 
 
 def worthless(folder: Path) -> bool:
@@ -42,7 +47,7 @@ class State:
         continued: there was a reduction in the folder.
 
     Raises:
-        UsageError: it cannot be written, or is about another case or question.
+        UsageError: it cannot be written, another process works there, or it is about another case or question.
     """
 
     def __init__(self, folder: Path, program: Program, inputs: Mapping[str, Value], question: str) -> None:
@@ -55,8 +60,14 @@ class State:
         self.continued = (folder / STATE).exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (folder / LOCK).open("a")
+            self._take(folder)
             if self.continued:
-                self._read()
+                try:
+                    self._read()
+                except UsageError:
+                    self._lock.close()
+                    raise
             else:
                 self._write()
             self._failed = (folder / FAILED).open("a")
@@ -66,6 +77,19 @@ class State:
     def close(self) -> None:
         """Give the files back; they stay."""
         self._failed.close()
+        self._lock.close()
+
+    def _take(self, folder: Path) -> None:
+        """Be the only one here, without what one that was killed has left behind."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise UsageError(
+                f"{folder}: another irfuzz process is reducing there; wait for it or use another --out"
+            ) from None
+        for left in folder.glob(f"{CANDIDATE}*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def saw(self, one: Try) -> None:
         """Remember a candidate."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 from pathlib import Path
@@ -84,6 +85,13 @@ def test_a_reduction_goes_on(words: list[str], tmp_path: Path, capsys: pytest.Ca
     again = json.loads(capsys.readouterr().out)
     assert (again["complete"], again["nodes"]) == (True, 2)
     state = tmp_path / "out" / "small.onnx.state"
+    (state / "candidate-left").mkdir()  # of one that was killed
+    assert main(words) == 0
+    assert not list(state.glob("candidate-*"))
+    with (state / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert main(words) == 2
+    assert "another irfuzz process" in capsys.readouterr().err
     failed = (state / "failed.txt").read_text().split()
     assert len(failed) == len(set(failed)), "what failed was asked again"
 
