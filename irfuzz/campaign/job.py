@@ -25,6 +25,7 @@ from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.steering import Steering
 from irfuzz.campaign.stuck import Stuck
+from irfuzz.campaign.support import Support
 from irfuzz.campaign.triage import Triage
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, IrfuzzError, Unsupported, UsageError
@@ -101,6 +102,7 @@ class Job:
         self.ranges = seed_ranges()
         self._hunt = Hunt(self.config.hunt)
         self._stuck = Stuck()
+        self._support = Support(empty=True)
         settle()
         self.stop = False
         self._sampling = Sampling((), 0.0, self.counts)
@@ -131,6 +133,10 @@ class Job:
             while not self.stop and self.programs < enough:
                 self._round(runner, triage, enough - self.programs)
         self.steering.tell(self.database, self.number, now=True)
+        try:
+            self._support.save()
+        except UsageError as error:
+            _say(self.number, str(error))  # `irfuzz targets --json` knows less; the campaign is none the worse
         self._journal.close()
         self.database.close()
 
@@ -310,6 +316,8 @@ class Job:
         ran_new = not made.invalid and self.steering.ran(made, results)
         if (made.keep or ran_new) and any(r.exit is Exit.OK for r in results):
             self._remember(made)
+        if not made.invalid:
+            self._support.saw(program, results)
         if self._at % audit.EVERY == 0 and not made.invalid:
             self.counts["facts checked"] += audit.audit(runner, program, inputs)
         return bool(verdicts or slow)

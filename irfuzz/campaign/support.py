@@ -1,10 +1,11 @@
-"""Targets enter, the operators and element types that they were seen to run leave, kept from one probe to the next."""
+"""Targets enter, the operators and element types that they were seen to run leave, kept from one time to the next."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute import environments
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Exit, Target
+from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
@@ -40,15 +41,21 @@ class Support:
     A pair counts as run once a program that holds it has run. It counts as lacking where a refusal was seen that the
     component itself calls a gap, of a program that holds no other pair which that target has not run.
 
+    Args:
+        path: the file; by default the one in the folder that holds the environments.
+        empty: begin with nothing, and add to what the file holds when saved.
+
     Attributes:
-        path: the file, in the folder that holds the environments.
+        path: the file.
         drawn: how many programs were drawn so far, so that the next probe goes on behind them.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, empty: bool = False) -> None:
         self.path = path or environments.folder().parent / "support.json"
         self.drawn = 0
         self._known: dict[str, dict[Pair, bool]] = {}
+        if empty:
+            return
         try:
             stored: Mapping[str, Any] = json.loads(self.path.read_text())
         except FileNotFoundError:
@@ -65,16 +72,39 @@ class Support:
         """Pairs, and whether they ran; those of a target's other versions are not its own."""
         return self._known.setdefault(f"{target.name} {target.version}", {})
 
+    def saw(self, program: Program, results: Iterable[RunResult]) -> None:
+        """Take note of runs of one valid program."""
+        pairs = pairs_of(program)
+        for result in results:
+            learn(self.of(result.target), pairs, result.exit)
+
     def save(self) -> None:
-        """Write the file, whole or not at all."""
-        rows = {name: [[*pair, ran] for pair, ran in sorted(known.items())] for name, known in self._known.items()}
-        draft = self.path.with_suffix(".draft")
+        """Add it to the file, which others may have added to meanwhile; whole or not at all.
+
+        Raises:
+            UsageError: the file cannot be read or written.
+        """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(json.dumps({"schema": SCHEMA, "drawn": self.drawn, "targets": rows}))
-            draft.replace(self.path)
+            with self.path.with_suffix(".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._add(Support(self.path))
+                draft = self.path.with_suffix(".draft")
+                draft.write_text(json.dumps(self._stored()))
+                draft.replace(self.path)
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+    def _add(self, other: Support) -> None:
+        """What ran once is supported, whoever saw it."""
+        self.drawn = max(self.drawn, other.drawn)
+        for name, known in other._known.items():
+            mine = self._known.setdefault(name, {})
+            mine.update({pair: ran or mine.get(pair, False) for pair, ran in known.items()})
+
+    def _stored(self) -> dict[str, Any]:
+        rows = {name: [[*pair, ran] for pair, ran in sorted(known.items())] for name, known in self._known.items()}
+        return {"schema": SCHEMA, "drawn": self.drawn, "targets": rows}
 
     def told(self, target: Target) -> dict[str, Any]:
         """For JSON: element types by operator, of what ran and of what is lacking."""
@@ -126,8 +156,7 @@ def probe(
                 inputs = make_inputs(mutant.program, support.drawn)
             except Unsupported:
                 continue
-            for result in runner.run(mutant.program, inputs, wanted):
-                learn(support.of(result.target), pairs, result.exit)
+            support.saw(mutant.program, runner.run(mutant.program, inputs, wanted))
             programs += 1
             if time.monotonic() - saved > SAVE:
                 saved = time.monotonic()

@@ -19,7 +19,8 @@ ABOUT = """List the targets that are known, with versions, and why some cannot b
 
 Those with an @ are of environments that `irfuzz env add` built. --probe runs valid calls of operators on targets and
 keeps, in support.json beside the environments, which operators and element types each was seen to run, and which it
-says that it lacks; --json shows that. Probing again goes on where the last probe ended."""
+says that it lacks; --json shows that. Campaigns add to it when they end. Probing again goes on where the last probe
+ended."""
 EXAMPLES = """examples:
   irfuzz targets
   irfuzz targets --json

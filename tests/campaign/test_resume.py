@@ -21,9 +21,9 @@ pytestmark = [pytest.mark.backend, pytest.mark.slow, pytest.mark.timeout(300)]
 QUICK = ["--jobs", 1, "--reduce", 1, "--targets", "reference,onnxruntime:disabled"]
 
 
-def fuzz(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+def fuzz(*words: object, cwd: Path, env: dict[str, str] = ENV) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command("fuzz", *words), cwd=cwd, env=ENV, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        command("fuzz", *words), cwd=cwd, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
 
 
@@ -69,10 +69,14 @@ def test_ctrl_c_and_continued(tmp_path: Path, tiny: Path) -> None:
 
 def test_nothing_found_is_0_and_the_summary_says_so(tmp_path: Path, tiny: Path) -> None:
     words = [tiny, "--out", "out", *QUICK, "--target", planted("Faithful"), "--programs", 3, "--time", "100s"]
-    result = fuzz(*words, cwd=tmp_path)
+    result = fuzz(*words, cwd=tmp_path, env={**ENV, "IRFUZZ_HOME": str(tmp_path / "home")})
     assert result.returncode == 0, result.stdout
     assert result.stdout.splitlines()[-1] == "nothing found"
     assert "3 programs" in result.stdout
+    seen = json.loads((tmp_path / "home" / "support.json").read_text())["targets"]
+    for name in ("reference", "onnxruntime:disabled"):  # what `irfuzz targets --json` tells
+        (ran,) = [pairs for target, pairs in seen.items() if target.startswith(f"{name} ")]
+        assert ["Relu", "float", True] in ran
 
 
 def test_no_program_is_not_nothing_found(tmp_path: Path, tiny: Path) -> None:

@@ -50,6 +50,19 @@ def test_it_is_kept_by_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.unit
+def test_who_saves_last_loses_nothing_of_others(tmp_path: Path) -> None:
+    path, relu, det, mod = tmp_path / "support.json", ("Relu", "float"), ("Det", "float"), ("Mod", "int8")
+    probed, campaign = Support(path), Support(path, empty=True)
+    probed.of(TARGET).update({relu: False, det: False})
+    probed.drawn = 7
+    campaign.of(TARGET).update({relu: True, mod: True})
+    for support in (probed, campaign, probed):
+        support.save()
+    again = Support(path)
+    assert (again.drawn, again.of(TARGET)) == (7, {relu: True, det: False, mod: True})
+
+
+@pytest.mark.unit
 def test_pairs_of_a_program() -> None:
     text = (
         '<ir_version: 8, opset_import: ["" : 17]> g (float16[2] x) => (bool[2] y, float[3] z) '
