@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from irfuzz.oracle.types import Symptom
 from irfuzz.report.answers import special
 from irfuzz.report.reason import sections_of
 from irfuzz.report.repro import LONGEST_TITLE, Scene, mended, one_line, pass_note
+from irfuzz.report.short_tools import packages_of, runner_of
 from irfuzz.store.tensors import unpack
 
 LINES, COLUMNS = 39, 160
@@ -25,21 +26,6 @@ _PLAIN = frozenset({_A.INT, _A.FLOAT, _A.STRING, _A.INTS, _A.FLOATS, _A.STRINGS}
 
 _TAKEN = frozenset({"op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload"})
 """Words of ``helper.make_node`` itself."""
-
-_RUN = {
-    "onnxruntime": """import onnxruntime as ort
-SETUP
-options = ort.SessionOptions()
-options.graph_optimization_level = ort.GraphOptimizationLevel.LEVEL
-run = lambda: ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run([OUTPUT], inputs)[0]
-""",
-    "reference": """from onnx.reference import ReferenceEvaluator
-SETUP
-run = lambda: ReferenceEvaluator(model).run([OUTPUT], inputs)[0]
-""",
-}
-"""By component: an import, a place for what is common, and ``run``."""
-
 
 _HOOK = 'sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))'
 """Python would exit with 1 for an error."""
@@ -56,9 +42,7 @@ def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
         inputs: as ``store.tensors.pack`` gives them.
     """
     blamed = scene.blamed
-    if blamed.environment or blamed.component not in _RUN or scene.odd_inputs or scene.odd_types or scene.runs > 1:
-        return None
-    if set(blamed.options) - {"level"}:
+    if blamed.environment or scene.odd_inputs or scene.odd_types or scene.runs > 1:
         return None
     judged = _judged(scene)
     try:
@@ -66,21 +50,20 @@ def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
         built = _model(proto, unpack(inputs))
     except (InvalidProgram, ValueError, TypeError):
         return None
-    if judged is None or built is None:
+    runner = runner_of(blamed, proto, scene.output or proto.graph.output[0].name, scene.symptom)
+    if judged is None or built is None or runner is None:
         return None
-    level = str(blamed.options.get("level", "all"))
-    level = "ORT_DISABLE_ALL" if level == "disabled" else f"ORT_ENABLE_{level.upper()}"
-    package, _, run = _RUN[blamed.component].partition("SETUP\n")
+    package, _, run = runner.partition("SETUP\n")
     if mended(scene):
         run = run.replace("lambda:", "lambda off=():").replace('"])', '"], disabled_optimizers=[*off])')
         judged.insert(-1, _without(scene))
     helpers = "from onnx import helper, numpy_helper" if "numpy_helper" in built else "from onnx import helper"
     text = "\n".join([
         f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *_about(scene, proto), '"""',
-        "import os", "import sys", "",
+        "import os, sys",
         _HOOK,
         "import numpy as np", "import onnx", package.strip(), helpers, "",
-        built, run.replace("LEVEL", level).replace("OUTPUT", repr(_output(scene, proto))).strip(),
+        built, run.strip(),
         *judged,
         'print("the fault shows" if shows else "the fault does not show")',
         "sys.exit(int(shows))", "",
@@ -97,14 +80,10 @@ def _without(scene: Scene) -> str:
     return f'print("without {", ".join(scene.passes)}", {answer}{index if of_values else ".shape"})'
 
 
-def _output(scene: Scene, proto: onnx.ModelProto) -> str:
-    return scene.output or proto.graph.output[0].name
-
-
 def _about(scene: Scene, proto: onnx.ModelProto) -> list[str]:
     """What a reader needs to know first."""
     blamed = scene.blamed
-    names = ["numpy", "onnx"] + ([blamed.component] if blamed.component != "reference" else [])
+    names = ["numpy", "onnx", *packages_of(blamed)]
     seen = f"{one_line(blamed.component)} {one_line(blamed.version)}".strip()
     codes = "Exit code 1 where it shows, 0 where not, 2 where it cannot be told."
     lines = [f"Seen with {seen}; needs {', '.join(names)}. {codes}"]
@@ -158,20 +137,19 @@ def _judged(scene: Scene) -> list[str] | None:
 def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
     """Source of ``inputs`` and ``model``, its bytes; ``None`` where that is long or needs more than helpers."""
     graph = proto.graph
-    if proto.functions or graph.sparse_initializer or any(not isinstance(v, np.ndarray) for v in inputs.values()):
+    if proto.functions or any(not isinstance(v, np.ndarray) for v in inputs.values()):
         return None
-    weights = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    arrays = [*weights.values(), *inputs.values()]
-    constants = [a.t for n in graph.node for a in n.attribute if a.type == _A.TENSOR]
-    arrays += [numpy_helper.to_array(t) for t in constants]
+    arrays = [*_arrays_in(graph), *inputs.values()]
     if sum(a.size for a in arrays) > ELEMENTS or any(a.dtype.isbuiltin != 1 or a.dtype.kind in "OUSVc" for a in arrays):
         return None
-    nodes = [_node(n) for n in graph.node]
-    if None in nodes or any(v.type.WhichOneof("value") != "tensor_type" for v in (*graph.input, *graph.output)):
+    weights = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    bodies: list[str] = []
+    nodes = [_node(n, bodies) for n in graph.node]
+    if None in nodes or not _plain_values(graph):
         return None
     opsets = ", ".join(f"helper.make_opsetid({o.domain!r}, {o.version})" for o in proto.opset_import)
-    lines = [f"inputs = {_arrays(inputs)}", *([f"weights = {_arrays(weights)}"] if weights else [])]
-    lines += ["nodes = [", *(f"    {node}," for node in nodes), "]"]
+    lines = [f"inputs = {_arrays(inputs)}", *([f"weights = {_arrays(weights)}"] if weights else []), *bodies]
+    lines.append("nodes = [" + ",\n         ".join(map(str, nodes)) + "]")
     values = [f"[{', '.join(_info(v) for v in part)}]" for part in (graph.input, graph.output)]
     end = ", [numpy_helper.from_array(a, n) for n, a in weights.items()]" if weights else ""
     lines.append(f"sides = {values[0]}, {values[1]}")
@@ -180,6 +158,37 @@ def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
         f"model = helper.make_model(graph, opset_imports=[{opsets}], ir_version={proto.ir_version}).SerializeToString()"
     )
     return "\n".join(lines)
+
+
+def _arrays_in(graph: onnx.GraphProto) -> Iterator[np.ndarray]:
+    """Initializers and constants, those of bodies included."""
+    yield from map(numpy_helper.to_array, graph.initializer)
+    for attribute in (a for node in graph.node for a in node.attribute):
+        if attribute.type == _A.TENSOR:
+            yield numpy_helper.to_array(attribute.t)
+        elif attribute.type == _A.GRAPH:
+            yield from _arrays_in(attribute.g)
+
+
+def _plain_values(graph: onnx.GraphProto) -> bool:
+    """Whether what enters and leaves is tensors, all of known element types."""
+    values = (*graph.input, *graph.output)
+    return not graph.sparse_initializer and all(v.type.WhichOneof("value") == "tensor_type" for v in values)
+
+
+def _body(graph: onnx.GraphProto, bodies: list[str]) -> str | None:
+    """The name of a body, whose source joins ``bodies``."""
+    nodes = [_node(n, bodies) for n in graph.node]
+    if None in nodes or not _plain_values(graph):
+        return None
+    values = [f"[{', '.join(_info(v) for v in part)}]" for part in (graph.input, graph.output)]
+    held = ", ".join(
+        f"numpy_helper.from_array({_array(numpy_helper.to_array(t))}, {t.name!r})" for t in graph.initializer
+    )
+    name = f"body{len(bodies)}"
+    inside = ",\n         ".join(map(str, nodes))
+    bodies.append(f"{name} = helper.make_graph([{inside}], {graph.name or name!r}, {values[0]}, {values[1]}, [{held}])")
+    return name
 
 
 def _arrays(arrays: Mapping[str, np.ndarray]) -> str:
@@ -203,13 +212,18 @@ def _info(value: onnx.ValueInfoProto) -> str:
     return f"helper.make_tensor_value_info({value.name!r}, onnx.TensorProto.{name}, {shape})"
 
 
-def _node(node: onnx.NodeProto) -> str | None:
+def _node(node: onnx.NodeProto, bodies: list[str]) -> str | None:
     attributes: list[str] = []
     for attribute in node.attribute:
         if not attribute.name.isidentifier() or attribute.name in _TAKEN:
             return None
         if attribute.type == _A.TENSOR:
             text = f"numpy_helper.from_array({_array(numpy_helper.to_array(attribute.t))})"
+        elif attribute.type == _A.GRAPH:
+            made = _body(attribute.g, bodies)
+            if made is None:
+                return None
+            text = made
         elif attribute.type in _PLAIN:
             value = helper.get_attribute_value(attribute)
             if isinstance(value, Sequence) and not len(value):

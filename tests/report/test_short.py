@@ -12,6 +12,8 @@ import numpy as np
 import onnx
 import pytest
 
+from irfuzz.execute.tool_table import TOOL_ADAPTERS
+from irfuzz.execute.types import Target
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.reason import sections_of
 from irfuzz.report.repro import Party, Scene, repro_source
@@ -104,6 +106,38 @@ def test_what_cannot_be_told(tmp_path: Path) -> None:
     assert text is not None
     assert run(text.replace("from onnx.reference import", "from not_there import"), tmp_path)[0] == 2
     assert run(text.replace("helper.make_node('Mul'", "helper.make_node('Mule'"), tmp_path)[0] in (1, 2)
+
+
+NESTED = (
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) <bool b = {1}> { y = If (b) <'
+    "then_branch = t () => (float[1,1,4] p) <float[1] two = {2}> { p = Mul (x, two) },"
+    "else_branch = e () => (float[1,1,4] q) { q = Neg (x) }> }"
+)
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(("name", "to"), [("reference", 0), ("onnx-version-converter:up", 21)])
+def test_models_with_bodies_and_tools(name: str, to: int, tmp_path: Path) -> None:
+    component = name.partition(":")[0]
+    options = {"tool": "version_converter", "to": to, "beyond": 25} if to else {}
+    shown = replace(scene(Symptom.DIFFERENCE, "-8.0"), blamed=Party(name, component, options, "1"))
+    text = script(shown, onnx.parser.parse_model(NESTED).SerializeToString())
+    code, told = run(text, tmp_path)
+    assert (code, told.splitlines()[0]) == (0, "expected -8.0 got -8.0")
+    assert text is not None
+    assert ("convert_version(proto, 21)" in text) == bool(to)
+
+
+@pytest.mark.parametrize("target", [t for a in TOOL_ADAPTERS for t in a.targets], ids=lambda t: t.name)
+def test_tools_that_make_onnx_of_onnx_have_short_scripts(target: Target) -> None:
+    shown = replace(scene(Symptom.REJECTION, ""), blamed=Party(target.name, target.component, target.options, "1"))
+    text = script(shown, onnx.parser.parse_model(FOLDED).SerializeToString())
+    if target.component in ("torch-onnx", "tf2onnx", "keras", "keras-onnx") or target.name == "onnx-compose:merge":
+        assert text is None
+        return
+    assert text is not None
+    assert len(text.splitlines()) < 40
+    compile(text, target.name, "exec")
 
 
 def test_where_the_long_one_has_to_do() -> None:
