@@ -4,8 +4,8 @@
     python -m benchmarks.search --searches thompson --seconds 900 --run
 
 Without ``--run`` programs are generated, verified by ONNX's inference and the rules of ``ops/``, and serialized. With
-it each also runs on two levels of ONNXRuntime. Each seed is one process on one core; ``search_compare`` runs the whole
-comparison on several.
+it each also runs on two levels of ONNXRuntime, and seconds are those of the clock. Each seed is one process on one
+core; ``search_compare`` runs the whole comparison on several.
 """
 
 from __future__ import annotations
@@ -94,6 +94,10 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
     began, cpu = time.monotonic(), time.process_time()
     told = 0.0
 
+    def spent() -> float:
+        """Seconds of the limit that are used up: without runs of CPU time, so that other work does not matter."""
+        return time.monotonic() - began if runner is not None else time.process_time() - cpu
+
     def row() -> dict[str, float]:
         shares = frontier.shares()
         own = time.process_time() - cpu + (children() - below if runner is not None else 0.0)
@@ -107,7 +111,7 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
 
     below = children()
     curve.append(row())
-    while (limit.programs is None or programs < limit.programs) and time.monotonic() - began < limit.seconds:
+    while (limit.programs is None or programs < limit.programs) and spent() < limit.seconds:
         choices = Choices.from_seed(f"{seed}/{asked}")
         asked += 1
         if search.sprouts and choices.boolean(limit.sprouts):
@@ -132,7 +136,7 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
         search.learn(parent, plan, outcome)
         if not invalid and search.keeps(outcome, 1 + len(parents) // CROWD):
             parents.append(Kept(parent.seed, size, features, mutant.program))
-        now = time.monotonic() - began
+        now = spent()
         if now - told >= limit.every:
             told = now
             curve.append(row())
@@ -220,7 +224,9 @@ def main() -> int:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--searches", default=",".join(SEARCHES))
-    parser.add_argument("--seconds", type=float, default=20.0, help="for each search and seed")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="for each search and seed (of CPU time without --run)"
+    )
     parser.add_argument("--programs", type=int, help="stop after so many")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="first seed")

@@ -1,11 +1,13 @@
 """The comparison of searches in full: shares of COMET's space over time, on several cores and seeds; it can be cut off.
 
     python -m benchmarks.search_compare --minutes 30 --seeds 5 -o search.json          # 15 hours
-    python -m benchmarks.search_compare --minutes 30 --seeds 1 --modes dry -o search.json
+    python -m benchmarks.search_compare --minutes 30 --ours 10 --seeds 5 --modes dry -o search.json    # 6 hours
     python -m benchmarks.search_compare -o search.json --show
 
 A unit is a search with a seed, without (``dry``) or with (``run``) running the programs on two levels of ONNXRuntime.
-It has as many processes as cores, each with a corpus of its own; what they cover counts together. The file is written
+It has as many processes as cores, each with a corpus of its own; what they cover counts together. Minutes of ``dry``
+are CPU time of each process, so that other work on the machine changes little; those of ``run`` are wall time.
+``--ours`` is a shorter time for ``thompson``, enough to see when it has what ``mcmc`` ends with. The file is written
 after each row, units that it holds whole are not run again, and one that was cut off begins anew.
 """
 
@@ -31,8 +33,17 @@ from irfuzz.search.coverage.space import load
 SCHEMA = 1
 SEARCHES = ("thompson", "mcmc", "random")
 BASE = "mcmc"
+OURS = "thompson"
+
+CLOCK = {"dry": "cpu", "run": "seconds"}
+"""What is the time of a row: CPU seconds of all processes, or seconds."""
 
 Curve = list[dict[str, float]]
+
+
+def minutes_of(name: str, args: argparse.Namespace) -> float:
+    """How long a unit of a search takes."""
+    return args.ours if name == OURS and args.ours is not None else args.minutes
 
 
 def process(name: str, seed: str, state: Path, args: argparse.Namespace) -> None:
@@ -46,7 +57,12 @@ def process(name: str, seed: str, state: Path, args: argparse.Namespace) -> None
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(seed.rpartition("/")[2]) % len(cores)]})
     limit = argparse.Namespace(
-        programs=None, seconds=60.0 * args.minutes, sprouts=SPROUTS, edits=args.edits, every=args.every, run=args.run
+        programs=None,
+        seconds=60.0 * minutes_of(name, args),
+        sprouts=SPROUTS,
+        edits=args.edits,
+        every=args.every,
+        run=args.run,
     )
     explore(name, seed, limit, tell)
 
@@ -56,7 +72,7 @@ def unit(name: str, seed: int, mode: str, args: argparse.Namespace) -> Iterator[
     with TemporaryDirectory() as folder:
         states = [Path(folder, f"{core}.json") for core in range(args.cores)]
         words = [
-            *("--minutes", args.minutes, "--every", args.every, "--edits", args.edits, "--one", name),
+            *("--minutes", minutes_of(name, args), "--every", args.every, "--edits", args.edits, "--one", name),
             *(["--run"] if mode == "run" else []),
         ]
         running = [
@@ -80,8 +96,8 @@ def unit(name: str, seed: int, mode: str, args: argparse.Namespace) -> Iterator[
             while True:
                 over = all(one.poll() is not None for one in running)
                 row = together(states)
-                if row is not None and (over or row["seconds"] >= last + args.every):
-                    last = row["seconds"]
+                if row is not None and (over or row[CLOCK[mode]] >= last + args.every):
+                    last = row[CLOCK[mode]]
                     yield row, over
                 if over:
                     break
@@ -141,12 +157,12 @@ def _when(name: str, done: dict[str, Curve], units: dict[str, Any]) -> list[str]
         base = units.get("/".join((BASE, *key.split("/")[1:])))
         if base is None or not base["done"]:
             continue
-        end = base["curve"][-1]
-        at = reached(curve, {c: end[c] for c in CRITERIA}, "seconds")
+        end, clock = base["curve"][-1], CLOCK[key.split("/")[2]]
+        at = reached(curve, {c: end[c] for c in CRITERIA}, clock)
         if at is None:
             missed += 1
         else:
-            parts.append(at / end["seconds"])
+            parts.append(at / end[clock])
     if not parts and not missed:
         return []
     found = f"at {_spread([100 * p for p in parts], 1)}% of its time" if parts else ""
@@ -165,6 +181,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--searches", default=",".join(SEARCHES))
     parser.add_argument("--minutes", type=float, default=0.25, help="of each unit")
+    parser.add_argument("--ours", type=float, help=f"of a unit of {OURS}, where that is less")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--modes", default="dry,run")
     parser.add_argument("--cores", type=int, default=2, help="processes of a unit")
