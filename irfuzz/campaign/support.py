@@ -73,10 +73,11 @@ class Support:
         return self._known.setdefault(f"{target.name} {target.version}", {})
 
     def saw(self, program: Program, results: Iterable[RunResult]) -> None:
-        """Take note of runs of one valid program."""
+        """Take note of runs of one valid program; a target without a version may be another thing the next time."""
         pairs = pairs_of(program)
         for result in results:
-            learn(self.of(result.target), pairs, result.exit)
+            if result.target.version:
+                learn(self.of(result.target), pairs, result.exit)
 
     def save(self) -> None:
         """Add it to the file, which others may have added to meanwhile; whole or not at all.
