@@ -77,7 +77,6 @@ def test_nothing_found_is_0_and_the_summary_says_so(tmp_path: Path, tiny: Path) 
     for name in ("reference", "onnxruntime:disabled"):  # what `irfuzz targets --json` tells
         (ran,) = [pairs for target, pairs in seen.items() if target.startswith(f"{name} ")]
         assert ["Relu", "float", True] in ran
-    assert len(seen) == 2, "a class without a version may be another one the next time"
 
 
 def test_no_program_is_not_nothing_found(tmp_path: Path, tiny: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from irfuzz.campaign.support import Pair, Support, learn, pairs_of, probe
 from irfuzz.errors import UsageError
 from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, Target
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 
 TARGET = Target("onnxruntime:all", "onnxruntime", "1.0")
@@ -70,6 +70,15 @@ def test_pairs_of_a_program() -> None:
     )
     found = pairs_of(Program.from_proto(onnx.parser.parse_model(text)))
     assert found == {("Cast", "float16"), ("Greater", "float"), ("Constant", "float")}
+
+
+@pytest.mark.unit
+def test_runs_of_a_target_without_a_version_are_not_kept(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+    program, support = Program.from_proto(onnx.parser.parse_model(text)), Support(tmp_path / "support.json", empty=True)
+    support.saw(program, [RunResult(t, Stage.RUN, Exit.OK) for t in (TARGET, Target("my.py:Class", "my.py:Class"))])
+    support.save()
+    assert json.loads(support.path.read_text())["targets"] == {"onnxruntime:all 1.0": [["Relu", "float", True]]}
 
 
 @pytest.mark.backend
