@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irfuzz.execute.types import Target
+from irfuzz.execute.types import Role, Target
 from irfuzz.oracle.types import Verdict
 from irfuzz.oracle.witnesses import REFERENCE, rank, witnesses_of
 
 
 def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     """The blamed target, what it is compared with, its newest version, and one witness of each component, the plainest.
+
+    Only runtimes are witnesses (``oracle.derived``): a converter or tool supports nobody, another variant of the blamed
+    one least of all.
 
     The newest version is there where the fault is one of older ones: a smaller program is not to show another.
 
@@ -26,7 +29,8 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     """
     blamed = next(t for t in targets if t.name == verdict.target)
     chosen: dict[str, Target] = {}
-    for target in sorted((t for t in targets if t.name in verdict.witnesses and not t.slow), key=_plain):
+    able = (t for t in targets if t.role is Role.RUNTIME and t.name in verdict.witnesses and not t.slow)
+    for target in sorted(able, key=_plain):
         chosen.setdefault(target.component, target)
     quick = {c: t for c, t in chosen.items() if c != REFERENCE}
     if len(witnesses_of(list(quick.values()))) >= 2:

@@ -10,7 +10,7 @@ import pytest
 from irfuzz.campaign.case import Case
 from irfuzz.campaign.jury import jury
 from irfuzz.campaign.waiting import EACH, Item, Waiting
-from irfuzz.execute.types import Target
+from irfuzz.execute.types import Role, Target
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
@@ -120,3 +120,10 @@ def test_the_reference_speaks_where_it_is_needed() -> None:
 
 def test_where_there_are_no_two_witnesses_all_are_asked() -> None:
     assert jury(verdict(CONVERTER, TORCH), EVERY) == EVERY
+
+
+def test_another_variant_of_a_tool_is_no_witness() -> None:
+    tool = Target("onnxscript:optimize", "onnxscript", role=Role.TOOL, before=PLAIN.name)
+    variant = Target("onnxscript:rewrite", "onnxscript", role=Role.TOOL, before=PLAIN.name)
+    asked = jury(verdict(tool, PLAIN, ALL, variant, REFERENCE), (*EVERY, tool, variant))
+    assert asked == (REFERENCE, PLAIN, tool)
