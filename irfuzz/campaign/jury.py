@@ -48,6 +48,22 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     return tuple(t for t in targets if t.name in names)
 
 
+def heard(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
+    """All targets but slow ones; of these the blamed one, and what spoke against it where it takes two to be believed.
+
+    Args:
+        verdict: be it a suspect.
+        targets: in their order.
+
+    Returns:
+        All of ``targets`` where fewer than two would be left.
+    """
+    said = [t for t in targets if t.role is Role.RUNTIME and t.name in verdict.witnesses]
+    needed = set(verdict.witnesses) if len(witnesses_of([t for t in said if not t.slow])) < 2 else set[str]()
+    quick = tuple(t for t in targets if not t.slow or t.name == verdict.target or t.name in needed)
+    return quick if len(quick) > 1 else tuple(targets)
+
+
 def _plain(target: Target) -> tuple[bool, tuple[str, bool, int, str]]:
     """Key of an order: irfuzz's own version first, then the plainest variant."""
     return bool(target.environment), rank(target)

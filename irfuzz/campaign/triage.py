@@ -17,7 +17,7 @@ from irfuzz.campaign.case import Case
 from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
-from irfuzz.campaign.jury import jury
+from irfuzz.campaign.jury import heard, jury
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.optimiser import with_pass
 from irfuzz.campaign.places import place_bundle
@@ -406,9 +406,7 @@ class Triage:
         return jury(verdict, self._heard(verdict))
 
     def _heard(self, verdict: Verdict) -> tuple[Target, ...]:
-        """All targets but the slow ones that are not blamed."""
-        quick = tuple(t for t in self._runner.targets if not t.slow or t.name == verdict.target)
-        return quick if len(quick) > 1 else tuple(self._runner.targets)
+        return heard(verdict, self._runner.targets)
 
 
 def _row(

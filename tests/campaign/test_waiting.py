@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from irfuzz.campaign.case import Case
-from irfuzz.campaign.jury import jury
+from irfuzz.campaign.jury import heard, jury
 from irfuzz.campaign.waiting import EACH, Item, Waiting
 from irfuzz.execute.types import Role, Target
 from irfuzz.ir.program import Program
@@ -127,3 +127,12 @@ def test_another_variant_of_a_tool_is_no_witness() -> None:
     variant = Target("onnxscript:rewrite", "onnxscript", role=Role.TOOL, before=PLAIN.name)
     asked = jury(verdict(tool, PLAIN, ALL, variant, REFERENCE), (*EVERY, tool, variant))
     assert asked == (REFERENCE, PLAIN, tool)
+
+
+def test_a_slow_witness_is_heard_where_there_are_no_two_others() -> None:
+    slow = Target("openvino", "openvino", slow=True)
+    every = (*EVERY, slow)
+    assert heard(verdict(PLAIN, slow, TORCH), every) == every
+    assert jury(verdict(PLAIN, slow, TORCH), heard(verdict(PLAIN, slow, TORCH), every)) == every
+    assert heard(verdict(PLAIN, slow, TORCH, REFERENCE), every) == EVERY
+    assert heard(verdict(slow, TORCH, REFERENCE), every) == every
