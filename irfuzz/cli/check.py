@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     if kept is not None:
         save_file(pack(rows_of(found.outputs, found.samples)), kept)
     if page is not None:
-        save_file(report.as_html(found, path.name).encode(), page)
+        save_file(printable(report.as_html(found, path.name)).encode(), page)
     name = str(path)
     print(json.dumps(report.as_json(found, name)) if args.json else printable(report.as_text(found, name)))
     return 0 if found.agree else 1

@@ -48,6 +48,13 @@ def tap(program: Program, names: Collection[str] | None = None, *, elements: int
     return probe
 
 
+def has_inner(program: Program) -> bool:
+    """Whether the main graph computes a tensor that is no output already."""
+    outputs = {value.name for value in program.graph.outputs}
+    inner = (v for node in program.nodes() for v in node.outputs if v.name and v.name not in outputs)
+    return any(isinstance(program.fact(value), TensorFact) for value in inner)
+
+
 def run_tapped(
     runner: Runner,
     program: Program,

@@ -11,7 +11,7 @@ import numpy as np
 
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.taps import run_tapped
+from irfuzz.execute.taps import has_inner, run_tapped
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.facts import TensorFact
@@ -168,7 +168,7 @@ class Causal:
         """Hidden states of both, or why there are none."""
         one, two = run_tapped(self._runner, program, inputs, self._targets, apart=True)
         for result in (one, two):
-            if not result.taps:
+            if result.exit is not Exit.OK or (not result.taps and has_inner(program)):
                 return f"{result.target.name} gives no hidden states: {result.error or 'it refuses them as outputs'}"
         return one, two
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.taps import run_tapped
+from irfuzz.execute.taps import has_inner, run_tapped
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.localize.audee import Causal, Causes
@@ -218,7 +218,7 @@ def _locate(
     known = {**inputs, **one.outputs, **one.taps}
     why_not = ""
     for result in (one, two):
-        if not result.taps:
+        if result.exit is not Exit.OK or (not result.taps and has_inner(program)):
             why_not = f"{result.target.name} gave no hidden states: {result.error or 'it refuses them as outputs'}"
     made = None if why_not else localise(program, one, two)
     replayed = tuple(replay(runner, program, known, base, target))

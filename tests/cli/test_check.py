@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import onnx
@@ -105,6 +106,23 @@ def test_a_script_that_does_not_fit(
     got = capsys.readouterr()
     assert says in got.err
     assert (got.out, got.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.planted
+def test_every_value_an_output_and_odd_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There are no hidden states to read, and still a map; it is well-formed whatever things are called."""
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4] x) => (float[1, 4] y) { y = Softmax(x) }'
+    model = onnx.parser.parse_model(text)
+    model.graph.output[0].name = model.graph.node[0].output[0] = 'a<b>&"\x1b[31m'
+    path, page = tmp_path / "m.onnx", tmp_path / "map.html"
+    path.write_bytes(model.SerializeToString())
+    words = ["check", str(path), "--targets", f"reference,{FAULT}", "--seeds", "1", "--map", str(page), "--causes"]
+    assert main([*words, "--json"]) == 1
+    (located,) = json.loads(capsys.readouterr().out)["located"]
+    assert [layer["op"] for layer in located["map"]["layers"]] == ["Softmax"]
+    assert [s["op"] for s in located["causes"]["sources"]] == ["Softmax"]
+    svg = page.read_text().split("<svg")[1].split("</svg>")[0]
+    assert len(ET.fromstring(f"<svg{svg}</svg>")) == 1
 
 
 def test_outputs_whose_shape_varies_are_saved(tmp_path: Path) -> None:
