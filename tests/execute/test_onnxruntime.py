@@ -103,6 +103,14 @@ def test_refusal(runner: Runner, case: str) -> None:
     assert "ONNXRuntimeError" in result.error
 
 
+def test_what_it_says_is_not_lost_behind_the_name_of_a_function(runner: Runner) -> None:
+    result = both(runner, text("g () => (float[1] y) { y = Constant() }"), {})
+    assert result.exit is Exit.REJECTED
+    assert result.error.endswith("has no data attributes")
+    assert "graph.cc" in result.error
+    assert "Graph::Graph(" not in result.error
+
+
 def test_one_level_that_refuses_does_not_cost_the_others(runner: Runner) -> None:
     good = text("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     results = runner.run(good, {"x": np.array([-1, 2], np.float32)}, runner.targets[1:])

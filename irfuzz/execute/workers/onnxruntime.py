@@ -287,6 +287,10 @@ def _classify(error: Exception) -> str:
     return "rejected"
 
 
+_FUNCTION = re.compile(r"(\.(?:cc|h):\d+) (?:[\w:<>,&*]+ )?\w[\w:~]*::[\w~]+\((?:[^()]|\([^()]*\))*\)(?: const)?(?= )")
+"""The C++ function behind a place in ONNXRuntime's source, often longer than what it says."""
+
+
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0][:500] if lines else ""
+    return _FUNCTION.sub(r"\1", lines[0])[:500] if lines else ""
