@@ -231,6 +231,12 @@ def test_a_tool_is_blamed_for_the_invalid_model_that_it_made() -> None:
     assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.REJECTION, "onnx-compose:prefix", False)
 
 
+def test_a_constant_without_a_numpy_type_is_a_gap_of_folding(runners: dict[str, Runner]) -> None:
+    text = "g (float[1] x) => (float[1] y) <float w = {1}> { a = Cast <to = 16> (w) b = Cast <to = 1> (a) y = Add(x, b)}"
+    result = run(runners, "onnx-graphsurgeon:fold", model(text), {"x": np.ones(1, F)})
+    assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT), result.error
+
+
 def test_what_the_baseline_does_not_run_is_nobodys_fault() -> None:
     text = "g (bfloat16[2] x) => (bfloat16[2] y) { y = Add(x, x) }"
     program = Program.from_proto(model(text))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import onnx
 import onnx_graphsurgeon as gs
+
+GAP = re.compile(r"No corresponding Numpy type for Tensor Type")
+"""ONNXRuntime's word where a folded constant is bfloat16; with ``error_ok``, the default, it is left as it is."""
 
 
 def version() -> str:
