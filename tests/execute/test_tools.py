@@ -232,7 +232,7 @@ def test_a_tool_is_blamed_for_the_invalid_model_that_it_made() -> None:
 
 
 def test_a_constant_without_a_numpy_type_is_a_gap_of_folding(runners: dict[str, Runner]) -> None:
-    text = "g (float[1] x) => (float[1] y) <float w = {1}> { a = Cast <to = 16> (w) b = Cast <to = 1> (a) y = Add(x, b)}"
+    text = "g (float[1] x) => (float[1] y) <float w = {1}> { a = Cast <to = 16>(w) b = Cast <to = 1>(a) y = Add(x, b) }"
     result = run(runners, "onnx-graphsurgeon:fold", model(text), {"x": np.ones(1, F)})
     assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT), result.error
 
