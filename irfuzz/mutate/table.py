@@ -150,6 +150,7 @@ WEIGHTS: dict[str, float] = {
     "wrap-loop": 0.75,
     "outline-function": 0.75,
     "inline-function": 2.5,
+    "unwrap-control-flow": 2.0,
     "freeze-defaults": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
