@@ -188,6 +188,31 @@ def _foreign_letters(call: Call) -> bool:
     return source is None or source.kind == "O"
 
 
+def _zero_norm(call: Call) -> bool:
+    """True unless every norm is known not to be zero, squares that vanish included."""
+    array = call.array(0)
+    if call.spec.since >= 22 or array is None or not array.size or not array.ndim:
+        return call.spec.since < 22 and array is None
+    axis = int(call.program.attrs(call.node).get("axis", -1))
+    largest = np.abs(array.astype(np.float64)).max(axis=axis if -array.ndim <= axis < array.ndim else -1)
+    return not bool((largest**2 > float(ml_dtypes.finfo(array.dtype).tiny)).all())
+
+
+def _equal_scores(call: Call) -> bool:
+    scores = call.array(1)
+    return scores is None or bool((np.diff(np.sort(scores, axis=-1), axis=-1) == 0).any())
+
+
+def _repeated_indices(call: Call) -> bool:
+    indices = call.array(1)
+    return indices is None or len(np.unique(indices)) < indices.size
+
+
+def _may_be(test: Callable[[np.ndarray], bool]) -> Test:
+    """True unless the first input is known, and the test of it fails."""
+    return lambda call: (array := call.array(0)) is None or test(array)
+
+
 def _of_nothing(call: Call) -> bool:
     """A mean of no elements: certain, for all that are not known to be none have some."""
     fact = call.program.tensor(call.input(0))
@@ -224,7 +249,10 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("MaxPool", "tie"): _index_read,
         ("Bernoulli", "outside_of_probabilities"): lambda call: not 0 <= call.bounds(0)[0] <= call.bounds(0)[1] <= 1,
         ("BitShift", "shift_beyond_width"): _shift,
+        ("Multinomial", "no_probabilities"): lambda call: not np.isfinite(call.bounds(0)).all(),
         ("Cast", "float_out_of_range"): _cast_range,
+        ("CastLike", "float_out_of_range"): _cast_range,
+        ("CastLike", "float_to_string"): _cast_text,
         ("Cast", "float_to_string"): _cast_text,
         ("Clip", "min_above_max"): _min_above_max,
         ("StringNormalizer", "case_of_letters"): _foreign_letters,
@@ -233,7 +261,12 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("GlobalAveragePool", "mean_of_nothing"): _of_nothing,
         ("LayerNormalization", "mean_of_nothing"): _of_nothing,
         ("ReduceMean", "mean_of_nothing"): _of_nothing,
-        ("LpNormalization", "zero_norm"): _before(22),
+        ("LpNormalization", "zero_norm"): _zero_norm,
+        ("DynamicQuantizeLinear", "constant_zero"): _may_be(lambda a: not a.any()),
+        ("Unique", "nan"): _may_be(lambda a: is_float(a.dtype) and bool(np.isnan(a.astype(np.float64)).any())),
+        ("NonMaxSuppression", "equal_scores"): _equal_scores,
+        ("MaxUnpool", "duplicate_indices"): _repeated_indices,
+        ("Scatter", "duplicate_indices"): _duplicates,
         ("GRU", "optional_activation"): _optional_activation,
         ("LSTM", "optional_activation"): _optional_activation,
         ("RNN", "optional_activation"): _optional_activation,

@@ -183,8 +183,8 @@ def run_openvino(inputs):
     print("openvino", openvino.__version__)
     core = openvino.Core()
     model = core.compile_model(core.read_model(HERE / "model.onnx"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    names = {name for port in model.inputs for name in port.get_names()}
-    found = model({name: value for name, value in inputs.items() if name in names})
+    ports = [port.get_names() & inputs.keys() for port in model.inputs]
+    found = model({name: inputs[name] for port in ports for name in port} if all(ports) else inputs)
     return {name: np.array(found[port]) for name, port in zip(OUTPUT_NAMES, model.outputs)}
 '''
 

@@ -30,8 +30,8 @@ SETUP
 def run():
     core = openvino.Core()
     made = core.compile_model(core.read_model(model, b""), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    names = {name for port in made.inputs for name in port.get_names()}
-    return made({name: value for name, value in inputs.items() if name in names})[made.outputs[INDEX]]
+    ports = [port.get_names() & inputs.keys() for port in made.inputs]
+    return made({name: inputs[name] for port in ports for name in port} if all(ports) else inputs)[made.outputs[INDEX]]
 """
 
 ONNX2TORCH = """import re, torch

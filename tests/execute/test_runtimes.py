@@ -131,6 +131,8 @@ def test_openvino() -> None:
     doubles = program("g (double[2] x) => (double[2] y) { y = Exp(x) }")
     unread = program("g (float[2,3] x, float[2] z) => (float[2,3] y) { y = Neg(x) }")
     det = program("g (float[2,2] x) => (float y) { y = Det(x) }")
+    eighth = program("g (int8[2] x) => (float8e5m2[2] y) { y = Cast<to = 19>(x) }", opset=19)
+    dropout = program("g (float[2,3] x) => (float[2,3] y) { y = Dropout(x) }", opset=12)
     with Runner(resolve(["openvino"]), LIMITS) as runner:
         assert runner.targets[0].opset >= 21
         result = one(runner, "openvino", FINE, x=X)
@@ -138,6 +140,9 @@ def test_openvino() -> None:
         raised = np.exp(np.exp(np.maximum(X, 0)))
         np.testing.assert_allclose(result.outputs["y"], raised / raised.sum(1, keepdims=True), rtol=1e-5)  # type: ignore[arg-type]
         np.testing.assert_array_equal(one(runner, "openvino", unread, x=X, z=X[0, :2]).outputs["y"], -X)  # type: ignore[arg-type]
+        nameless = one(runner, "openvino", dropout, x=X)  # the input takes the name of the output
+        assert nameless.exit is Exit.REJECTED
+        assert "name x was not found" in nameless.error
         (rejected,) = runner.run(b"\x08\x08rubbish", {})
         assert (rejected.exit, rejected.stage) == (Exit.REJECTED, Stage.IMPORT)
         gaps = {
@@ -145,6 +150,7 @@ def test_openvino() -> None:
             "computes f64 in float": one(runner, "openvino", doubles, x=np.ones(2)),
             "Multiply may leave": one(runner, "openvino", integers, x=np.array([1, 70000])),
             "larger numbers": one(runner, "openvino", integers, x=np.array([1, 2**40])),
+            "gives f8e5m2 as bytes": one(runner, "openvino", eighth, x=np.array([1, 2], np.int8)),
             "cannot feed": one(runner, "openvino", WORDS, x=np.array(["a", "b"], object)),
         }
         for words, gap in gaps.items():

@@ -53,6 +53,14 @@ def test_regular_expressions_match_as_a_whole() -> None:
     same(run("RegexFullMatch", [x], opset=20, pattern=r"[a-c]+\d*"), [True, True, False], bool)
 
 
+def test_sequences_of_six_axes_are_reversed() -> None:
+    x = np.arange(24).reshape(2, 3, 1, 2, 1, 2)
+    for shape in (x.shape, x.shape[:5], (2, 3, 0, 1, 1, 1)):
+        y = x.reshape(-1)[: np.prod(shape)].reshape(shape)
+        expected = np.stack([y[0, [1, 0, 2]], y[1, [2, 1, 0]]])
+        same(run("ReverseSequence", [y, np.array([2, 3])], opset=10, batch_axis=0, time_axis=1), expected)
+
+
 def test_strings_are_split_and_filled_up() -> None:
     parts, counts = run("StringSplit", [strings("a,b", "", "a,,c")], outputs=2, opset=20, delimiter=",")
     same(parts, np.array([["a", "b", ""], ["", "", ""], ["a", "", "c"]], dtype=object))

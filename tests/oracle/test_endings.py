@@ -127,6 +127,16 @@ def test_what_only_a_shape_reads_is_run_too(parse, run, element, undefined):
     assert verdict.suspect == undefined
 
 
+@pytest.mark.parametrize(("element", "undefined"), [(np.nan, True), (np.inf, True), (-7.5, False)])
+def test_no_distribution_is_drawn_from_what_is_not_finite(parse, run, element, undefined):
+    program = parse("g (float[1,1] x) => (int32[1,2] y) { y = Multinomial<sample_size=2>(x) }")
+    drawn = np.array([[0, 0]], np.int32)
+    refused = run("torch:eager", exit=Exit.REJECTED, error="RuntimeError: invalid multinomial distribution")
+    results = [run("onnxruntime:disabled", drawn), run("tensorflow:eager", drawn), refused]
+    (verdict,) = judge(program, {"x": np.array([[element]], np.float32)}, results)
+    assert (verdict.target, verdict.suspect) == ("torch:eager", undefined)
+
+
 def test_titles_and_signatures_say_target_symptom_and_message(gemm, fed, run):
     error = "Fail: [ONNXRuntimeError] : 1 : FAIL : /src/core/fuse.cc:88 bad shape {2,3} of node 'n_17'"
     results = [run("onnxruntime:all", exit=Exit.REJECTED, stage=Stage.COMPILE, error=error), run("reference", Y)]

@@ -208,4 +208,8 @@ def compress(x, condition, axis=None):
 
 def reverse_sequence(x, lengths, batch_axis, time_axis):
     """ONNX ReverseSequence: the first ``lengths[b]`` steps of item b in reverse, the rest unchanged."""
+    if len(x.shape) > 5:  # more than its kernel knows; both axes are among the first two
+        sizes = dims(x)
+        few = tf.reshape(x, [*sizes[:2], math.prod(sizes[2:])])
+        return tf.reshape(reverse_sequence(few, lengths, batch_axis, time_axis), sizes)
     return tf.reverse_sequence(x, lengths, seq_axis=time_axis, batch_axis=batch_axis)
