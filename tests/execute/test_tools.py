@@ -159,6 +159,18 @@ FAILING: dict[str, Case] = {
 }  # fmt: skip
 """A failing program for each; those of a known fault are wrong once that is mended, and then are to be replaced."""
 
+GAPS: dict[str, list[tuple[str, Any, str]]] = {
+    "tf2onnx": [
+        ("g (uint32[2] x) => (uint32[2] y) { y = BitwiseXor(x, x) }", np.uint32, "TensorFlow's BitwiseXor as it is"),
+        ("g (float16[2] x) => (float16[2] y) { y = Hardmax(x) }", np.float16, "only rank1 is supported"),
+    ],
+    "torch-onnx:script": [
+        ("g (float[2] x) => (uint16[2] y) { y = Cast <to = 4>(x) }", F, "not a valid JitScalarType"),
+        ("g (uint32[2] x) => (uint32[2] y) { y = BitwiseXor(x, x) }", np.uint32, "aten::view"),
+    ],
+}
+"""What converters say that they lack: programs, the type of x, and the words."""
+
 NAMES = [a.target.name for a in describe() if a.target.role is not Role.RUNTIME and not a.target.environment]
 
 
@@ -205,6 +217,10 @@ def test_a_program_that_it_can_and_one_that_it_cannot(runners: dict[str, Runner]
     assert (result.exit, result.stage) == (case.exit, case.stage), result.error
     assert re.search(case.says, result.error), result.error
     assert result.outputs == {}
+    for text, dtype, says in GAPS.get(name, []):
+        result = run(runners, name, model(text, 18), {"x": np.array([1, 3], dtype)})
+        assert (result.exit, result.stage) == (Exit.UNSUPPORTED, Stage.CONVERT), result.error
+        assert says in result.error
 
 
 # ---- blame ----------------------------------------------------------------------------------

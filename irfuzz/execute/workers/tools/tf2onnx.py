@@ -64,15 +64,36 @@ def export(source: str, arrays: dict[str, Any], inputs: dict[str, Any], outputs:
         for place, tensor in zip(places, tensors.values())  # noqa: B905
     ]
     function = tf.function(compute, input_signature=signature, autograph=False)
-    proto, _ = tf2onnx.convert.from_function(function, input_signature=signature, opset=OPSET)
+    told = _Told()
+    logging.getLogger("tf2onnx").addHandler(told)
+    try:
+        proto, _ = tf2onnx.convert.from_function(function, input_signature=signature, opset=OPSET)
+    finally:
+        logging.getLogger("tf2onnx").removeHandler(told)
+    if told.gaps:
+        raise NotImplementedError(f"tf2onnx goes on after it said: {told.gaps[0]}")
     _refuse_gaps(proto.graph)
     return _named(proto, dict(zip(places, tensors)), outputs).SerializeToString()  # noqa: B905
+
+
+class _Told(logging.Handler):
+    """Keeps what handlers of operators raise for what they do not support; tf2onnx logs it and leaves the node."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.gaps: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Look at the error behind a message, if there is one."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and "support" in str(error):
+            self.gaps.append(f"{type(error).__name__}: {error}")
 
 
 def _refuse_gaps(graph: onnx.GraphProto) -> None:
     """Say so where an operator was left as TensorFlow's, as tf2onnx does with those that it does not know."""
     for node in graph.node:
-        if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type):
+        if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type, OPSET):
             raise NotImplementedError(f"tf2onnx leaves TensorFlow's {node.op_type} as it is: not supported")
         for attribute in node.attribute:
             if attribute.HasField("g"):
