@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from irfuzz.localize.audee import Causal, Causes
 from irfuzz.localize.compare import Disagreement, Tolerance, beyond, ends, farthest_of, judged
 from irfuzz.localize.hidden import Map, localise
 from irfuzz.localize.labelled import Labels, inconsistencies_of
-from irfuzz.localize.replay import Replayed, replay
+from irfuzz.localize.replay import Replayed, feeds, replay
 from irfuzz.localize.saved import Saved
 from irfuzz.oracle.cradle import Inconsistency
 
@@ -174,9 +175,47 @@ def check(
     if not locate and not always_map:
         return report
     live = {t.name: t for t in runner.targets}
+    if locate and report.agree:
+        report, located = _decided_alone(runner, program, samples, report, live, causal=causal)
+        if located:
+            return replace(report, located=located)
     pairs = list(_pairs(report, {n: s for n, (_, s) in farthest.items()}, live, always=always_map))
     located = tuple(_locate(runner, program, samples[s], live[a], live[b], s, causal=causal) for a, b, s in pairs)
     return replace(report, located=located)
+
+
+def _decided_alone(
+    runner: Runner,
+    program: Program,
+    samples: Sequence[Mapping[str, Value]],
+    report: Report,
+    live: Mapping[str, Target],
+    *,
+    causal: bool,
+) -> tuple[Report, tuple[Located, ...]]:
+    """The report with undecided differences decided where a node before the output differs alone.
+
+    What ONNX leaves open for some values, or a rounding error decides, is open as long as the values inside are not
+    known. A node that is replayed alone has known inputs, the same on both targets. What becomes of NaN and infinities
+    stays undecided.
+    """
+    decided: dict[str, str] = {}
+    located: list[Located] = []
+    open_ones = sorted((d for d in report.disagreements if d.undecided), key=lambda d: (-d.distance, d.sample))
+    for d in open_ones:
+        base = d.base if d.base in live and d.base != d.target else report.base
+        if d.target in decided or d.target not in live or base not in live or base == d.target:
+            continue
+        found = _locate(runner, program, samples[d.sample], live[base], live[d.target], d.sample, causal=causal)
+        sure = [r for r in found.replayed if r.faulty and math.isfinite(r.distance) and not r.specials]
+        faulty = next((r for r in sure if feeds(program, r.name, d.output)), None)
+        decided[d.target] = "" if faulty is None else f"alone, {faulty.name} ({faulty.op}): {faulty.detail}"
+        located += [found] if faulty is not None else []
+    told = tuple(
+        replace(d, undecided=False, what=f"{d.what}; {decided[d.target]}") if decided.get(d.target) else d
+        for d in report.disagreements
+    )
+    return replace(report, disagreements=told), tuple(located)
 
 
 def _pairs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.ir.bodies import nodes_within
 from irfuzz.localize.cut import Cutter
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.numbers import FACTOR, is_float
@@ -56,6 +57,7 @@ class Replayed:
         distance: the largest difference.
         bound: what rounding explains there.
         detail: output and element, message or reason.
+        specials: an input of it holds NaN or an infinity.
     """
 
     first: int
@@ -67,6 +69,7 @@ class Replayed:
     distance: float = 0.0
     bound: float = 0.0
     detail: str = ""
+    specials: bool = False
 
     @property
     def faulty(self) -> bool:
@@ -112,6 +115,22 @@ def replay(
         region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes))
         return found if region is None else [region, *found]
     return found
+
+
+def feeds(program: Program, name: str, output: str) -> bool:
+    """Whether a value is, or goes into, a graph output."""
+    todo = [value for value in program.graph.outputs if value.name == output]
+    seen = set(todo)
+    while todo:
+        value = todo.pop()
+        if value.name == name:
+            return True
+        producer = value.producer()
+        for node in () if producer is None else (producer, *nodes_within(producer)):
+            new = {v for v in (*node.inputs, *node.outputs) if v is not None and v not in seen}
+            seen |= new
+            todo += new
+    return False
 
 
 def _narrow(run: Callable[[int, int], Replayed], count: int) -> Replayed | None:
@@ -198,6 +217,7 @@ def compare_alone(
             return _entry(cutter, place, Outcome.DIFFERS, math.inf, math.inf, detail=f"{name}: {kind}")
     case = Case(program, feeds, [one, two])
     worst = _entry(cutter, place, Outcome.AGREES)
+    fed = not all(_finite(v) for v in feeds.values() if isinstance(v, np.ndarray))
     for leaf in case.leaves():
         path = case.path(leaf.value)
         a, b = (leaf.values[r.target.name] for r in (one, two))
@@ -220,7 +240,7 @@ def compare_alone(
             outcome = Outcome.AGREES if ratio <= 1 else Outcome.OPEN if opens else Outcome.DIFFERS
             detail = f"{detail} ({', '.join(opens)})" if outcome is Outcome.OPEN else detail
             worst = _entry(cutter, place, outcome, ratio, distance, bound, detail)
-    return worst
+    return replace(worst, specials=fed)
 
 
 def _finite(a: np.ndarray) -> bool:

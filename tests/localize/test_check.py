@@ -155,6 +155,22 @@ def test_a_difference_that_may_be_an_overflow_inside_is_undecided() -> None:
     assert not clear.agree
 
 
+@pytest.mark.planted
+def test_what_is_left_open_is_decided_by_the_node_alone() -> None:
+    """Whether a cast inside is out of range is not known of the program, but of the node with the values it had."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 3] x) => (float[1, 3] y)
+        { e = Exp(x) i = Cast<to = 7>(e) f = Cast<to = 1>(i) y = Softmax<axis = 1>(f) }"""
+    cast = Program.from_proto(onnx.parser.parse_model(text))
+    inputs = [{"x": np.array([[0.1, 1.2, 2.3]], np.float32)}]
+    with Runner(resolve(["reference", f"{FAULTS}:FirstAxis"])) as runner:
+        unclear = check(runner, cast, inputs, locate=False)
+        clear = check(runner, cast, inputs)
+    assert [d.undecided for d in unclear.disagreements] == [True]
+    assert [d.undecided for d in clear.disagreements] == [False]
+    assert "alone, y (Softmax)" in clear.disagreements[0].what
+    assert [r.name for r in clear.located[0].replayed if r.faulty] == ["y"]
+
+
 def test_two_targets_are_needed(program: Program) -> None:
     with pytest.raises(UsageError, match="fewer than two targets run"):
         compare(program, ["reference", "tests/planted_targets/faults.py:Unwritten"])

@@ -9,6 +9,10 @@ from irfuzz.execute.types import Exit, Stage
 from irfuzz.oracle import judge
 
 LIMITED = "l = Constant<value=float{-0.5}>() h = Constant<value=float{0.5}>() t = Clip(x, l, h) "
+BOXES = (
+    "(float[1,1,2] x) => (int64[2,3] y) <float[1,2,4] b = {0,0,1,1,2,2,3,3}, int64 n = {2}> "
+    "{ y = NonMaxSuppression(b, x, n) }"
+)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +32,28 @@ def test_a_reduction_that_may_overflow_is_nobodys_fault(parse, run, op, elements
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
     (verdict,) = judge(program, {"x": np.array(elements, np.int64)}, results)
     assert ("integer_overflow" in str(verdict.evidence.get("suspect"))) == undefined == verdict.suspect
+
+
+@pytest.mark.parametrize(
+    ("text", "elements", "named"),
+    [
+        ("(float[2,2] x) => (float[2,2] y) { y = LpNormalization(x) }", [[1, 2], [0, 0]], "zero_norm"),
+        ("(float[2,2] x) => (float[2,2] y) { y = LpNormalization(x) }", [[1, 2], [3, 0]], ""),
+        ("(float[2] x) => (int32[2] y) <int32[1] z = {0}> { y = CastLike(x, z) }", [1e30, 2], "float_out_of_range"),
+        ("(float[2] x) => (int32[2] y) <int32[1] z = {0}> { y = CastLike(x, z) }", [1.5, 2], ""),
+        (BOXES, [[[1, 1]]], "equal_scores"),
+        (BOXES, [[[1, 2]]], ""),
+    ],
+)
+def test_what_is_fed_decides_whether_it_can_be_met(parse, run, text, elements, named) -> None:
+    program = parse(f"g {text}")
+    (output,) = program.graph.outputs
+    fact = program.fact(output)
+    right = np.ones(fact.static_shape, fact.dtype.numpy())
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", right * 3)]
+    inputs = {"x": np.array(elements, np.float32)}
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
+    assert (named in str(verdict.evidence.get("suspect", ""))) if named else not verdict.suspect
 
 
 @pytest.mark.parametrize(("name", "undefined"), [("Softplus", True), ("Relu", False)])
