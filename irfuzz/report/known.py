@@ -36,7 +36,7 @@ class Known:
         component: as targets spell it.
         symptoms: any of which a finding has.
         operators: of the main graph, without those that only carry values: exactly these, or among others where
-            ``message`` is given or ``among`` says so.
+            ``message`` is given or ``among`` says so; empty for any where ``message`` tells enough.
         attributes: of which one at least is set on a node; empty for any.
         dtype: element type that an input, an output or an initializer has, as ONNX spells it; empty for any.
         message: regular expression that is found in what the component said; empty for any.
@@ -47,13 +47,14 @@ class Known:
         link: upstream report or change; empty where none is known.
         docs: where irfuzz's own documentation tells more.
         among: the operators may stand among others.
+        one_of: operators of which one at least is there, beside ``operators``; empty for any.
     """
 
     id: str
     title: str
     component: str
     symptoms: tuple[Symptom, ...]
-    operators: tuple[str, ...]
+    operators: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     dtype: str = ""
     message: str = ""
@@ -64,6 +65,7 @@ class Known:
     since: str = ""
     passes: tuple[str, ...] = ()
     among: bool = False
+    one_of: tuple[str, ...] = ()
 
     def explains(self, row: FindingRow) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
@@ -83,7 +85,14 @@ class Known:
         if self.passes and subject.passes and not {*self.passes} & {*subject.passes}:
             return False
         there, wanted = subject.operators, frozenset(self.operators)
-        if not (wanted <= there if self.message or self.among else wanted == there):
+        others = self.message or self.among
+        if self.one_of:
+            chosen = there & frozenset(self.one_of)
+            if not chosen:
+                return False
+            # Without others it is one of them, not several.
+            there = there if others else there - {min(chosen)}
+        if not (wanted <= there if others else wanted == there):
             return False
         dtype = onnx.TensorProto.DataType.Value(self.dtype.upper()) if self.dtype else 0
         given = not self.attributes or bool(subject.attributes & {*self.attributes})
@@ -186,7 +195,7 @@ def read_rules(path: Path) -> tuple[Known, ...]:
 
 
 _TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since")
-_LISTS = ("symptoms", "operators", "attributes", "passes")
+_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes")
 _FLAGS = ("among",)
 
 
@@ -199,9 +208,13 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
         lists = name in _LISTS and isinstance(value, list) and all(isinstance(v, str) for v in value)
         if not (texts or lists or (name in _FLAGS and isinstance(value, bool))):
             raise UsageError(f"{where}: {name}: expected {_kind(name)}, got {value!r}")
-    for name in ("id", "title", "component", "symptoms", "operators"):
+    for name in ("id", "title", "component", "symptoms"):
         if not entry.get(name):
             raise UsageError(f"{where}: {name}: is missing")
+    if not any(entry.get(name) for name in ("operators", "one_of", "message")):
+        raise UsageError(
+            f"{where}: operators: is missing, and so are one_of and message, one of which may stand for it"
+        )
     try:
         symptoms = tuple(Symptom(s) for s in entry["symptoms"])
         re.compile(entry.get("message", ""))
@@ -209,7 +222,7 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
             helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
     except (ValueError, re.error) as error:
         raise UsageError(f"{where}: {error}") from None
-    lists = {name: tuple(entry[name]) for name in ("operators", "attributes", "passes") if name in entry}
+    lists = {name: tuple(entry[name]) for name in ("operators", "one_of", "attributes", "passes") if name in entry}
     fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms}
     return Known(**fields)
 

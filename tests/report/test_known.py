@@ -52,6 +52,13 @@ def test_a_rule_says_no() -> None:
         row(model, "difference", "yours", "1.4"),
     ):
         assert not rule.explains(other)
+    assert replace(rule, operators=(), one_of=("Relu", "MaxPool")).explains(row(model, "difference", "mine", "1.4"))
+    assert not replace(rule, operators=(), one_of=("Relu", "Conv")).explains(row(model, "difference", "mine", "1.4"))
+    assert not replace(rule, one_of=("MaxPool",)).explains(row(model, "difference", "mine", "1.4")), (
+        "one more is wanted"
+    )
+    told = row(model, "difference", "mine", "1.4", "no plan for MaxPool")
+    assert replace(rule, operators=(), message="no plan").explains(told)
     for change in ({"attributes": ("dilations",)}, {"dtype": "double"}, {"operators": ("MaxPool", "Pad")}):
         assert not replace(rule, **change).explains(row(model, "difference", "mine", "1.4"))
     more = onnx.parser.parse_model(
