@@ -29,6 +29,10 @@ def worthless(folder: Path) -> bool:
     return not any(folder.glob("best-*")) and not (failed.exists() and failed.stat().st_size)
 
 
+def _digest(program: Program, inputs: Mapping[str, Value]) -> str:
+    return hashlib.sha256(program.to_bytes() + pack(inputs)).hexdigest()
+
+
 class State:
     """The folder of one reduction. ``kill -9`` at any moment loses at most the candidates in flight.
 
@@ -55,8 +59,7 @@ class State:
         self.program, self.inputs = program, dict(inputs)
         self.skip: set[bytes] = set()
         self.tries, self.complete, self._best = 0, False, 0
-        case = hashlib.sha256(program.to_bytes() + pack(inputs)).hexdigest()
-        self._about = {"schema": SCHEMA, "case": case, "question": question}
+        self._about = {"schema": SCHEMA, "case": _digest(program, inputs), "question": question}
         self.continued = (folder / STATE).exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +121,11 @@ class State:
         return self._folder / f"best-{self._best}.{ending}"
 
     def _write(self) -> None:
-        data = {**self._about, "best": self._best, "tries": self.tries, "complete": self.complete}
+        # A finding's folder is replaced by the best case, which the next call then begins with.
+        reached = _digest(self.program, self.inputs)
+        data = {
+            **self._about, "reached": reached, "best": self._best, "tries": self.tries, "complete": self.complete,
+        }  # fmt: skip
         draft = self._folder / f"{STATE}.part"
         draft.write_text(json.dumps(data, indent=1) + "\n")
         draft.replace(self._folder / STATE)
@@ -132,6 +139,8 @@ class State:
             self.complete = bool(data["complete"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{place}: not the state of a reduction ({error!r}); remove {self._folder}") from None
+        if data.get("reached") == self._about["case"]:
+            self._about["case"] = found["case"]
         for key, value in self._about.items():
             if found[key] != value:
                 raise UsageError(

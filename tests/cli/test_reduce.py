@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,13 @@ def test_a_finding(
     assert json.loads((folder / "trace.json").read_text())["edits"] == []
     if importlib.util.find_spec("torch") is not None:  # the rule that found it is the one that makes it small
         assert found[0].evidence["rule"] == about["verdict"]["evidence"]["rule"] == "float64 shadow"
+    for name in ("model.onnx", "inputs.npz"):  # as if it had never been made small
+        (folder / name).write_bytes((folder / "original" / name).read_bytes())
+    shutil.rmtree(tmp_path / "0001.state")
+    for before in (len(mutant.program.graph), 1):  # its folder is replaced, and the same call goes on there
+        assert main(["reduce", str(folder), "--jobs", "1", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["before"], told["nodes"]) == (before, 1)
     assert main([*words[:1], str(tmp_path / "nothing")]) == 2
     assert "not the folder of a finding" in capsys.readouterr().err
     for out, said in ((seeds, "holds files that are no finding"), (seeds / "seed.onnx", "is a file")):
