@@ -142,7 +142,7 @@ def judged(
         if verdict.symptom not in OF_VALUES:
             continue
         doubt = str(verdict.evidence.get("suspect", ""))
-        against = next(iter(verdict.witnesses), main.name)
+        against = main.name if main.name in verdict.witnesses else next(iter(verdict.witnesses), main.name)
         target = verdict.target
         if target == main.name and _ALONE in doubt:
             target, against = against, target  # nobody can tell who is right: the base is taken for it

@@ -156,6 +156,15 @@ def test_a_difference_that_may_be_an_overflow_inside_is_undecided() -> None:
 
 
 @pytest.mark.planted
+def test_the_base_is_whom_it_is_held_against_where_it_is_a_witness(program: Program) -> None:
+    """A fusing witness hides hidden states, and the node would be found as a part of a run of nodes only."""
+    report = compare(program, ["reference", "ort:all", f"{FAULTS}:EpsilonOutside"], 1)
+    (found,) = report.located
+    assert found.base == "reference"
+    assert [r.name for r in found.replayed if r.faulty] == ["n1"]
+
+
+@pytest.mark.planted
 def test_what_is_left_open_is_decided_by_the_node_alone() -> None:
     """Whether a cast inside is out of range is not known of the program, but of the node with the values it had."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 3] x) => (float[1, 3] y)
