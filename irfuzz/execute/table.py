@@ -259,7 +259,17 @@ def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Targe
         if why:
             raise UsageError(f"target {name!r} cannot be used: {why}")
         return [target]
-    raise UsageError(f"unknown target {name!r}; known: {', '.join(known)}, or package.module:Class of your own")
+    meant = _misplaced_version(name)
+    hint = f"did you mean {meant!r}? " if meant else ""
+    raise UsageError(f"unknown target {name!r}; {hint}known: {', '.join(known)}, or package.module:Class of your own")
+
+
+def _misplaced_version(name: str) -> str:
+    """``onnxruntime@1.29.0:all`` where somebody wrote ``onnxruntime:all@1.29.0``; empty otherwise."""
+    component, at, variant = _parts(name)
+    level, _, version = (variant or "").rpartition("@")
+    right = f"{component}@{version}:{level}"
+    return right if level and not at and version[:1].isdigit() and _parts(right)[1] else ""
 
 
 def _versioned(

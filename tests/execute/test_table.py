@@ -38,6 +38,11 @@ def test_unknown_name_lists_the_known_ones(name: str) -> None:
         names(name)
 
 
+def test_a_misplaced_version_is_put_right() -> None:
+    with pytest.raises(UsageError, match=r"unknown target .*; did you mean 'onnxruntime@1.29.0:all'\? known"):
+        names("onnxruntime:all@1.29.0")
+
+
 def test_no_names_at_all() -> None:
     with pytest.raises(UsageError, match="no targets"):
         table.resolve([])
