@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -134,9 +134,18 @@ def _pull_back(limit: Limit, scale: float, offset_low: float, offset_high: float
         if all_kept or limit.exact is None:
             return limit
         return Limit(min(limit.exact), max(limit.exact), whole=True)
-    low = math.ceil((limit.low - offset_low) / scale) if math.isfinite(limit.low) else limit.low
-    high = math.floor((limit.high - offset_high) / scale) if math.isfinite(limit.high) else limit.high
+    low = _edge(limit.low, offset_low, scale, math.ceil, -math.inf)
+    high = _edge(limit.high, offset_high, scale, math.floor, math.inf)
     return Limit(low, max(low, high), whole=limit.whole)
+
+
+def _edge(bound: float, offset: float, scale: float, whole: Callable[[float], int], none: float) -> float:
+    """``(bound - offset) / scale`` as a whole number; ``none`` where that is no number or beyond what int64 holds."""
+    if not math.isfinite(bound):
+        return bound
+    # A chain of small factors comes to 0 in the end, and then nothing is asked of x.
+    edge = (bound - offset) / scale if scale else none
+    return whole(edge) if abs(edge) < 2.0**62 else none
 
 
 def _both(first: Limit | None, second: Limit) -> Limit:

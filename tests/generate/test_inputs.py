@@ -222,6 +222,20 @@ def test_limit_reaches_through_a_function_and_a_loop() -> None:
     assert {int(x) for v in many(p) for x in v["i"]} == {0, 1, 2, 3}
 
 
+@pytest.mark.parametrize("times", [9, 8, 20])
+def test_limit_ends_behind_factors_that_come_to_nothing(times: int) -> None:
+    """A small factor takes the limit beyond all floats, a smaller one is 0: then every input will do."""
+    chain = "".join(f" v{n + 1} = Mul(v{n}, s)" for n in range(times))
+    p = program(
+        f"g (float[3] v0) => (y) <float s = {{1e-38}}, float[4] t = {{1, 2, 3, 4}}> {{{chain}"
+        f" i = Cast<to = 7>(v{times}) y = Gather(t, i) }}"
+    )
+    evaluator = onnx.reference.ReferenceEvaluator(p.to_proto())
+    for inputs in many(p):
+        with np.errstate(all="ignore"):
+            evaluator.run(None, inputs)
+
+
 def test_scatter_indices_do_not_repeat() -> None:
     p = program("g (float[6,2] d, int64[4,2] i, float[4,2] u) => (y) { y = ScatterElements(d, i, u) }")
     for made in many(p):
