@@ -127,7 +127,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         inputs: the values that were fed.
         specs: where undefined behaviour and numbers of terms are declared.
     """
-    values = _values_behind(output)
+    values = _elements_and_shapes_behind(program, output)
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
     everything = [(n, [i for i, _ in nodes_inside(program, n)]) for n in nodes]
     floats = {d for v in values if (d := _float(program, v)) is not None}
@@ -206,6 +206,21 @@ def _values_behind(
         todo.extend(v for v in node.inputs if v is not None)
         for inner in nodes_within(node):
             todo.extend(v for v in inner.inputs if v is not None and v.graph is graph)
+    return found
+
+
+def _elements_and_shapes_behind(program: Program, output: ir.Value) -> set[ir.Value]:
+    """The same, and where a shape is read that elements decide (``Shape`` of ``Unique``), what those depend on."""
+    found: set[ir.Value] = set()
+    todo = [output]
+    while todo:
+        behind = _values_behind(todo.pop())
+        for node in [p for v in behind - found if (p := v.producer()) is not None and p.op_type in traits.SHAPE_ONLY]:
+            for value in (v for v in node.inputs if v is not None):
+                above = _values_behind(value)
+                if any(_is_data_shaped(program, p) for v in above if (p := v.producer()) is not None):
+                    todo.append(value)
+        found |= behind
     return found
 
 

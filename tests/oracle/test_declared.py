@@ -56,6 +56,15 @@ def test_what_is_fed_decides_whether_it_can_be_met(parse, run, text, elements, n
     assert (named in str(verdict.evidence.get("suspect", ""))) if named else not verdict.suspect
 
 
+@pytest.mark.parametrize(("elements", "undefined"), [([[1.0], [np.nan]], True), ([[1.0], [2.0]], False)])
+def test_a_shape_that_elements_decide_hangs_on_what_they_leave_open(parse, run, elements, undefined) -> None:
+    program = parse("g (float[2,1] x) => (int64[2] y) { u = Unique<axis=0>(x) y = Shape(u) }")
+    right, wrong = np.array([2, 1]), np.array([1, 1])
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": np.array(elements, np.float32)}, results, rerun=lambda fed, *_: results)
+    assert ("Unique: nan" in str(verdict.evidence.get("suspect"))) == undefined == verdict.suspect
+
+
 @pytest.mark.parametrize(("name", "undefined"), [("Softplus", True), ("Relu", False)])
 def test_optional_activations_may_be_refused(parse, run, name, undefined) -> None:
     program = parse(

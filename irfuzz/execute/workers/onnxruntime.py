@@ -56,7 +56,9 @@ GAPS = {
     "InvalidArgument": re.compile(
         r"(?i:not (currently |yet )?(supported|implemented)|unsupported|Invalid tensor data type)"
     ),
-    "RuntimeException": re.compile(r"(?i:not (currently |yet )?(supported|implemented)|unsupported)"),
+    "RuntimeException": re.compile(
+        r"(?i:not (currently |yet )?(supported|implemented)|unsupported)|does not support \w+ yet"
+    ),
 }
 TOLD = {
     "modified": (1, re.compile(r"GraphTransformer (\w+) modified: 1 ")),
