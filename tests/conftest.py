@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import locale
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +43,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pytest.exit(
             f"{error}; install irfuzz (`pip install .`), or build the module in place (docs/native.md)", returncode=4
         )
+    _home_of_the_tests(session)
+
+
+def _home_of_the_tests(session: pytest.Session) -> None:
+    """Campaigns add to support.json beside the environments: the tests have one of their own."""
+    from irfuzz.execute import environments
+
+    there = environments.folder()
+    home = Path(tempfile.mkdtemp(prefix="irfuzz-tests-"))
+    if there.is_dir():
+        (home / there.name).symlink_to(there)
+    os.environ[environments.HOME] = str(home)
+    session.config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
 
 
 @pytest.fixture(autouse=True)
