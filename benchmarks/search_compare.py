@@ -5,10 +5,12 @@
     python -m benchmarks.search_compare -o search.json --show
 
 A unit is a search with a seed, without (``dry``) or with (``run``) running the programs on two levels of ONNXRuntime.
-It has as many processes as cores, each with a corpus of its own; what they cover counts together. Minutes of ``dry``
-are CPU time of each process, so that other work on the machine changes little; those of ``run`` are wall time.
-``--ours`` is a shorter time for ``thompson``, enough to see when it has what ``mcmc`` ends with. The file is written
-after each row, units that it holds whole are not run again, and one that was cut off begins anew.
+It has as many processes as cores, each with a corpus of its own; what they cover counts together. Where cores are for
+other work, ``--cores 1`` compares the searches on one, and ``--first`` and ``--add`` let several runs share the
+seeds. Minutes of ``dry`` are CPU time of each process, so that other work on the machine changes little; those of
+``run`` are wall time. ``--ours`` is a shorter time for ``thompson``, enough to see when it has what ``mcmc`` ends
+with. The file is written after each row, units that it holds whole are not run again, and one that was cut off begins
+anew.
 """
 
 from __future__ import annotations
@@ -176,6 +178,12 @@ def _spread(values: list[float], digits: int) -> str:
     return f"{statistics.mean(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 
 
+def _write(path: Path, held: dict[str, Any]) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps({**held, "space": load().totals()}))
+    part.replace(path)
+
+
 def main() -> int:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -183,11 +191,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=0.25, help="of each unit")
     parser.add_argument("--ours", type=float, help=f"of a unit of {OURS}, where that is less")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--modes", default="dry,run")
     parser.add_argument("--cores", type=int, default=2, help="processes of a unit")
     parser.add_argument("--edits", type=int, default=MOST_EDITS, help="most edits of a program")
     parser.add_argument("--every", type=float, default=10.0, help="seconds between two rows")
     parser.add_argument("--show", action="store_true", help="only print what the file holds")
+    parser.add_argument("--add", type=Path, action="append", default=[], help="a file whose whole units are taken over")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--seed", help=argparse.SUPPRESS)
@@ -201,7 +211,13 @@ def main() -> int:
     if not args.show and held["about"] != about:
         parser.error(f"{args.out} holds {held['about']}, asked for is {about}; give another file")
     units = held["units"]
-    for seed in range(0 if args.show else args.seeds):
+    for path in args.add:
+        other = json.loads(path.read_text())
+        if other["about"] != held["about"]:
+            parser.error(f"{path} holds {other['about']}, {args.out} {held['about']}")
+        units.update((key, one) for key, one in other["units"].items() if one["done"])
+        _write(args.out, held)
+    for seed in range(args.first, args.first + (0 if args.show else args.seeds)):
         for mode in args.modes.split(","):
             for name in args.searches.split(","):
                 key = f"{name}/{seed}/{mode}"
@@ -211,9 +227,7 @@ def main() -> int:
                 for row, over in unit(name, seed, mode, args):
                     units[key]["curve"].append(row)
                     units[key]["done"] = over
-                    part = args.out.with_suffix(".part")
-                    part.write_text(json.dumps({**held, "space": load().totals()}))
-                    part.replace(args.out)
+                    _write(args.out, held)
                 print(f"{key:18} {shown(units[key]['curve'][-1])}", file=sys.stderr, flush=True)
     print("\n".join(table(units)))
     return 0
