@@ -84,7 +84,11 @@ class OutlineFunction:
         program.model.functions[function.identifier()] = function
         program.model.opset_imports[DOMAIN] = 1
         now: dict[ir.Value, ir.Value] = {}
+        calls = 0
         for (one, given), wanted in zip(alike, facts, strict=True):
+            if one.nodes[-1].graph is None:
+                continue  # nothing read it, so it went with what else is unread
+            calls += 1
             before = gather_region(program, one)
             outputs = [new_value(program.fresh("call")) for _ in one.outputs]
             call = ir.Node(
@@ -100,7 +104,7 @@ class OutlineFunction:
             replace_region(program, one, outputs)
             now.update(zip(one.outputs, outputs, strict=True))
         return (
-            f"{region} at {site} in a function, called {len(alike)} times, with {len(formal)} inputs "
+            f"{region} at {site} in a function, called {calls} times, with {len(formal)} inputs "
             f"and {len(parameters)} attributes"
         )
 

@@ -180,6 +180,12 @@ def test_a_second_region_of_the_same_nodes_calls_the_same_function(table: Table,
     assert parameters == 0
 
 
+def test_what_nothing_reads_does_not_disturb_outlining_its_like(table: Table, parse: Parse) -> None:
+    program = parse("g (float[2, 8] x) => (float[2, 8] y) { a = Relu (x) b = Exp (a) y = Exp (a) c = Relu (b) }")
+    for work, _, _ in edits(table["outline-function"], program, 40):
+        require_sound(work)
+
+
 def test_attributes_become_parameters_of_the_function(table: Table, parse: Parse) -> None:
     program = parse(
         "g (float[2, 8] x) => (float[2, 8] y) { a = LeakyRelu <alpha = 0.25> (x) y = LeakyRelu <alpha = 0.5> (a) }"
