@@ -89,7 +89,7 @@ def unit(name: str, seed: int, mode: str, args: argparse.Namespace) -> Iterator[
                     "-o",
                     path,
                 ],
-                stderr=subprocess.DEVNULL,
+                stderr=path.with_suffix(".log").open("wb"),
             )
             for core, path in enumerate(states)
         ]
@@ -108,8 +108,10 @@ def unit(name: str, seed: int, mode: str, args: argparse.Namespace) -> Iterator[
             for one in running:
                 one.terminate()
                 one.wait()
-        if any(one.returncode for one in running):
-            raise SystemExit(f"{name}, seed {seed}, {mode}: a process ended with {[one.returncode for one in running]}")
+        for one, path in zip(running, states, strict=True):
+            if one.returncode:
+                print(path.with_suffix(".log").read_text(errors="replace")[-4000:], file=sys.stderr)
+                raise SystemExit(f"{name}, seed {seed}, {mode}: a process ended with {one.returncode}")
 
 
 def together(states: list[Path]) -> dict[str, float] | None:
