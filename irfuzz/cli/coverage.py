@@ -17,7 +17,8 @@ ABOUT = """Measure how much of the operators' inputs, parameters and sequences a
 
 The criteria are COMET's (layer input, layer parameter, layer sequence), on ONNX operators at opset 17 with the space
 that ships with irfuzz, and GraphFuzz's counts; and which of the patterns that optimisers fuse stand in the models,
-exactly or with one thing off. Models are taken in the order of their modification times. Of a campaign it tells what
+exactly or with one thing off. Models are taken in the order of their modification times, with their local functions
+written out; nodes of domains that ONNX does not define are told and not counted. Of a campaign it tells what
 all of its programs cover, over its time, and how many lines of Python components they ran (--python-coverage).
 Exit code: 0, or 2 where the input is wrong."""
 EXAMPLES = """examples:
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.checker import Checker
     from irfuzz.frontends.convert import Converters
     from irfuzz.frontends.onnx_file import find_models, load_seed, save_file
+    from irfuzz.ir.inline import without_functions
     from irfuzz.report import coverage as report
     from irfuzz.search.coverage.fusions import Fusions
     from irfuzz.search.coverage.record import CRITERIA, Coverage
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if len(args.models) == 1 and Layout(args.models[0]).database.is_file():
         return _campaign(args, page)
     files, problems = find_models(args.models)
-    files.sort(key=lambda path: (path.stat().st_mtime, path))
+    files.sort(key=lambda path: (_modified(path), path))
     coverage, fusions = Coverage(load()), Fusions()
     curve: list[tuple[str, dict[str, float]]] = []
     told = time.monotonic()
@@ -58,9 +60,11 @@ def run(args: argparse.Namespace) -> int:
                 told = time.monotonic()
                 print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
             try:
-                program = load_seed(path, checker=checker, converters=converters)
+                program = load_seed(path, checker=checker, converters=converters, foreign=True)
+                program = without_functions(program)
             except InvalidProgram as error:
-                problems.append(str(error))
+                text = str(error)
+                problems.append(text if text.startswith(str(path)) else f"{path}: {text}")
                 continue
             coverage.add(program)
             fusions.add(program)
@@ -77,6 +81,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(report.as_text(coverage, fusions, operators=args.operators))
     return 0
+
+
+def _modified(path: Path) -> float:
+    """When a model was changed last; 0 of what is no file, as a factory in one."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _campaign(args: argparse.Namespace, page: Path | None) -> int:
@@ -99,7 +111,8 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
         (f"{row[0]:.0f} s", dict(zip(CRITERIA, row[2:], strict=True))) for row in rows
     ]
     if page is not None:
-        save_file(report.as_html(coverage, curve, fusions, lines).encode(), page)
+        times = [row[0] for row in rows]
+        save_file(report.as_html(coverage, curve, fusions, lines, times).encode(), page)
     if args.json:
         print(json.dumps(report.as_json(coverage, curve, 0, fusions, lines)))
     else:

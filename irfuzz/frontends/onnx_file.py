@@ -105,6 +105,7 @@ def load_seed(
     max_bytes: int = MAX_BYTES,
     checker: Checker | None = None,
     converters: Converters | None = None,
+    foreign: bool = False,
 ) -> Program:
     """Read a model that is to be mutated or run: valid for ``onnx.checker``, and every operator in it known.
 
@@ -113,6 +114,8 @@ def load_seed(
         max_bytes: see ``load_file``.
         checker: runs onnx's checker; ``None``: one for this call (half a second).
         converters: see ``load_file``.
+        foreign: take operators of unknown domains, too, for a model that is only looked at: what they give has the
+            types that the model declares.
 
     Raises:
         InvalidProgram: the file is not a valid model; the message starts with ``path``.
@@ -124,7 +127,7 @@ def load_seed(
         model, held = _load(path, max_bytes, checker, converters)
         with _naming(path):
             read = decode(model, held)  # our structural checks come first: their messages are the clearer ones
-            check_operators(model)
+            check_operators(model, foreign=foreign)
             _check(model, held, checker)
             program = Program(*read)
             program.infer()

@@ -24,8 +24,12 @@ def _newest_opsets() -> Mapping[str, int]:
     return newest
 
 
-def check_operators(model: onnx.ModelProto) -> None:
+def check_operators(model: onnx.ModelProto, *, foreign: bool = False) -> None:
     """Check that the meaning of every node is known.
+
+    Args:
+        model: its main graph and functions are looked at, bodies included.
+        foreign: operators of domains that neither ONNX nor the model defines are let through.
 
     Raises:
         InvalidProgram: an IR version or opset that onnx does not know, a domain that is not imported,
@@ -38,11 +42,11 @@ def check_operators(model: onnx.ModelProto) -> None:
     if not imports:
         raise InvalidProgram("the model imports no opset")
     for node in nodes_in(model.graph.node):
-        _check_node(node, imports, functions)
+        _check_node(node, imports, functions, foreign=foreign)
     for function in model.functions:
         own = _imports(function.opset_import)
         for node in nodes_in(function.node):
-            _check_node(node, own, functions)
+            _check_node(node, own, functions, foreign=foreign)
 
 
 def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
@@ -75,7 +79,9 @@ def nodes_in(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
                 pending.extend(graph.node)
 
 
-def _check_node(node: onnx.NodeProto, imports: Mapping[str, int], functions: set[tuple[str, str, str]]) -> None:
+def _check_node(
+    node: onnx.NodeProto, imports: Mapping[str, int], functions: set[tuple[str, str, str]], *, foreign: bool
+) -> None:
     domain = _domain(node.domain)
     title = f"node '{node.name or ', '.join(node.output)}'"
     if domain not in imports:
@@ -83,6 +89,8 @@ def _check_node(node: onnx.NodeProto, imports: Mapping[str, int], functions: set
     if (domain, node.op_type, node.overload) in functions:
         return
     if domain not in _newest_opsets():
+        if foreign:
+            return
         raise InvalidProgram(
             f"{title}: unknown domain '{domain}' of operator {node.op_type}; "
             "expected one that ONNX defines, or a function in the model"

@@ -11,6 +11,9 @@ from irfuzz.search.coverage.record import CRITERIA, Coverage
 
 SCHEMA = 1
 WIDTH, HEIGHT = 640, 320
+TOPS = (0.01, 0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Shares at which the curves' scale may end."""
+
 COLOURS = {"input": "#1f77b4", "parameter": "#d62728", "sequence": "#2ca02c"}
 
 Lines = Mapping[str, tuple[int, int]]
@@ -33,6 +36,7 @@ def as_json(
             for name, s in coverage.shares().items()
         },
         "operator_level": coverage.operator_level(),
+        "other_domains": coverage.other_domains(),
         "operators": {
             op: {"input": [i.covered, i.total], "parameter": [p.covered, p.total]}
             for op, (i, p) in coverage.by_operator().items()
@@ -55,6 +59,9 @@ def as_text(coverage: Coverage, fusions: Fusions, lines_of: Lines | None = None,
     for name, share in fusions.labelled().items():
         lines.append(f"{name:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
     lines += ["", *(f"{name:<22}{count:>9}" for name, count in coverage.operator_level().items())]
+    if others := coverage.other_domains():
+        told = ", ".join(f"{count} of {domain}" for domain, count in others.items())
+        lines += ["", f"nodes of other domains, not counted: {told}"]
     if lines_of:
         lines += ["", f"{'Python lines':<28}{'ran':>9}{'of':>9}{'share':>9}"]
         lines += [f"{name:<28}{ran:>9}{of:>9}{ran / max(of, 1):>9.1%}" for name, (ran, of) in lines_of.items()]
@@ -69,16 +76,34 @@ def as_text(coverage: Coverage, fusions: Fusions, lines_of: Lines | None = None,
     return "\n".join(lines)
 
 
-def as_html(coverage: Coverage, curve: Curve, fusions: Fusions, python: Lines | None = None) -> str:
-    """One page with the curve of each criterion over the models, that needs nothing else."""
-    count = max(len(curve) - 1, 1)
-    lines: list[str] = []
+def as_html(
+    coverage: Coverage,
+    curve: Curve,
+    fusions: Fusions,
+    python: Lines | None = None,
+    times: Sequence[float] | None = None,
+) -> str:
+    """One page with the curve of each criterion over the models, or over times, that needs nothing else."""
+    most = max((share for _, shares in curve for share in shares.values()), default=0.0)
+    top = next(share for share in TOPS if share >= min(most, 1.0))
+    lines = [
+        f'<line x1="0" x2="{WIDTH}" y1="{y}" y2="{y}" stroke="#ddd"/>'
+        f'<text x="{WIDTH + 6}" y="{y + 4}" font-size="12">{100 * top * part / 4:.3g}%</text>'
+        for part in range(5)
+        for y in (HEIGHT - part * HEIGHT // 4,)
+    ]
+    places = range(len(curve)) if times is None else times
+    first, last = (places[0], places[-1]) if curve else (0, 0)
     for name in CRITERIA:
         points = " ".join(
-            f"{index / count * WIDTH:.1f},{HEIGHT - shares[name] * HEIGHT:.1f}"
-            for index, (_, shares) in enumerate(curve)
+            f"{(place - first) / ((last - first) or 1) * WIDTH:.1f},{HEIGHT - shares[name] / top * HEIGHT:.1f}"
+            for place, (_, shares) in zip(places, curve, strict=True)
         )
         lines.append(f'<polyline fill="none" stroke="{COLOURS[name]}" stroke-width="2" points="{points}"/>')
+    if curve:
+        lines.append(f'<text x="0" y="{HEIGHT + 18}" font-size="12">{html.escape(curve[0][0])}</text>')
+        end = html.escape(curve[-1][0])
+        lines.append(f'<text x="{WIDTH}" y="{HEIGHT + 18}" font-size="12" text-anchor="end">{end}</text>')
     rows = "\n".join(
         f"<tr><td>{html.escape(name)}</td><td>{s.covered}</td><td>{s.total}</td><td>{s.ratio:.1%}</td></tr>"
         for name, s in (coverage.shares() | fusions.labelled()).items()
@@ -95,8 +120,8 @@ def as_html(coverage: Coverage, curve: Curve, fusions: Fusions, python: Lines | 
 <table><tr><th>criterion</th><th>covered</th><th>of</th><th>share</th></tr>
 {rows}
 </table>
-<p>Share after each model: {legend}</p>
-<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" style="border: 1px solid #bbb">
+<p>Share {"after each model" if times is None else "over time"}: {legend}</p>
+<svg viewBox="-4 -8 {WIDTH + 50} {HEIGHT + 34}" width="{WIDTH + 50}" height="{HEIGHT + 34}">
 {chr(10).join(lines)}
 </svg></body></html>
 """

@@ -11,7 +11,9 @@ from onnx import parser
 
 from irfuzz.cli.main import main
 from irfuzz.ir.program import Program
-from irfuzz.search.coverage.record import Coverage
+from irfuzz.report.coverage import HEIGHT, WIDTH, as_html
+from irfuzz.search.coverage.fusions import Fusions
+from irfuzz.search.coverage.record import CRITERIA, Coverage
 from irfuzz.search.coverage.space import SHAPES, SPACE, VALUES, Space, compute, load
 from irfuzz.spec import load_specs
 
@@ -75,6 +77,32 @@ def test_defaults_and_constant_inputs_are_values_too(space: Space) -> None:
     assert parameters.covered == 3  # axes, and the defaults of keepdims and noop_with_empty_axes
 
 
+def test_a_default_is_that_of_the_models_own_opset(space: Space) -> None:
+    coverage = Coverage(space)
+    for opset in (9, 17):  # Softmax's axis: 1, then -1
+        text = f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[2,3] x) => (float[2,3] y) {{ y = Softmax(x) }}'
+        coverage.add(Program.from_proto(parser.parse_model(text)))
+    assert coverage.by_operator()["Softmax"][1].covered == 2
+
+
+def test_a_parameter_may_be_an_attribute_or_an_input(space: Space) -> None:
+    coverage = Coverage(space)
+    old = """<ir_version: 8, opset_import: ["" : 11]> g (float[2,1] x) => (float[2] y) { y = Squeeze<axes = [1]>(x) }"""
+    new = """<ir_version: 8, opset_import: ["" : 18]> g (float[2,3] x) => (float[2,1] y) <int64[1] axes = {1}>
+    { y = ReduceMax(x, axes) }"""
+    for text in (old, new):
+        coverage.add(Program.from_proto(parser.parse_model(text)))
+    assert coverage.by_operator()["Squeeze"][1].covered == 1
+    assert coverage.by_operator()["ReduceMax"][1].covered == 2  # and keepdims
+
+
+def test_names_of_sizes_tell_no_shapes_apart(space: Space) -> None:
+    coverage = Coverage(space)
+    for shape in ("N,3", "batch,3", "N,4"):
+        coverage.add(program("y = Relu(x)", shape))
+    assert coverage.by_operator()["Relu"][0].covered == 1 + 1 + 2
+
+
 def test_what_is_covered_is_no_longer_uncovered(space: Space) -> None:
     coverage = Coverage(space)
     before = set(coverage.uncovered())
@@ -104,3 +132,36 @@ def test_the_command_prints_table_json_and_page(tmp_path: Path, capsys) -> None:
     assert found["criteria"]["sequence"]["covered"] == 1
     assert [entry["sequence"] > 0 for entry in found["curve"]] == [False, True]
     assert main(["coverage", str(tmp_path / "nothing")]) == 2
+
+
+OTHERS = """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[2,3] x) => (float[2,3] y)
+<float[2,3] b> { a = Relu(x) b = com.microsoft.Gelu(a) y = Tanh(b) }"""
+FUNCTIONS = """<ir_version: 8, opset_import: ["" : 17, "my" : 1]> g (float[2,3] x) => (float[2,3] y)
+{ a = my.Act(x) y = Tanh(a) }
+<domain: "my", opset_import: ["" : 17]> Act (x) => (y) { s = Sigmoid(x) y = Mul(x, s) }"""
+
+
+def test_other_peoples_models_are_measured_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(parser.parse_model(OTHERS), tmp_path / "others.onnx")
+    onnx.save(parser.parse_model(FUNCTIONS), tmp_path / "functions.onnx")
+    assert main(["coverage", str(tmp_path / "others.onnx"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["other_domains"] == {"com.microsoft": 1}
+    assert [found["operators"][op]["input"][0] for op in ("Relu", "Tanh")] == [3, 3]
+    assert main(["coverage", str(tmp_path / "others.onnx")]) == 0
+    assert "1 of com.microsoft" in capsys.readouterr().out
+    assert main(["coverage", str(tmp_path / "functions.onnx"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["other_domains"] == {}
+    assert found["criteria"]["sequence"]["covered"] == 2  # Sigmoid and Mul, Mul and Tanh
+    # What is no file has no time of its own.
+    assert main(["coverage", str(tmp_path / "factory.py:make"), str(tmp_path / "others.onnx")]) == 0
+    assert "factory.py" in capsys.readouterr().err
+
+
+def test_the_curve_stands_over_times_where_they_are_known(space: Space) -> None:
+    coverage = Coverage(space)
+    curve = [(f"{t} s", dict.fromkeys(CRITERIA, share)) for t, share in ((0, 0.0), (1, 0.1), (4, 0.2))]
+    page = as_html(coverage, curve, Fusions(), None, [0, 1, 4])
+    assert f'points="0.0,{HEIGHT}.0 {WIDTH / 4:.1f},{HEIGHT / 2:.1f} {WIDTH}.0,0.0"' in page
+    assert "20%</text>" in page

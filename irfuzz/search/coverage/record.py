@@ -43,8 +43,8 @@ class Coverage:
     """
 
     __slots__ = (
-        "_degrees", "_edges", "_lacking", "_named", "_new", "_operators", "_several", "_space", "_specs", "_todo",
-        "programs",
+        "_degrees", "_edges", "_lacking", "_named", "_new", "_operators", "_others", "_several", "_space", "_specs",
+        "_todo", "programs",
     )  # fmt: skip
 
     LEVELS: ClassVar[bool] = True
@@ -67,6 +67,7 @@ class Coverage:
         self._operators: set[str] = set()
         self._edges: set[tuple[str, str]] = set()
         self._degrees: set[tuple[str, str, int]] = set()
+        self._others: Counter[str] = Counter()
         self.programs = 0
 
     def add(self, program: View) -> int:
@@ -83,6 +84,8 @@ class Coverage:
         for node in nodes:
             if node.domain in ("", "ai.onnx"):
                 self._node(program, node)
+            elif self.LEVELS:
+                self._others[node.domain] += 1
         self.programs += 1
         return self._new - before
 
@@ -143,6 +146,10 @@ class Coverage:
             "single edges": len(self._edges),
             "shapes and parameters": sum(map(len, self._several["input"].values())) + self._covered("parameter"),
         }
+
+    def other_domains(self) -> dict[str, int]:
+        """How many nodes are of other domains, by domain: they are outside of the space."""
+        return dict(sorted(self._others.items()))
 
     def by_operator(self) -> dict[str, tuple[Share, Share]]:
         """Layer input and layer parameter coverage of each operator (equations 1 and 2)."""
@@ -205,7 +212,8 @@ class Coverage:
         if len(fact.shape) in space.ranks:
             self._name("input", (op, "rank", len(fact.shape)))
         if len(self._several["input"].get((op, "shape"), ())) < space.shapes:
-            self._any_of("input", (op, "shape"), repr(fact.shape), space.shapes)
+            sizes = tuple(size if isinstance(size, int) else None for size in fact.shape)  # names tell no shapes apart
+            self._any_of("input", (op, "shape"), repr(sizes), space.shapes)
 
     def _parameter(self, program: View, node: ir.Node, name: str, values: tuple[str, ...] | int) -> None:
         value = self._value(program, node, name)
@@ -243,18 +251,25 @@ class Coverage:
             del self._todo[op][name]
 
     def _value(self, program: View, node: ir.Node, name: str) -> str | None:
-        """A parameter as it is counted; an attribute that is left out has its default."""
-        spec = self._specs.get(node.op_type, self._space.opset)
-        if name.startswith(INPUT):
-            places = [i for i, f in enumerate(spec.inputs) if f.name == name[len(INPUT) :]] if spec is not None else []
-            value = node.inputs[places[0]] if places and places[0] < len(node.inputs) else None
-            array = None if value is None else program.const_array(value)
-            return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
+        """A parameter as it is counted; an attribute that is left out has its default.
+
+        What is an attribute at one opset and an input at another (the axes of reductions) is one parameter.
+        """
+        name = name.removeprefix(INPUT)
         attr = node.attributes.get(name)
-        if attr is None:
-            default = None if spec is None or name not in spec.attrs else spec.attrs[name].default
-            return None if default is None else spelled(default)
-        if attr.is_ref():
+        if attr is not None:
+            if attr.is_ref():
+                return None
+            tensor = attr.type == ir.AttributeType.TENSOR
+            return spelled(attr.value.numpy().reshape(-1)[:_LARGEST].tolist()) if tensor else spelled(attr.value)
+        spec = self._specs.get(node.op_type, program.opset)
+        if spec is None:
             return None
-        tensor = attr.type == ir.AttributeType.TENSOR
-        return spelled(attr.value.numpy().reshape(-1)[:_LARGEST].tolist()) if tensor else spelled(attr.value)
+        if name in spec.attrs:
+            default = spec.attrs[name].default
+            return None if default is None else spelled(default)
+        for formal, value in zip(spec.inputs, node.inputs, strict=False):
+            if formal.name == name:
+                array = None if value is None else program.const_array(value)
+                return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
+        return None
