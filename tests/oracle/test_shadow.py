@@ -47,6 +47,19 @@ def test_the_reference_is_exact_and_the_bound_holds_any_order_of_a_sum(shade, pa
     assert (bound < 1e-3 * np.abs(run.reference["y"]).max()).all()
 
 
+def test_counts_of_tokens_are_wide_like_what_they_meet(shade, parse):
+    program = parse(
+        """g (int64[4, 5] x, float[2, 3, 4] w) => (float[2, 2, 4] y) {
+        t = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
+            ngram_counts = [0], ngram_indexes = [0, 1, 2], pool_int64s = [1, 2, 3]>(x)
+        s = Constant<value_ints = [2, 2, 3]>()  r = Reshape(t, s)  y = MatMul(r, w) }"""
+    )
+    x, w = np.full((4, 5), 2, np.int64), np.ones((2, 3, 4), np.float32)
+    run = shade.run(program, {"x": x, "w": w})
+    assert run.refused == ""
+    assert (run.reference["y"] == 5).all()
+
+
 def test_cancellation_widens_the_bound(shade, parse):
     program = parse(
         "g (float[4] x, float[4] c) => (float[4] y, float[4] z) { b = Add(x, c)  y = Sub(b, c)  z = Tanh(x) }"

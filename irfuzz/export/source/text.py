@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.source.context import Context, Emitted, Many
+from irfuzz.export.source.context import Code, Context, Emitted, Many
 
 _LOCALES = frozenset({"", "C", "POSIX", "en_US", "en_US.UTF-8", "en-US"})
 """Those whose rules of case are the usual ones."""
@@ -31,6 +31,7 @@ def tfidf(ctx: Context, node: ir.Node) -> Emitted:
         grams,
         size,
         ctx.attr(node, "max_skip_count"),
+        Code(ctx.spell(ir.DataType.FLOAT)),
         weights=tuple(of_place.get(at, 0.0) for at in range(size)) if weights else None,
         binary=int(mode == "IDF") or None,
     )

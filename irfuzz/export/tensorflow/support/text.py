@@ -38,25 +38,26 @@ def string_split(x, delimiter="", most=-1):
     return tf.reshape(padded, [*dims(x), dims(padded)[1]]), tf.reshape(parts.row_lengths(), dims(x))
 
 
-def tfidf(x, grams, size, skips, weights=None, binary=0):
+def tfidf(x, grams, size, skips, dtype, weights=None, binary=0):
     """ONNX TfIdfVectorizer of (tokens) or (rows, tokens): how often each n-gram is found, at its place of ``size``.
 
     ``grams`` are places and tokens; up to ``skips`` tokens may lie between two of an n-gram's, each time as many.
+    Counts are of ``dtype``.
     """
     rows = x if len(x.shape) == 2 else tf.reshape(x, (1, -1))
     rows = rows if x.dtype == tf.string else tf.cast(rows, tf.int64)
-    columns = [tf.zeros(dims(rows)[:1])] * size
+    columns = [tf.zeros(dims(rows)[:1], dtype)] * size
     for place, gram in grams:
         count = columns[place]
         for step in range(1, 2 + (skips if len(gram) > 1 else 0)):
             room = dims(rows)[1] - step * (len(gram) - 1)
             if room > 0:
                 hits = [tf.equal(rows[:, i * step : i * step + room], token) for i, token in enumerate(gram)]
-                count = count + tf.reduce_sum(tf.cast(tf.reduce_all(hits, 0), tf.float32), 1)
+                count = count + tf.reduce_sum(tf.cast(tf.reduce_all(hits, 0), dtype), 1)
         columns[place] = count
     result = tf.stack(columns, 1)
     if binary:
-        result = tf.cast(result > 0, tf.float32)
+        result = tf.cast(result > 0, dtype)
     if weights is not None:
-        result = result * tf.constant(weights, tf.float32)
+        result = result * tf.constant(weights, dtype)
     return result if len(x.shape) == 2 else tf.reshape(result, (-1,))
