@@ -52,8 +52,10 @@ def whole(least: int) -> Callable[[str], int]:
             number = int(text)
         except ValueError:
             number = least - 1
-        if number < least or number > 1 << 62:
+        if number < least:
             raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text!r}")
+        if number > 1 << 62:
+            raise argparse.ArgumentTypeError(f"expected a whole number of at most {1 << 62}, got {text!r}")
         return number
 
     return read

@@ -27,6 +27,8 @@ _TYPED_FIELDS: dict[str, frozenset[int]] = {
 _PACKED_IN_INT32 = {21: 2, 22: 2, 23: 2, 25: 4, 26: 4}
 """Elements to one entry of ``int32_data`` for the types narrower than a byte; float6 stands one to an entry."""
 
+_SIX_BITS = frozenset({27, 28})
+
 
 def element_count(dims: Sequence[int]) -> int:
     """Number of elements of a tensor with these sizes.
@@ -62,14 +64,14 @@ def _dtype(data_type: int) -> ir.DataType:
 
 
 def check_tensor(proto: onnx.TensorProto, held: int | None = None) -> None:
-    """Compare the data that is present with what type and sizes promise, reading none of it.
+    """Compare the data that is present with what type and sizes promise.
 
     Tensors whose data are in another file pass: their data are checked where that file is read. Of a tensor whose
     ``raw_data`` are held elsewhere (``irfuzz.ir.held``), ``held`` is their length in bytes.
 
     Raises:
         InvalidProgram: unknown type, negative size, data in two places, in the wrong field, or too
-            few or too many of them.
+            few or too many of them, or bits that have to be zero.
     """
     try:
         _check_data(proto, held)
@@ -92,6 +94,7 @@ def _check_data(proto: onnx.TensorProto, held: int | None) -> None:
         present = [name for name in _TYPED_FIELDS if getattr(proto, name)]
         if present:
             raise InvalidProgram(f"data stand twice, in raw_data and in {present[0]}; expected one of them")
+        _check_six_bits(dtype, count, proto)
         return
     present = [(name, n) for name in _TYPED_FIELDS if (n := len(getattr(proto, name)))]
     if len(present) > 1:
@@ -110,6 +113,21 @@ def _check_data(proto: onnx.TensorProto, held: int | None) -> None:
         expected = (count + per_entry - 1) // per_entry
     if got != expected:
         raise InvalidProgram(f"{dtype.name} of sizes {list(proto.dims)} takes {expected} entries of {field}, got {got}")
+    _check_six_bits(dtype, count, proto)
+
+
+def _check_six_bits(dtype: ir.DataType, count: int, proto: onnx.TensorProto) -> None:
+    """ONNX leaves no bit of these types open (comments of ``TensorProto``), and onnx-ir reads no others."""
+    if dtype.value not in _SIX_BITS:
+        return
+    used = 6 * count % 8
+    if proto.raw_data and used and proto.raw_data[-1] >> used:
+        raise InvalidProgram(
+            f"{dtype.name}: raw_data ends in bits that belong to none of the {count} elements; expected zeros"
+        )
+    beyond = next((code for code in proto.int32_data if not 0 <= code < 64), None)
+    if beyond is not None:
+        raise InvalidProgram(f"{dtype.name}: int32_data has {beyond}; expected 6 bits, 0 to 63")
 
 
 class AbsentTensor(ir.TensorProtoTensor):

@@ -59,6 +59,12 @@ def field(number: int, data: bytes) -> bytes:
     return bytes([number << 3 | 2]) + bytes(out) + bytes([size]) + data
 
 
+def six_bits(model: onnx.ModelProto, **data: object) -> None:
+    """Three elements in 18 bits of three bytes, or one to an ``int32_data``."""
+    six = onnx.TensorProto(name="w", dims=[3], data_type=onnx.TensorProto.FLOAT6E2M3, **data)  # type: ignore[arg-type]
+    model.graph.initializer[0].CopyFrom(six)
+
+
 def deep_bytes() -> bytes:
     """Graphs nested 5,000 deep (graph.node.attribute.g.node...); protobuf itself would not write it."""
     graph = b""
@@ -111,6 +117,11 @@ BAD: dict[str, tuple[bytes, str]] = {
         changed(lambda m: m.graph.initializer[0].ClearField("raw_data")),
         "takes 3 elements, got no data",
     ),
+    "six bits": (
+        changed(lambda m: six_bits(m, raw_data=b"\0\0\x04")),
+        "raw_data ends in bits that belong to none",
+    ),
+    "more than six bits": (changed(lambda m: six_bits(m, int32_data=[1, 64, 2])), "int32_data has 64; expected 6 bits"),
     "negative": (changed(lambda m: m.graph.initializer[0].dims.append(-1)), "negative size"),
     "element type": (changed(lambda m: setattr(m.graph.initializer[0], "data_type", 99)), "element type 99"),
     "not utf-8": (add_weights().SerializeToString() + b"\x12\x02\xff\xfe", "is not UTF-8 text"),
