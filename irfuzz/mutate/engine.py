@@ -35,6 +35,9 @@ ATTEMPTS = 16
 PLANNED_ATTEMPTS = 4
 """The same where the mutator is given, and only the site is drawn."""
 
+TOO_LARGE = "more nodes than allowed"
+"""Why an edit that stands nowhere was taken back."""
+
 STEADY = frozenset(BUILTIN) - {Splice.name}
 """Mutators whose sites hang on nothing but the program, the specs and the limits of the engine."""
 
@@ -92,6 +95,8 @@ class _Failed(Enum):
 
     UNCHANGED = 1
     SPOILT = 2
+    GROWN = 3
+    """Larger than allowed."""
 
 
 class Engine:
@@ -182,16 +187,26 @@ class Engine:
             done.append(frozen)
         given = len(done)
         most = self.max_nodes if max_nodes is None else max_nodes
+        full: set[str] = set()  # what would make it too large: a plan often names the same mutator ten times
         for number in range(edits):
             wanted = plan[number] if number < len(plan) else None
+            if wanted in full:
+                counts.skipped[wanted, TOO_LARGE] += 1
+                continue
             for _attempt in range(ATTEMPTS if wanted is None else PLANNED_ATTEMPTS):
+                size = len(work.graph)
                 edit = self._attempt(work, choices, counts, most, wanted)
                 if isinstance(edit, Edit):
                     work.asked = {}  # a mutator of another package may have edited the model itself
                     done.append(edit)
+                    if len(work.graph) < size:
+                        full.clear()
                     break
-                if edit is _Failed.SPOILT:
+                if edit is not _Failed.UNCHANGED:
                     work = self._redo(program, done)
+                if edit is _Failed.GROWN and wanted is not None:
+                    full.add(wanted)
+                    break
             if done and done[-1].relation is Relation.INVALID:
                 break  # of a program that breaks a rule nothing is known any more
         self.counts.add(counts)
@@ -253,8 +268,8 @@ class Engine:
             return _Failed.SPOILT
         size = len(work.graph)
         if size > most and size > len(before):
-            counts.skipped[name, "more nodes than allowed"] += 1
-            return _Failed.SPOILT
+            counts.skipped[name, TOO_LARGE] += 1
+            return _Failed.GROWN
         counts.applied[name] += 1
         detail, relation = described(mutator, answer)
         return Edit(name, mutator.version, site, tuple(choices.record[mark:]), relation, detail)

@@ -16,10 +16,10 @@ from irfuzz.mutate import engine as engine_module
 from irfuzz.mutate import table as table_module
 from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.engine import STEADY, Engine, replay
+from irfuzz.mutate.engine import STEADY, TOO_LARGE, Engine, replay
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.table import GROWING
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Applied, Relation, Skipped
 from irfuzz.resources import seeds_dir
 from irfuzz.spec import Specs, load_specs
 
@@ -71,7 +71,7 @@ def test_no_mutant_is_larger_than_allowed(specs: Specs, seeds: dict[str, Program
     for seed in range(10):
         mutant = engine.mutate(program, Choices.from_seed(seed), edits=4)
         assert mutant is None or len(mutant.program.nodes()) <= 15
-    assert any(reason == "more nodes than allowed" for _, reason in engine.counts.skipped)
+    assert any(reason == TOO_LARGE for _, reason in engine.counts.skipped)
 
 
 def test_growing_mutators_are_spared_where_nothing_may_grow(specs: Specs, seeds: dict[str, Program]) -> None:
@@ -89,6 +89,35 @@ def test_growing_mutators_are_spared_where_nothing_may_grow(specs: Specs, seeds:
     assert not {name for name, _ in engine.counts.skipped} & GROWING
     roomy = [engine.mutate(program, Choices.from_seed(seed), max_nodes=size + 30) for seed in range(60)]
     assert any(m is not None and len(m.program.nodes()) > size for m in roomy)
+
+
+def test_a_plan_does_not_try_again_what_has_grown_too_large(specs: Specs, seeds: dict[str, Program]) -> None:
+    program = seeds["lenet5"]
+    size = len(program.nodes())
+    engine = Engine(specs, max_nodes=size)
+    growing = engine.mutators["insert-layer"]
+    tried: list[str] = []
+
+    class Counting:
+        name, version, relation = growing.name, growing.version, growing.relation
+
+        def sites(self, program: Program) -> Sequence[str]:
+            return growing.sites(program)
+
+        def apply(self, program: Program, site: str, choices: Choices) -> str | Applied | Skipped:
+            tried.append(site)
+            return growing.apply(program, site, choices)
+
+    engine.mutators["insert-layer"] = Counting()
+    for seed in range(10):
+        assert engine.mutate(program, Choices.from_seed(seed), 10, ("insert-layer",) * 10) is None
+    assert len(tried) <= 20
+    assert engine.counts.skipped["insert-layer", TOO_LARGE] == 100
+    shrinking = Engine(specs, max_nodes=size)
+    plan = ("insert-layer", "remove-layer", "remove-layer", "insert-layer")
+    mutants = [shrinking.mutate(program, Choices.from_seed(seed), 4, plan) for seed in range(40)]
+    made = [[e.mutator for e in m.edits] for m in mutants if m is not None]
+    assert any(names[0] == "remove-layer" and names[-1] == "insert-layer" for names in made)
 
 
 class Breaks:
