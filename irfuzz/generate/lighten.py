@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import onnx_ir as ir
 
 from irfuzz.generate.parts import all_weights
 from irfuzz.ir.program import Program
+from irfuzz.mutate.sites import exact_values
+from irfuzz.spec import load_specs
 
-_ENOUGH = 1 << 12
-"""Constants with fewer elements are left alone."""
+_ENOUGH = 1 << 10
+"""Constants of so many elements, and smaller ones, are left alone."""
 
 _TARGET = 0.9
 """Share of the weights that are allowed at which the search for more to save ends."""
@@ -24,23 +29,26 @@ def lighten(program: Program, allowance: int) -> Program:
     """Take weights away until no more than ``allowance`` are left, or none can be taken any more.
 
     A layer whose output is an output of the program needs no more than one channel a group. Of another large constant
-    one slice stays, which an ``Expand`` repeats.
+    one slice stays, which an ``Expand`` repeats; constants of one type and shape that the same inputs of the same
+    operators read become one.
     """
     for node in program.nodes():
         if is_shrinkable(node) and all(v.is_graph_output() and not v.uses() for v in node.outputs):
             _shrink(program, node)
     program.prune()
-    repeated: set[ir.Value] = set()
-    while all_weights(program) > allowance * _TARGET:
-        heavy = [
-            v for v in program.graph.initializers.values()
-            if v not in repeated and v.const_value is not None and v.const_value.size > _ENOUGH and _repeats(v)
-        ]  # fmt: skip
-        if not heavy:
+    types = _repeatable(program)
+    exact = exact_values(program)
+    done: set[ir.Value] = set()
+    while types and all_weights(program) > allowance * _TARGET:
+        alike: dict[_Role, list[ir.Value]] = {}
+        for value in program.graph.initializers.values():
+            if value not in done and value not in exact and (role := _role(value)) and role.dtype in types:
+                alike.setdefault(role, []).append(value)
+        if not alike:
             break
-        value = max(heavy, key=lambda v: v.const_value.size if v.const_value is not None else 0)
-        repeated.add(value)
-        _repeat(program, value)
+        values = max(alike.items(), key=lambda item: math.prod(item[0].shape) * len(item[1]))[1]
+        done.update(values)
+        _repeat(program, values)
     return Program.from_bytes(program.to_bytes())
 
 
@@ -84,26 +92,42 @@ def _shrink(program: Program, node: ir.Node) -> None:
     program.changed_inside(node)
 
 
-def _repeats(value: ir.Value) -> bool:
-    tensor = value.const_value
-    return (
-        tensor is not None
-        and not value.is_graph_input()
-        and not value.is_graph_output()
-        and tensor.dtype in (ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.INT64, ir.DataType.INT32)
-        and all(node.graph is not None for node, _ in value.uses())
-    )
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """What constants have in common of which one may stand for another; a variance may not become a mean."""
+
+    dtype: ir.DataType
+    shape: tuple[int, ...]
+    readers: frozenset[tuple[str, str, int]]
 
 
-def _repeat(program: Program, value: ir.Value) -> None:
-    """Let the readers of a constant read one slice of it, repeated along its longest axis."""
+def _repeatable(program: Program) -> frozenset[ir.DataType]:
+    """Element types that ``Expand`` takes at the program's opset."""
+    spec = load_specs().get("Expand", program.opset)
+    return frozenset() if spec is None else spec.inputs[0].dtypes - {ir.DataType.STRING}
+
+
+def _role(value: ir.Value) -> _Role | None:
+    """What a constant is to its readers; ``None`` where it is small, or nothing may be put in its place."""
     tensor = value.const_value
+    if tensor is None or tensor.size <= _ENOUGH or value.is_graph_input() or value.is_graph_output():
+        return None
+    uses = value.uses()
+    if any(node.graph is None for node, _ in uses):
+        return None
+    readers = frozenset((node.domain, node.op_type, place) for node, place in uses)
+    return _Role(tensor.dtype, tuple(tensor.shape.numpy()), readers)
+
+
+def _repeat(program: Program, values: list[ir.Value]) -> None:
+    """Let the readers of like constants read one slice of the first, repeated along its longest axis."""
+    tensor = values[0].const_value
     assert tensor is not None
     array = tensor.numpy()
     axis = int(np.argmax(array.shape))
     slice_ = program.constant(np.ascontiguousarray(array.take([0], axis)), "slice")
-    first = program.nodes()[0]
     shape = program.constant(np.array(array.shape, np.int64), "sizes")
-    node = program.insert("Expand", [slice_, shape], before=first)
-    program.replace_uses(value, node.outputs[0])
+    node = program.insert("Expand", [slice_, shape], before=program.nodes()[0])
+    for value in values:
+        program.replace_uses(value, node.outputs[0])
     program.prune()

@@ -121,11 +121,11 @@ def all_weights(program: Program) -> int:
     return sum(t.size for t in tensors)
 
 
-def lower_bound(wanted: Wanted, parts: list[Part]) -> dict[str, int]:
-    """By operator, how many of its nodes any program needs that covers all that is wanted.
+def lower_bound(wanted: Wanted, specs: Specs, opset: int) -> dict[str, int]:
+    """By operator, how many of its nodes any program of an opset needs that covers all that is wanted.
 
     A node has one first input, hence one element type, rank and shape, and one value of each parameter; and a pair of
-    operators needs an input of the second to itself.
+    operators needs an input of the second to itself, of which a node has no more than its schema allows.
     """
     groups: dict[tuple[str, ...], int] = {}
     feeding: dict[str, int] = {}
@@ -141,11 +141,10 @@ def lower_bound(wanted: Wanted, parts: list[Part]) -> dict[str, int]:
     bound: dict[str, int] = {}
     for key, count in groups.items():
         bound[key[1]] = max(bound.get(key[1], 1), count)
-    widest: dict[str, int] = {}
-    for part in parts:
-        widest[part.op] = max(widest.get(part.op, 1), len(part.slots))
     for op, count in feeding.items():
-        bound[op] = max(bound.get(op, 1), math.ceil(count / widest.get(op, 1)))
+        spec = specs.get(op, opset)
+        widest = count if spec is None else max(1, min(spec.max_inputs, count))
+        bound[op] = max(bound.get(op, 1), math.ceil(count / widest))
     return dict(sorted(bound.items()))
 
 

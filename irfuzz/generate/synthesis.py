@@ -15,6 +15,7 @@ from irfuzz.generate.lighten import lighten
 from irfuzz.generate.parts import all_weights, lower_bound, parts_of
 from irfuzz.generate.selection import select
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
 
@@ -71,13 +72,13 @@ def synthesize(
     the type and sizes of another may take its place (docs/generation.md).
 
     Args:
-        program: it stays as it is.
+        program: it stays as it is; calls of its local functions count as the nodes in them.
         seed: equal seeds and programs give equal bytes.
         specs: operator specs (default: the shipped ones).
         progress: told what is being done.
 
     Raises:
-        InvalidProgram: the program has no node of ONNX's own operators.
+        InvalidProgram: the program has no node of ONNX's own operators, or a function that cannot be written out.
         InternalError: what was built does not cover what was wanted.
     """
     if specs is None:
@@ -86,12 +87,13 @@ def synthesize(
         specs = load_specs()
     began = time.monotonic()
     progress("collecting what is covered")
+    program = without_functions(program)
     found = features_of(program, specs)
     if not found:
-        raise InvalidProgram("the main graph has no operator of ONNX's own domain, so nothing is covered")
+        raise InvalidProgram("it has no operator of ONNX's own domain, so nothing is covered")
     wanted = wanted_of(found)
     parts = parts_of(program, specs)
-    bound = lower_bound(wanted, parts)
+    bound = lower_bound(wanted, specs, program.opset)
     before = all_weights(program)
     choices = Choices.from_seed(seed)
     allowance = int(before * WEIGHTS)

@@ -14,7 +14,7 @@ from irfuzz.cli.main import main
 from irfuzz.errors import InvalidProgram
 from irfuzz.generate.features import features_of, wanted_of
 from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.parts import all_weights, lower_bound
 from irfuzz.generate.synthesis import synthesize
 from irfuzz.ir.program import Program
 from irfuzz.resources import seeds_dir
@@ -101,11 +101,39 @@ def test_the_bound_counts_what_one_node_cannot_have_twice() -> None:
         d = Cast<to = 11>(x) r = Neg(a) s = Neg(b) t = Neg(c) u = Neg(d) }"""
     )
     specs = load_specs()
-    bound = lower_bound(wanted_of(features_of(large, specs)), parts_of(large, specs))
+    bound = lower_bound(wanted_of(features_of(large, specs)), specs, 17)
     # Three values of alpha; two element types of Neg, which is fed by two operators.
     assert bound == {"Cast": 1, "LeakyRelu": 3, "Neg": 2}
     found = synthesize(large)
     assert (found.least, found.nodes) == (6, (8, 6))
+
+
+def test_the_bound_is_one_for_inputs_that_are_constants_and_for_bodies() -> None:
+    """Another program may feed Sub at both inputs, whatever the original does; and within a body, too."""
+    constants = program(
+        """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] r, float[2] s) <float[2] w = {1, 2}>
+        { a = Neg(x) b = Abs(x) r = Sub(a, w) s = Sub(b, w) }"""
+    )
+    assert synthesize(constants).bound == {"Abs": 1, "Neg": 1, "Sub": 1}
+    body = program(
+        """<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[6] x) => (float[6] y) {
+        y = If (c) <then_branch = t () => (float[6] p) { a = Neg(x) b = Abs(x) p = Sub(a, b) },
+                    else_branch = e () => (float[6] q) { q = Neg(x) }> }"""
+    )
+    found = synthesize(body)
+    assert found.bound == {"Abs": 1, "If": 1, "Neg": 1, "Sub": 1}
+    assert found.nodes == (5, 5)
+
+
+def test_local_functions_are_kept_by_the_nodes_in_them() -> None:
+    large = program(
+        """<ir_version: 8, opset_import: ["" : 17, "my" : 1]> g (float[6] x) => (float[6] y) {
+        a = my.Act(x) b = Tanh(a) c = my.Act(b) y = Tanh(c) }
+        <domain: "my", opset_import: ["" : 17]> Act (x) => (y) { s = Sigmoid(x) y = Mul(x, s) }"""
+    )
+    found = synthesize(large)
+    assert found.wanted["sequence"] == 4  # Sigmoid, Mul; Mul, Tanh; Tanh, Sigmoid; Tanh, Mul
+    assert {node.op_type for node in found.program.graph} == {"Sigmoid", "Mul", "Tanh"}
 
 
 def test_of_many_shapes_five_are_kept() -> None:
@@ -140,6 +168,29 @@ def test_weights_that_decide_a_shape_are_repeated() -> None:
     assert [n.op_type for n in found.program.graph].count("Expand") == 2
     (probabilities,) = ran(found.program).values()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("opset", "kind", "most"), [(17, np.float16, 64 + 2), (13, np.float32, 64 + 2), (7, np.float32, 4096)]
+)
+def test_like_weights_become_one(opset: int, kind: type[np.generic], most: int) -> None:
+    """Half precision too; before opset 8 there is no Expand."""
+    element = "float16" if kind is np.float16 else "float"
+    model = parser.parse_model(
+        f"""<ir_version: 4, opset_import: ["" : {opset}]> g ({element}[2, 64] x) => ({element}[2, 64] y) {{
+        a = MatMul(x, v) b = Relu(a) c = MatMul(b, w) d = Relu(c) y = Softmax(d) }}"""
+    )
+    for name in ("v", "w"):
+        array = np.random.default_rng(0).standard_normal((64, 64)).astype(kind)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    large = Program.from_proto(model)
+    found = synthesize(large)
+    assert found.weights[0] == 2 * 64 * 64
+    assert found.weights[1] <= 2 * most if opset < 8 else found.weights[1] == most
+    assert [n.op_type for n in found.program.graph].count("Expand") == (opset >= 8)
+    assert lacking(large, found.program) == 0
+    assert ran(found.program)
 
 
 @pytest.mark.backend
@@ -181,7 +232,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert len(onnx.load(out / "light_resnet50.onnx").graph.node) == 24
     again = tmp_path / "again"
     assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(again)]) == 0
-    assert "12 nodes -> 13 (no program needs fewer than 12)" in capsys.readouterr().out
+    assert "12 nodes -> 14 (no program needs fewer than 12)" in capsys.readouterr().out
     assert (again / "lenet5.onnx").read_bytes() == (out / "lenet5.onnx").read_bytes()
     (again / "lenet5.onnx").write_bytes(b"mine")
     assert main(["synthesize", str(tmp_path / "lenet5.onnx"), "-o", str(again)]) == 2
