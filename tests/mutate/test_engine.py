@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from typing import ClassVar
 
 import pytest
 
@@ -99,7 +100,9 @@ def test_a_plan_does_not_try_again_what_has_grown_too_large(specs: Specs, seeds:
     tried: list[str] = []
 
     class Counting:
-        name, version, relation = growing.name, growing.version, growing.relation
+        name: ClassVar[str] = growing.name
+        version: ClassVar[int] = growing.version
+        relation: ClassVar[Relation] = growing.relation
 
         def sites(self, program: Program) -> Sequence[str]:
             return growing.sites(program)
