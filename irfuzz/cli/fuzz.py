@@ -60,7 +60,8 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "--mutators", metavar="NAMES", type=names,
-        help="Mutators, separated by commas, or comet, lemon and muffin for those of a paper. Default: all.",
+        help="Mutators, separated by commas; comet, lemon and muffin stand for those of a paper, a paper's name of an "
+        "operator (MDtype, GF) for its own. Default: all.",
     )  # fmt: skip
     add(
         "--search", metavar="NAME",

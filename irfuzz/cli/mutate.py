@@ -35,8 +35,8 @@ def arguments(parser: Parser) -> None:
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
     add(
         "--mutators", metavar="NAMES", type=names,
-        help="Mutators, separated by commas, or comet, lemon and muffin for those of a paper. Default: all that make "
-        "valid models that run.",
+        help="Mutators, separated by commas; comet, lemon and muffin stand for those of a paper, a paper's name of an "
+        "operator (MDtype, GF) for its own. Default: all that make valid models that run.",
     )  # fmt: skip
     add(
         "--max-nodes", metavar="N", type=whole(1), default=200,

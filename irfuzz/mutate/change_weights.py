@@ -27,6 +27,10 @@ class ChangeWeights:
     name: ClassVar[str] = "change-weights"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    ways: ClassVar[tuple[str, ...]] = (
+        "Gaussian noise", "weight shuffle", "neuron block", "neuron inverse", "neuron switch", "scale", "zero",
+    )  # fmt: skip
+    """Of ``WAYS``, those that it does."""
 
     def sites(self, program: Program) -> list[str]:
         """Constants that layers read and whose elements are free."""
@@ -48,7 +52,7 @@ class ChangeWeights:
         uses = main_uses(program, value)
         if tensor is None or not tensor.dtype.is_floating_point() or tensor.size < 2 or not uses:
             return Skipped("not a floating constant that a layer reads")
-        kind = self.context.prefer(choices, tuple(WAYS), lambda k: ("weights", k, uses[0][0].op_type))
+        kind = self.context.prefer(choices, self.ways, lambda k: ("weights", k, uses[0][0].op_type))
         old = tensor.numpy()
         axes = neuron_axes(*uses[0], old.ndim)
         with np.errstate(over="ignore", invalid="ignore"):

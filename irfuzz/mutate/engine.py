@@ -19,9 +19,9 @@ from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty, Wanted
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
-from irfuzz.mutate.published import PAPERS, expanded
+from irfuzz.mutate.published import OPERATORS, PAPERS, expanded
 from irfuzz.mutate.splice import Splice
-from irfuzz.mutate.table import BUILTIN, GROWING, ON_DEMAND, WEIGHTS, build_mutators
+from irfuzz.mutate.table import BUILTIN, GROWING, ON_DEMAND, PARTS, WEIGHTS, build_mutators
 from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
 
 if TYPE_CHECKING:
@@ -375,18 +375,19 @@ def replay(seed: Program, edits: Iterable[Edit], specs: Specs, donors: Donors | 
 
 
 def select(wanted: Sequence[str] | None, table: Mapping[str, Mutator]) -> tuple[str, ...]:
-    """Names of the mutators to use, in the table's order; a paper's name stands for its operators (``published``).
+    """Names of the mutators to use, in the table's order; names of papers and of their operators count (``published``).
 
     Raises:
         UsageError: a name is unknown, or none is given.
     """
     if wanted is None:
-        return tuple(table)
+        return tuple(name for name in table if name not in PARTS)
     wanted = expanded(wanted)
     for name in wanted:
         if name not in table:
             raise UsageError(
-                f"unknown mutator {name!r}; known: {', '.join(sorted(table))}; groups: {', '.join(PAPERS)}"
+                f"unknown mutator {name!r}; known: {', '.join(sorted(table))}; groups: {', '.join(PAPERS)}; "
+                f"operators of papers: {', '.join(OPERATORS)}"
             )
     if not wanted:
         raise UsageError("no mutator is selected")

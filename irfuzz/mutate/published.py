@@ -14,14 +14,12 @@ class Published:
         name: the paper's.
         title: the paper's, in full.
         mutators: those of the table that do it; the first one is the operator itself.
-        way: where a mutator does several things, which of them it is.
         note: where irfuzz does more or other than the paper says; empty where it is the same.
     """
 
     name: str
     title: str
     mutators: tuple[str, ...]
-    way: str = ""
     note: str = ""
 
 
@@ -46,12 +44,12 @@ COMET = (
 ``irfuzz.search.strategies.mcmc``."""
 
 LEMON = (
-    Published("GF", "Gaussian Fuzzing", ("change-weights",), "Gaussian noise"),
-    Published("WS", "Weight Shuffling", ("change-weights",), "weight shuffle"),
-    Published("NEB", "Neuron Effect Block", ("change-weights",), "neuron block"),
-    Published("NAI", "Neuron Activation Inverse", ("change-weights",), "neuron inverse", "a bias keeps its sign"),
-    Published("NS", "Neuron Switch", ("change-weights",), "neuron switch", "a bias keeps its place"),
-    Published("ARem", "Activation Removal", ("remove-layer",), note="any layer, as for LR"),
+    Published("GF", "Gaussian Fuzzing", ("gaussian-fuzzing",)),
+    Published("WS", "Weight Shuffling", ("weight-shuffling",)),
+    Published("NEB", "Neuron Effect Block", ("neuron-effect-block",)),
+    Published("NAI", "Neuron Activation Inverse", ("neuron-activation-inverse",), note="a bias keeps its sign"),
+    Published("NS", "Neuron Switch", ("neuron-switch",), note="a bias keeps its place"),
+    Published("ARem", "Activation Removal", ("remove-activation",), note="what has another shape is adapted"),
     Published("ARep", "Activation Replacement", ("replace-activation",)),
     Published("LA", "Layer Addition", ("insert-layer",), note="any operator; what has another shape is adapted"),
     Published("LC", "Layer Copy", ("duplicate-layer",), note="what has another shape is adapted"),
@@ -71,11 +69,17 @@ PAPERS: dict[str, tuple[Published, ...]] = {"comet": COMET, "lemon": LEMON, "muf
 """Names of groups that stand for all mutators of a paper, wherever mutators are named."""
 
 
+OPERATORS: dict[str, tuple[str, ...]] = {
+    p.name: tuple(name for name in p.mutators if name != "rare-dtype") for paper in PAPERS.values() for p in paper
+}
+"""By an operator's name in its paper, the mutators that do it; rare types are no part of what runs everywhere."""
+
+
 def group(paper: str) -> tuple[str, ...]:
-    """The mutators that do a paper's operators, each once; rare types are no part of what runs everywhere."""
-    return tuple(dict.fromkeys(name for p in PAPERS[paper] for name in p.mutators if name != "rare-dtype"))
+    """The mutators that do a paper's operators, each once."""
+    return tuple(dict.fromkeys(name for p in PAPERS[paper] for name in OPERATORS[p.name]))
 
 
 def expanded(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Names of mutators, with each group's in its place."""
-    return tuple(name for item in wanted for name in (group(item) if item in PAPERS else (item,)))
+    """Names of mutators, with those of each paper and each paper's operator in its place."""
+    return tuple(name for item in wanted for name in (group(item) if item in PAPERS else OPERATORS.get(item, (item,))))

@@ -1,4 +1,4 @@
-"""``remove-layer``: a layer is bypassed (LEMON's LR and ARem, table 1)."""
+"""``remove-layer``: a layer is bypassed; ``remove-activation``: an activation is (LEMON's LR and ARem, table 1)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from irfuzz.mutate.adapt import why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import put_in_place
+from irfuzz.mutate.replace_activation import ACTIVATIONS
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveLayer:
-    """LR and ARem: readers of a layer read its input instead, adapted."""
+    """LR: readers of a layer read its input instead, adapted."""
 
     context: Context
     name: ClassVar[str] = "remove-layer"
@@ -46,3 +47,14 @@ class RemoveLayer:
         value = choices.pick(ways)
         put_in_place(program, specs, Inserter(program, node), node.outputs, [value], choices)
         return f"{node.op_type} at {site} is bypassed by {value.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveActivation(RemoveLayer):
+    """ARem: readers of an activation read its input instead."""
+
+    name: ClassVar[str] = "remove-activation"
+
+    def sites(self, program: Program) -> list[str]:
+        """Activations."""
+        return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if n.op_type in ACTIVATIONS]

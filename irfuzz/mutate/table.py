@@ -42,7 +42,7 @@ from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.outline_function import OutlineFunction
 from irfuzz.mutate.quantise_region import QuantiseRegion
 from irfuzz.mutate.rare_dtype import RareDtype
-from irfuzz.mutate.remove_layer import RemoveLayer
+from irfuzz.mutate.remove_layer import RemoveActivation, RemoveLayer
 from irfuzz.mutate.replace_activation import ReplaceActivation
 from irfuzz.mutate.share_initializers import ShareInitializers
 from irfuzz.mutate.special_values import SpecialValues
@@ -54,6 +54,13 @@ from irfuzz.mutate.symbol_to_number import SymbolToNumber
 from irfuzz.mutate.transpose_pair import TransposePair
 from irfuzz.mutate.types import Mutator
 from irfuzz.mutate.unwrap_control_flow import UnwrapControlFlow
+from irfuzz.mutate.weight_operators import (
+    GaussianFuzzing,
+    NeuronActivationInverse,
+    NeuronEffectBlock,
+    NeuronSwitch,
+    WeightShuffling,
+)
 from irfuzz.mutate.wrap_if import WrapIf
 from irfuzz.mutate.wrap_loop import WrapLoop
 from irfuzz.mutate.wrap_scan import WrapScan
@@ -111,7 +118,21 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "invalid-value": InvalidValue,
     "invalid-element": InvalidElement,
     "freeze-defaults": FreezeDefaults,
+    "gaussian-fuzzing": GaussianFuzzing,
+    "weight-shuffling": WeightShuffling,
+    "neuron-effect-block": NeuronEffectBlock,
+    "neuron-activation-inverse": NeuronActivationInverse,
+    "neuron-switch": NeuronSwitch,
+    "remove-activation": RemoveActivation,
 }
+
+PARTS = frozenset(
+    {
+        "gaussian-fuzzing", "weight-shuffling", "neuron-effect-block", "neuron-activation-inverse", "neuron-switch",
+        "remove-activation",
+    }
+)  # fmt: skip
+"""A paper's operators that are part of what another mutator does: used only where they, or their paper, are named."""
 
 WEIGHTS: dict[str, float] = {
     "insert-layer": 4.0,

@@ -12,12 +12,13 @@ from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
-from irfuzz.mutate.change_weights import WAYS
+from irfuzz.mutate.change_weights import WAYS, ChangeWeights
 from irfuzz.mutate.engine import Engine, replay, select
 from irfuzz.mutate.neurons import neuron_axes
 from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.published import COMET, LEMON, MUFFIN, PAPERS, group
-from irfuzz.mutate.table import BUILTIN
+from irfuzz.mutate.published import COMET, LEMON, MUFFIN, OPERATORS, PAPERS, group
+from irfuzz.mutate.replace_activation import ACTIVATIONS
+from irfuzz.mutate.table import BUILTIN, PARTS
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]
@@ -41,7 +42,6 @@ def test_every_published_operator_is_realised() -> None:
     assert [p.name for p in MUFFIN] == ["chain", "cell"]
     for published in (*COMET, *LEMON, *MUFFIN):
         assert set(published.mutators) <= set(BUILTIN)
-        assert not published.way or published.way in WAYS
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -51,8 +51,31 @@ def test_a_papers_name_stands_for_its_operators(paper: str, parse: Parse) -> Non
     assert {edit.mutator for m in mutants for edit in m.edits} <= set(group(paper))
 
 
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_each_operator_of_a_paper_can_be_named(operator: str, parse: Parse) -> None:
+    mutants = list(irfuzz.mutate(parse(SMALL), seed=2, n=3, mutators=[operator]))
+    assert len(mutants) == 3
+    assert {edit.mutator for m in mutants for edit in m.edits} <= set(OPERATORS[operator])
+
+
+def test_operators_on_weights_do_one_thing_and_all_of_them_what_change_weights_does(parse: Parse) -> None:
+    parts = [BUILTIN[OPERATORS[name][0]] for name in ("GF", "WS", "NEB", "NAI", "NS")]
+    assert [len(part.ways) for part in parts] == [1] * 5  # type: ignore[attr-defined]
+    assert ChangeWeights.ways == tuple(WAYS)
+    assert {way for part in parts for way in part.ways} == set(WAYS) - {"scale", "zero"}  # type: ignore[attr-defined]
+    for mutant in irfuzz.mutate(parse(SMALL), seed=3, n=4, mutators=["NEB"]):
+        assert all("neuron block" in edit.detail for edit in mutant.edits)
+    for mutant in irfuzz.mutate(parse(SMALL), seed=3, n=4, mutators=["ARem"]):
+        assert all(edit.detail.split()[0] in ACTIVATIONS for edit in mutant.edits)
+
+
+def test_parts_of_mutators_are_used_only_where_they_are_named(specs: Specs) -> None:
+    assert not PARTS & set(Engine(specs).mutators)
+    assert "gaussian-fuzzing" in Engine(specs, ["lemon"]).mutators
+
+
 def test_an_unknown_name_tells_of_the_groups() -> None:
-    with pytest.raises(UsageError, match="groups: comet, lemon, muffin"):
+    with pytest.raises(UsageError, match="groups: comet, lemon, muffin; operators of papers: MDtype,"):
         select(["commet"], dict.fromkeys(BUILTIN))  # type: ignore[arg-type]
 
 
