@@ -94,10 +94,12 @@ def unit(name: str, seed: int, mode: str, args: argparse.Namespace) -> Iterator[
             for core, path in enumerate(states)
         ]
         try:
-            last = -1.0
+            last, known = -1.0, ()
             while True:
                 over = all(one.poll() is not None for one in running)
-                row = together(states)
+                now = tuple(path.stat().st_mtime_ns for path in states if path.exists())
+                row = together(states) if over or now != known else None
+                known = now
                 if row is not None and (over or row[CLOCK[mode]] >= last + args.every):
                     last = row[CLOCK[mode]]
                     yield row, over
