@@ -31,7 +31,7 @@ class ChangeAttribute:
 
     context: Context
     name: ClassVar[str] = "change-attribute"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -93,11 +93,13 @@ def _with(
 ) -> tuple[dict[str, Any], list[str]]:
     attrs: dict[str, Any] = {name: node.attributes[name] for name in old if name not in names}
     attrs.update({name: drawn[name] for name in names if name in drawn})
-    # Explicit padding and automatic padding exclude each other, whichever of them was drawn.
+    # Explicit padding and automatic padding exclude each other, whichever of them was drawn; onnxruntime also refuses
+    # dilations with the latter.
+    explicit = ("pads", "dilations")
     if "auto_pad" in names and drawn.get("auto_pad", "NOTSET") != "NOTSET":
-        for name in ("pads", "dilations"):
+        for name in explicit:
             attrs.pop(name, None)
-    elif "pads" in names and "pads" in drawn:
+    elif any(name in names and name in drawn for name in explicit):
         attrs.pop("auto_pad", None)
     return attrs, names
 

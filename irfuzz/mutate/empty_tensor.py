@@ -19,7 +19,7 @@ from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.negative_axes import REDUCTIONS
 from irfuzz.mutate.portable import runs
-from irfuzz.mutate.relayer import attributes, facts_of, inputs_alike
+from irfuzz.mutate.relayer import attributes, facts_of, inputs_alike, with_sizes
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, main_uses, node_after, node_at, tensor_fact
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import check_call
@@ -36,6 +36,8 @@ BATCH_ONLY = frozenset(
 """Operators that ONNXRuntime refuses, or ends at, without channels or places; of no images they all make nothing."""
 
 _TRIES = 6
+_MANY = 2
+"""Smallest number that stands for a named size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class EmptyTensor:
 
     context: Context
     name: ClassVar[str] = "empty-tensor"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.EQUIVALENT
 
     def sites(self, program: Program) -> list[str]:
@@ -102,7 +104,13 @@ class EmptyTensor:
         """What the operator then gives, where no rule is broken."""
         spec = self.context.specs.get(node.op_type, program.opset)
         known = [fact for fact in facts if fact is None or isinstance(fact, TensorFact)]
-        if spec is None or len(known) != len(facts) or check_call(spec, known, program.attrs(node)):
+        if spec is None or len(known) != len(facts):
+            return None
+        # A named size may be any number, and a size of 0 is broadcast to few of them.
+        names = {size for fact in known if fact is not None for size in fact.shape or () if isinstance(size, str)}
+        sizes = {name: _MANY + place for place, name in enumerate(sorted(names))}
+        attrs = program.attrs(node)
+        if check_call(spec, known, attrs) or check_call(spec, [with_sizes(fact, sizes) for fact in known], attrs):
             return None
         call = Call("", node.op_type, program.opset, hashable_attrs(node.attributes), tuple(known), (True,))
         try:

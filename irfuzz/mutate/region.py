@@ -37,6 +37,11 @@ _DEFAULT = ("", "ai.onnx")
 _SIZED = frozenset({"StringNormalizer"})
 """Operators whose ONNX inference refuses unknown sizes: in a body it does not see the constants around it."""
 
+_NOT_CARRIED = frozenset({
+    *("INT2", "UINT2", "INT4", "UINT4", "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2", "FLOAT8E8M0"),
+})  # fmt: skip
+"""Names of the element types that onnxruntime 1.32.0 neither gives to a body nor takes from one."""
+
 Wanted = Callable[[ir.Node], bool]
 """Whether a node may be part of a region."""
 
@@ -100,6 +105,12 @@ def needs_declaration(program: Program, node: ir.Node) -> bool:
         if value.name and isinstance(own, TensorFact) and not same_type(own, fact):
             return True
     return False
+
+
+def fits_bodies(value: ir.Value) -> bool:
+    """True where a Loop or Scan can give a value to its body, and these and an If take one like it from theirs."""
+    fact = fact_of(value)
+    return isinstance(fact, TensorFact) and fact.dtype.name not in _NOT_CARRIED
 
 
 def same_type(one: Fact, other: Fact) -> bool:

@@ -89,7 +89,10 @@ def is_exact_input(op: str, index: int, dtype: ir.DataType | None = None) -> boo
 
 
 def exact_values(program: Program) -> set[ir.Value]:
-    """Values whose elements decide shapes, indices or scales somewhere downstream; for membership tests only."""
+    """Values whose elements decide shapes, indices, scales or what an optional is asked for somewhere downstream.
+
+    For membership tests only.
+    """
     exact: set[ir.Value] = set()
     stack: list[ir.Value] = []
     fed: dict[ir.Value, list[ir.Value]] = {}
@@ -175,6 +178,12 @@ def _enter_deep(
     op, inputs = node.op_type, node.inputs
     if op == "Loop":
         stack.extend(v for v in inputs[:2] if v is not None)
+    if (
+        op == "If"
+        and inputs[0] is not None
+        and any(n.op_type == "OptionalGetElement" for b in bodies_of(node) for n in b)
+    ):
+        stack.append(inputs[0])  # it tells whether there is an element
     for body in bodies_of(node):
         _enter_all(body, functions, stack, fed)
         first = 2 if op == "Loop" else 0

@@ -17,7 +17,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import CAPTURED, NODES, OWN, Draft, control_node, require_types, stand_in
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, runs
-from irfuzz.mutate.region import Region, Regions, gather_region, region_sites, replace_region
+from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Relation, Skipped
 
@@ -32,7 +32,7 @@ class WrapIf:
 
     context: Context
     name: ClassVar[str] = "wrap-if"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -45,6 +45,8 @@ class WrapIf:
         region = Regions(program, specs).draw(node_at(program, site), choices)
         if region is None:
             return Skipped("the node cannot stand in a body")
+        if not all(fits_bodies(v) for v in region.outputs):
+            return Skipped("an output is of a type that no body gives")
         exact = exact_values(program)
         same = choices.boolean(0.4) or any(v in exact for v in region.outputs)
         whole, constants = choices.boolean(), [choices.pick((CAPTURED, OWN, NODES)) for _ in range(2)]

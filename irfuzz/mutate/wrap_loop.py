@@ -17,7 +17,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import CAPTURED, NODES, OWN, Draft, control_node, require_types
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
-from irfuzz.mutate.region import Region, Regions, gather_region, region_sites, replace_region, same_type
+from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region, same_type
 from irfuzz.mutate.relayer import dims_of, largest
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Relation, Skipped
@@ -36,7 +36,7 @@ class WrapLoop:
 
     context: Context
     name: ClassVar[str] = "wrap-loop"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -49,12 +49,16 @@ class WrapLoop:
         region = Regions(program, specs).draw(node_at(program, site), choices)
         if region is None:
             return Skipped("the node cannot stand in a body")
+        if not all(fits_bodies(v) for v in region.outputs):
+            return Skipped("an output is of a type that no body gives")
         exact = exact_values(program)
         if any(v in exact for v in region.outputs):
             return Skipped("an output decides a shape")
         facts = [tensor_fact(program, v) for v in region.outputs]
-        free = [v for v in region.inputs if v not in exact and program.constant_of(v) is None]
-        carried = _carried(program, region, free, choices)
+        free = [v for v in region.inputs if v not in exact and program.constant_of(v) is None and fits_bodies(v)]
+        # What is carried changes from turn to turn, and with it sizes that depend on elements: they cannot be stacked.
+        opened = any(dims_of([fact]) is None for fact in facts)
+        carried = {} if opened else _carried(program, region, free, choices)
         stacked = [v for v in region.outputs if v not in carried]
         if any((tensor_fact(program, v).size() or 0) * MAX_TRIPS > largest(program) for v in stacked):
             return Skipped("an output is too large to be stacked")

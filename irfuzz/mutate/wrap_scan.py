@@ -17,7 +17,7 @@ from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import CAPTURED, NODES, OWN, Draft, control_node, require_types
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.region import Region, Regions, gather_region, region_sites, replace_region
+from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region
 from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Relation, Skipped
@@ -64,7 +64,7 @@ class WrapScan:
 
     context: Context
     name: ClassVar[str] = "wrap-scan"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
 
     def sites(self, program: Program) -> list[str]:
@@ -77,10 +77,12 @@ class WrapScan:
         region = Regions(program, specs).draw(node_at(program, site), choices, most=5, also=_is_plain)
         if region is None:
             return Skipped("the node cannot stand in a body")
+        if not all(fits_bodies(v) for v in region.outputs):
+            return Skipped("an output is of a type that no body gives")
         exact = exact_values(program)
         if any(v in exact for v in region.outputs):
             return Skipped("an output decides a shape")
-        free = [v for v in region.inputs if v not in exact and program.constant_of(v) is None]
+        free = [v for v in region.inputs if v not in exact and program.constant_of(v) is None and fits_bodies(v)]
         drawn = self._plan(program, region, free, choices)
         for _ in range(_TRIES - 1):
             if isinstance(drawn, Skipped):

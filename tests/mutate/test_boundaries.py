@@ -97,6 +97,18 @@ def test_what_cannot_be_empty_stays(table: dict[str, Mutator], parse: Parse) -> 
     assert norm.to_bytes() == before
 
 
+def test_no_elements_are_not_broadcast_to_a_named_size(table: dict[str, Mutator], parse: Parse) -> None:
+    """A size of 0 goes with 0 and 1 alone, and ``N`` may be any number."""
+    where = (
+        "g (float[SIZE, 4] x) => (float[SIZE, 4] y) <bool[1, 4] c = {1, 0, 1, 0}, float z = {0}> { y = Where(c, x, z) }"
+    )
+    mutator, named = table["empty-tensor"], parse(where.replace("SIZE", "N"))
+    for seed in range(6):
+        answer = mutator.apply(named, "y", Choices.from_seed(seed))
+        assert answer == Skipped("no axis along which there may be no elements")
+    assert "along axis 0" in apply(mutator, parse(where.replace("SIZE", "1")), "y", 0)[1]
+
+
 def test_reductions_along_axes_from_the_end_stay_full(table: dict[str, Mutator], parse: Parse) -> None:
     """ONNXRuntime 1.31.1 gives them the shape [2, 0, 4] instead of [2, 0, 1]."""
     reduced = "g (float[2, 3, 4] x) => (float[2, 3, 1] y) { y = ReduceMean <axes = [AXIS]> (x) }"

@@ -212,6 +212,22 @@ def test_change_attribute_changes_one(table: Table, parse: Parse) -> None:
     assert "axis" in detail
 
 
+@pytest.mark.parametrize("given", ['auto_pad = "SAME_UPPER"', "dilations = [2]"])
+def test_change_attribute_leaves_no_dilations_beside_automatic_padding(table: Table, parse: Parse, given: str) -> None:
+    """ONNXRuntime refuses them together."""
+    program = parse(f"g (float[1, 1, 9] x, float[1, 1, 3] w) => (float[1, 1, n] y) {{ y = Conv <{given}> (x, w) }}")
+    seen: set[str] = set()
+    for seed in range(40):
+        work, choices = program.clone(), Choices.from_seed(seed)
+        if isinstance(table["change-attribute"].apply(work, "y", choices), Skipped):
+            continue
+        conv = next(n for n in work.nodes() if n.op_type == "Conv")
+        same = "auto_pad" in conv.attributes and conv.attributes["auto_pad"].as_string().startswith("SAME")
+        assert not (same and "dilations" in conv.attributes)
+        seen.update(["SAME"] * same, conv.attributes)
+    assert {"SAME", "dilations"} <= seen
+
+
 def test_shape_arithmetic_is_left_alone(table: Table, specs: Specs, seeds: dict[str, Program]) -> None:
     """What feeds a Reshape's shape or a Gather's indices is no site."""
     program = seeds["lstm"]

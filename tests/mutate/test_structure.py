@@ -167,6 +167,50 @@ def test_relation_says_whether_the_meaning_stays(table: Table, parse: Parse) -> 
         }
 
 
+def test_what_is_stacked_has_one_size_in_all_turns(table: Table, parse: Parse) -> None:
+    """How many elements NonZero finds would change with what is carried."""
+    program = parse(
+        "g (float[6] x) => (float[6] y, int64[n, 1] z) { y = Relu(x) p = NonZero(y) z = Transpose <perm = [1, 0]> (p) }"
+    )
+    stacked = 0
+    for work, detail, _ in edits(table["wrap-loop"], program, 30):
+        loop = next(n for n in work.nodes() if n.op_type == "Loop")
+        if "NonZero" in {n.op_type for n in loop.attributes["body"].as_graph()}:
+            assert " 0 carried" in detail
+            stacked += 1
+    assert stacked
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_bodies_give_no_type_that_runtimes_do_not_take_from_one(name: str, table: Table, parse: Parse) -> None:
+    """ONNXRuntime 1.32.0: no If with INT4, and no slice of it."""
+    program = parse(
+        """g (float[2, 6] x) => (float[2, 6] y, float[2, 6] z) <float s = {0.5}, int4 o = {0}>
+        { q = QuantizeLinear(x, s, o) y = DequantizeLinear(q, s, o) z = Tanh(x) }""",
+        opset=21,
+        ir_version=10,
+    )
+    for work, _, _ in edits(table[name], program, 25):
+        require_sound(work)
+        node = next(n for n in work.nodes() if n.op_type in ("If", "Loop", "Scan"))
+        bodies = [v for body in bodies_of(node) for v in (*body.inputs, *body.outputs)]
+        facts = [work.tensor(v) for v in (*node.inputs, *node.outputs, *bodies) if v is not None]
+        assert "INT4" not in {fact.dtype.name for fact in facts if fact is not None}
+
+
+def test_who_asks_an_optional_only_where_it_has_an_element_is_let_ask(parse: Parse) -> None:
+    program = parse(
+        """g (optional(float[2]) o, float[2] x) => (float[2] y, bool m)
+    { h = OptionalHasElement(o) n = Not(h) k = Not(n) m = Not(k)
+      y = If(k) <then_branch = a () => (float[2] p) { p = OptionalGetElement(o) },
+                 else_branch = b () => (float[2] q) { q = Neg(x) }> }""",
+        opset=18,
+    )
+    exact = {v.name for v in exact_values(program)}
+    assert {"h", "n", "k"} <= exact
+    assert not {"m", "x", "y"} & exact
+
+
 def test_a_second_region_of_the_same_nodes_calls_the_same_function(table: Table, parse: Parse) -> None:
     program = parse(CHAIN)
     most, parameters = 0, 0
