@@ -52,9 +52,10 @@ def test_operators_are_accepted_as_in_table_4() -> None:
     operators = group("comet")
     search = Mcmc(operators)
     for place, name in enumerate(operators):
-        search._last = name
         for n in range(100):
-            search.learn(Row("s"), Plan(1), Outcome((name,), int(n < 90 - 10 * place), 0, 1))
+            search.learn(Row("s"), Plan(1, (name,)), Outcome((name,), int(n < 90 - 10 * place), 0, 1))
+    # Calls that something else planned are no operator's.
+    search.learn(Row("s"), Plan(1, ("insert-neighbours",)), Outcome(("insert-neighbours",), 9, 0, 1))
     assert [search.fitness(name) for name in operators] == pytest.approx([0.05 * (9 - place) for place in range(8)])
     found: Counter[str] = Counter()
     choices = Choices.from_seed(1)

@@ -62,10 +62,11 @@ class Mcmc:
         return self._score[operator] / max(1, self._made[operator])
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
-        """Count a mutant and its score (equation 4)."""
-        if outcome.applied:
-            self._made[self._last] += 1
-            self._score[self._last] += score(outcome)
+        """Count a mutant and its score (equation 4) for the operator that was planned."""
+        operator = plan.mutators[0] if plan.mutators else None
+        if outcome.applied and operator in self._operators:
+            self._made[operator] += 1
+            self._score[operator] += score(outcome)
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:  # noqa: ARG002 - the protocol's
         """Add the other half of a mutant's score (equation 6)."""
