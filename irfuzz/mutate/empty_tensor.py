@@ -24,7 +24,7 @@ from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, main_us
 from irfuzz.mutate.types import Relation, Skipped
 from irfuzz.spec import check_call
 
-NEVER = frozenset({"MatMul", "MatMulInteger", "QLinearMatMul", "TfIdfVectorizer"})
+NEVER = frozenset({"MatMul", "MatMulInteger", "QLinearMatMul", "Attention", "TfIdfVectorizer"})
 """Operators that ONNXRuntime refuses without elements, the first three where a size of 0 is broadcast."""
 
 BATCH_ONLY = frozenset(

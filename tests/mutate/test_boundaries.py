@@ -90,6 +90,8 @@ def test_what_cannot_be_empty_stays(table: dict[str, Mutator], parse: Parse) -> 
         assert "along axis 0" in apply(mutator, pool, "y", seed)[1]
     matmul = parse(f"g (float[2, 3] x) => (float[2, 3] y) <float[3, 3] w = {{{weights}}}> {{ y = MatMul(x, w) }}")
     assert mutator.sites(matmul) == []
+    attention = "g (float[1, 2, 3, 4] x) => (float[1, 2, 3, 4] y) { y = Attention(x, x, x) }"
+    assert mutator.sites(parse(attention, opset=23, ir_version=11)) == []
     norm = parse("g (float[4] x) => (float[4] y) <float[4] s = {1, 1, 1, 1}> { y = LayerNormalization(x, s) }")
     before = norm.to_bytes()
     answer = mutator.apply(norm, "y", Choices.from_seed(0))
