@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.ir.inline import without_functions
     from irfuzz.report import coverage as report
     from irfuzz.search.coverage.fusions import Fusions
+    from irfuzz.search.coverage.operator_level import OperatorLevel
     from irfuzz.search.coverage.record import CRITERIA, Coverage
     from irfuzz.search.coverage.space import load
 
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         return _campaign(args, page)
     files, problems = find_models(args.models)
     files.sort(key=lambda path: (_modified(path), path))
-    coverage, fusions = Coverage(load()), Fusions()
+    coverage, fusions, levels = Coverage(load()), Fusions(), OperatorLevel()
     curve: list[tuple[str, dict[str, float]]] = []
     told = time.monotonic()
     with Checker() as checker, Converters() as converters:
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
                 continue
             coverage.add(program)
             fusions.add(program)
+            levels.add(program)
             shares = coverage.shares()
             curve.append((path.name, {name: shares[name].ratio for name in CRITERIA}))
     if not curve:
@@ -77,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
     if page is not None:
         save_file(report.as_html(coverage, curve, fusions).encode(), page)
     if args.json:
-        print(json.dumps(report.as_json(coverage, curve, len(problems), fusions)))
+        print(json.dumps(report.as_json(coverage, curve, len(problems), fusions, levels=levels)))
     else:
-        print(report.as_text(coverage, fusions, operators=args.operators))
+        print(report.as_text(coverage, fusions, levels=levels, operators=args.operators))
     return 0
 
 

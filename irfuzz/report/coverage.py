@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irfuzz.search.coverage.fusions import Fusions
+from irfuzz.search.coverage.operator_level import OperatorLevel
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 
 SCHEMA = 1
@@ -24,9 +25,14 @@ Curve = Sequence[tuple[str, dict[str, float]]]
 
 
 def as_json(
-    coverage: Coverage, curve: Curve, skipped: int, fusions: Fusions, lines: Lines | None = None
+    coverage: Coverage,
+    curve: Curve,
+    skipped: int,
+    fusions: Fusions,
+    lines: Lines | None = None,
+    levels: OperatorLevel | None = None,
 ) -> dict[str, Any]:
-    """Everything."""
+    """Everything; ``levels`` is ``None`` where nobody counted them."""
     return {
         "schema": SCHEMA,
         "models": coverage.programs,
@@ -35,8 +41,8 @@ def as_json(
             name: {"covered": s.covered, "total": s.total, "share": round(s.ratio, 6)}
             for name, s in coverage.shares().items()
         },
-        "operator_level": coverage.operator_level(),
-        "other_domains": coverage.other_domains(),
+        "operator_level": None if levels is None else levels.counts(),
+        "other_domains": None if levels is None else levels.other_domains(),
         "operators": {
             op: {"input": [i.covered, i.total], "parameter": [p.covered, p.total]}
             for op, (i, p) in coverage.by_operator().items()
@@ -50,7 +56,14 @@ def as_json(
     }
 
 
-def as_text(coverage: Coverage, fusions: Fusions, lines_of: Lines | None = None, *, operators: bool) -> str:
+def as_text(
+    coverage: Coverage,
+    fusions: Fusions,
+    lines_of: Lines | None = None,
+    levels: OperatorLevel | None = None,
+    *,
+    operators: bool,
+) -> str:
     """A table."""
     lines = [f"{coverage.programs} models", "", f"{'criterion':<22}{'covered':>9}{'of':>8}{'share':>9}"]
     for name, share in coverage.shares().items():
@@ -58,8 +71,9 @@ def as_text(coverage: Coverage, fusions: Fusions, lines_of: Lines | None = None,
         lines.append(f"{label:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
     for name, share in fusions.labelled().items():
         lines.append(f"{name:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
-    lines += ["", *(f"{name:<22}{count:>9}" for name, count in coverage.operator_level().items())]
-    if others := coverage.other_domains():
+    if levels is not None:
+        lines += ["", *(f"{name:<22}{count:>9}" for name, count in levels.counts().items())]
+    if levels is not None and (others := levels.other_domains()):
         told = ", ".join(f"{count} of {domain}" for domain, count in others.items())
         lines += ["", f"nodes of other domains, not counted: {told}"]
     if lines_of:

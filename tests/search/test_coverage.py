@@ -13,6 +13,7 @@ from irfuzz.cli.main import main
 from irfuzz.ir.program import Program
 from irfuzz.report.coverage import HEIGHT, WIDTH, as_html
 from irfuzz.search.coverage.fusions import Fusions
+from irfuzz.search.coverage.operator_level import OperatorLevel
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 from irfuzz.search.coverage.space import SHAPES, SPACE, VALUES, Space, compute, load
 from irfuzz.spec import load_specs
@@ -157,6 +158,22 @@ def test_other_peoples_models_are_measured_too(tmp_path: Path, capsys: pytest.Ca
     # What is no file has no time of its own.
     assert main(["coverage", str(tmp_path / "factory.py:make"), str(tmp_path / "others.onnx")]) == 0
     assert "factory.py" in capsys.readouterr().err
+
+
+def test_graphfuzz_counts_what_is_outside_of_the_space_too() -> None:
+    levels = OperatorLevel()
+    text = """<ir_version: 10, opset_import: ["" : 20]> g (bool c, float[2,3] x) => (float[2,3] y) {
+        a = Gelu(x) b = Gelu<approximate = "tanh">(a) s = Gelu<approximate = "none">(b)
+        y = If (c) <then_branch = t () => (float[2,3] p) { p = Relu(s) },
+                    else_branch = e () => (float[2,3] q) { q = Abs(s) }> }"""
+    levels.add(Program.from_proto(parser.parse_model(text)))
+    assert levels.counts() == {
+        "operator types": 4,
+        "input degrees": 4,
+        "output degrees": 5,  # Gelu's is 1 and 2
+        "single edges": 3,  # Gelu to itself, Relu and Abs
+        "shapes and parameters": 5,
+    }
 
 
 def test_the_curve_stands_over_times_where_they_are_known(space: Space) -> None:

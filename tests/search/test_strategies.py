@@ -223,6 +223,11 @@ def test_coverage_goes_on_from_what_was_stored() -> None:
     other = Coverage(load())
     other.absorb(frontier.state() | {"schema": -1})
     assert other.covered == 0
+    # Features that a space of another version held.
+    gone = {"input": [["Gone", "dtype", "FLOAT"], ["Relu", "rank", 99]], "parameter": [["Relu", "alpha", "1"]]}
+    many = [["input", "Gone", "shape", ["(2,)"]], ["parameter", "Relu", "alpha", ["1"]]]
+    other.absorb(frontier.state() | {"named": gone | {"sequence": [["Gone", "Relu"]]}, "several": many})
+    assert other.covered == 0
 
 
 def test_the_frontier_knows_pairs_of_many_at_once_and_what_features_are_worth() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import onnx_ir as ir
 
@@ -31,8 +31,6 @@ class Frontier(Coverage):
     """
 
     __slots__ = ("_dry", "_each", "_failed", "_own", "_successors", "_worth", "worth")
-
-    LEVELS: ClassVar[bool] = False
 
     def __init__(self, space: Space) -> None:
         super().__init__(space)

@@ -1,11 +1,11 @@
-"""Programs enter one after the other, what of the space they cover leaves (COMET, equations 1 to 3; GraphFuzz)."""
+"""Programs enter one after the other, what of the space they cover leaves (COMET, equations 1 to 3)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import onnx_ir as ir
 
@@ -36,19 +36,9 @@ class Share:
 
 
 class Coverage:
-    """What the programs that were added cover of a space; what it does not hold is not counted.
+    """What the programs that were added cover of a space; what it does not hold is not counted."""
 
-    GraphFuzz's operator-level criteria (operator types, in and out degrees, single edges, shapes and parameters) have
-    no fixed space: they are counts of what was seen.
-    """
-
-    __slots__ = (
-        "_degrees", "_edges", "_lacking", "_named", "_new", "_operators", "_others", "_several", "_space", "_specs",
-        "_todo", "programs",
-    )  # fmt: skip
-
-    LEVELS: ClassVar[bool] = True
-    """Whether GraphFuzz's criteria are counted, too."""
+    __slots__ = ("_lacking", "_named", "_new", "_several", "_space", "_specs", "_todo", "programs")
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -64,10 +54,6 @@ class Coverage:
             for name, values in o.parameters.items()
         }
         self._new = 0
-        self._operators: set[str] = set()
-        self._edges: set[tuple[str, str]] = set()
-        self._degrees: set[tuple[str, str, int]] = set()
-        self._others: Counter[str] = Counter()
         self.programs = 0
 
     def add(self, program: View) -> int:
@@ -84,8 +70,6 @@ class Coverage:
         for node in nodes:
             if node.domain in ("", "ai.onnx"):
                 self._node(program, node)
-            elif self.LEVELS:
-                self._others[node.domain] += 1
         self.programs += 1
         return self._new - before
 
@@ -114,19 +98,33 @@ class Coverage:
         }
 
     def absorb(self, state: Mapping[str, Any]) -> None:
-        """Count what others have covered; what is of another schema or opset is left out."""
+        """Count what others have covered; what is of another schema or opset, or not in the space, is left out."""
         if (state.get("schema"), state.get("opset")) != (SCHEMA, self._space.opset):
             return
         self.programs += state["programs"]
         for criterion, found in state["named"].items():
             for feature in found:
-                self._name(criterion, tuple(feature))
+                if self._holds(criterion, feature):
+                    self._name(criterion, tuple(feature))
         for criterion, op, name, values in state["several"]:
-            space = self._space.operators[op]
-            size = space.shapes if criterion == "input" else space.parameters[name]
+            space = self._space.operators.get(op)
+            size = None if space is None else space.shapes if criterion == "input" else space.parameters.get(name)
             if isinstance(size, int):
                 for value in values:
                     self._any_of(criterion, (op, name), value, size)
+
+    def _holds(self, criterion: str, feature: Sequence[Any]) -> bool:
+        """Whether a named feature is one of the space."""
+        if criterion == "sequence":
+            return tuple(feature) in self._space.sequences
+        op, name, value = feature
+        space = self._space.operators.get(op)
+        if space is None:
+            return False
+        if criterion == "input":
+            return value in (space.dtypes if name == "dtype" else space.ranks)
+        values = space.parameters.get(name, ())
+        return not isinstance(values, int) and value in values
 
     def shares(self) -> dict[str, Share]:
         """Each criterion, pooled over the operators, and all three together."""
@@ -136,20 +134,6 @@ class Coverage:
 
     def _covered(self, criterion: str) -> int:
         return len(self._named[criterion]) + sum(map(len, self._several[criterion].values()))
-
-    def operator_level(self) -> dict[str, int]:
-        """GraphFuzz's criteria: how many different ones were seen."""
-        return {
-            "operator types": len(self._operators),
-            "input degrees": sum(kind == "in" for kind, _, _ in self._degrees),
-            "output degrees": sum(kind == "out" for kind, _, _ in self._degrees),
-            "single edges": len(self._edges),
-            "shapes and parameters": sum(map(len, self._several["input"].values())) + self._covered("parameter"),
-        }
-
-    def other_domains(self) -> dict[str, int]:
-        """How many nodes are of other domains, by domain: they are outside of the space."""
-        return dict(sorted(self._others.items()))
 
     def by_operator(self) -> dict[str, tuple[Share, Share]]:
         """Layer input and layer parameter coverage of each operator (equations 1 and 2)."""
@@ -179,10 +163,6 @@ class Coverage:
     def _node(self, program: View, node: ir.Node) -> None:
         op = node.op_type
         inputs = node.inputs
-        if self.LEVELS:
-            self._operators.add(op)
-            self._degrees.add(("in", op, sum(v is not None for v in inputs)))
-            self._degrees.add(("out", op, sum(len(v.uses()) for v in node.outputs)))
         todo = self._todo.get(op)
         if todo is None:
             return
@@ -191,8 +171,6 @@ class Coverage:
             producer = None if value is None else value.producer()
             if producer is not None and producer.domain in ("", "ai.onnx"):
                 pair = producer.op_type, op
-                if self.LEVELS:
-                    self._edges.add(pair)
                 if pair not in covered and pair in self._space.sequences:
                     self._name("sequence", pair)
         data = inputs[0] if inputs else None
