@@ -79,6 +79,12 @@ BAD = [
     ("ReduceSum", [t(3, 4), axes(2)], {}, "axes: expected at most 1"),
     ("BatchNormalization", [t(1, 3, 4), t(3), t(3), t(4), t(3)], {}, "C is 3 elsewhere and 4 here"),
     ("Relu", [t(3)], {"alpha": 1.0}, "it has none"),
+    (
+        "TfIdfVectorizer",
+        [t(3, dtype=ir.DataType.STRING)],
+        {"pool_int64s": [1], "ngram_counts": [0], "ngram_indexes": [0]},
+        "has(pool_strings) == (T == 'string')",
+    ),
     ("GridSample", [t(1, 1, 4, 4, dtype=ir.DataType.BOOL)], {}, "expected 2 to 2 inputs, got 1"),
 ]
 
