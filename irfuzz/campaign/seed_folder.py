@@ -33,6 +33,15 @@ MAX_BYTES = 300_000
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """What a seed may be called; its file is ``NAME.onnx``."""
 
+_FIELDS: Mapping[str, type] = {
+    **dict.fromkeys(("name", "file", "origin", "licence", "sha256"), str),
+    **dict.fromkeys(("opset", "nodes"), int),
+    "operators": list,
+}
+"""What every entry of an index has."""
+
+_KINDS: Mapping[type, str] = {str: "text", int: "a whole number", list: "a list"}
+
 Say = Callable[[str], None]
 
 
@@ -71,7 +80,8 @@ def read_index(folder: Path) -> list[dict[str, Any]]:
     """The entries of a folder's index.
 
     Raises:
-        UsageError: there is none, it is no TOML, or of another schema; an entry lacks a field.
+        UsageError: there is none, it is no TOML, or of another schema; an entry lacks a field, or has one of another
+            kind.
     """
     path = folder / INDEX
     try:
@@ -83,10 +93,21 @@ def read_index(folder: Path) -> list[dict[str, Any]]:
     if content.get("schema") != SCHEMA:
         raise UsageError(f"{path}: schema is {content.get('schema')!r}; expected {SCHEMA}")
     entries = content.get("seeds", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError(f"{path}: expected a table [[seeds]] for each seed, got seeds = {entries!r:.80}")
     for entry in entries:
-        missing = {"name", "file", "origin", "licence", "sha256", "opset", "nodes", "operators"} - set(entry)
+        missing = sorted(_FIELDS.keys() - entry.keys())
         if missing:
-            raise UsageError(f"{path}: seed {entry.get('name')!r} has no {', '.join(sorted(missing))}")
+            raise UsageError(f"{path}: seed {entry.get('name')!r} has no {', '.join(missing)}")
+        for field, kind in _FIELDS.items():
+            if type(entry[field]) is not kind:
+                raise UsageError(
+                    f"{path}: seed {entry['name']!r}: {field} is {entry[field]!r:.80}; expected {_KINDS[kind]}"
+                )
+        if not all(isinstance(operator, str) for operator in entry["operators"]):
+            raise UsageError(
+                f"{path}: seed {entry['name']!r}: operators are {entry['operators']!r:.80}; expected names"
+            )
         if Path(entry["file"]).name != entry["file"]:
             raise UsageError(f"{path}: seed {entry['name']!r}: file '{entry['file']}' is in another folder")
     return entries
@@ -120,7 +141,7 @@ def list_seeds(folder: Path) -> list[Listed]:
 def _bytes_of(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # there are names that no file can have
         return None
 
 

@@ -22,6 +22,15 @@ from irfuzz.resources import seeds_dir
 
 pytestmark = pytest.mark.backend
 
+ENTRY = """schema = 1
+[[seeds]]
+name = "a"
+file = "a.onnx"
+origin = "o"
+licence = "MIT"
+sha256 = "0"
+opset = 17
+"""
 ABOUT = Provenance("written by hand", "MIT", 'a "paper", 2026', "two\ttabs")
 
 
@@ -62,6 +71,10 @@ def test_a_changed_file_and_a_missing_one_are_not_verified(tmp_path: Path) -> No
         ("schema = [", "not TOML"),
         ("schema = 9", "schema is 9; expected 1"),
         ('schema = 1\n[[seeds]]\nname = "a"', "seed 'a' has no file, licence, nodes"),
+        ("schema = 1\nseeds = 3", "expected a table \\[\\[seeds\\]\\] for each seed, got seeds = 3"),
+        ('schema = 1\nseeds = ["a"]', "expected a table .* got seeds = \\['a'\\]"),
+        (f"{ENTRY}nodes = 'x'\noperators = []", "seed 'a': nodes is 'x'; expected a whole number"),
+        (f"{ENTRY}nodes = 1\noperators = [2]", "seed 'a': operators are \\[2\\]; expected names"),
     ],
 )
 def test_an_index_that_cannot_be_read_says_why(text: str | None, why: str, tmp_path: Path) -> None:
