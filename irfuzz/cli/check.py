@@ -8,7 +8,7 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import file_to_write, one_model
+from irfuzz.cli.inputs import about, file_to_write, one_model
 from irfuzz.cli.parser import Parser, names, place, positive, printable, share
 from irfuzz.cli.samples import Given, given, load_saved, rows_of, sample_arguments, stacked
 from irfuzz.errors import UsageError
@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     path, program = one_model(args.model)
     page = file_to_write(args.map, "--map")
     kept = file_to_write(args.save_outputs, "--save-outputs")
-    data = given(args, program)
+    with about(path):
+        data = given(args, program)
     samples = data.samples
     labels = _labels(args, program, data)
     tolerance = _tolerances(args, program)

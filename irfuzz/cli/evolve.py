@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import one_model, writable_folder
+from irfuzz.cli.inputs import about, one_model, writable_folder
 from irfuzz.cli.parser import Parser, duration, names, place, printable, whole
 from irfuzz.cli.ranges import range_arguments, ranges_of
 from irfuzz.errors import UsageError
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         guide=args.guide,
     )
-    with Runner(_targets(args.targets, args.fitness)) as runner:
+    with Runner(_targets(args.targets, args.fitness)) as runner, about(path):
         outcome = evolve(program, runner, plan, ranges, _progress)
         targets = runner.targets
     if outcome.witness is not None and out is not None:

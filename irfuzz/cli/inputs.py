@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import one_line
-from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -61,6 +62,19 @@ def one_model(path: Path) -> tuple[Path, Program]:
     if len(loaded) != 1:
         raise UsageError(f"{path}: expected one model, found {len(loaded)}")
     return next(iter(loaded.items()))
+
+
+@contextlib.contextmanager
+def about(path: Path) -> Generator[None]:
+    """Have what cannot be done with a model start with its file.
+
+    Raises:
+        UsageError: instead of ``Unsupported``.
+    """
+    try:
+        yield
+    except Unsupported as error:
+        raise UsageError(f"{path}: {error}") from None
 
 
 def file_to_write(path: Path | None, flag: str) -> Path | None:

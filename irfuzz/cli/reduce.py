@@ -13,7 +13,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irfuzz.cli.inputs import file_to_write, one_model, seeds_of
+from irfuzz.cli.inputs import about, file_to_write, one_model, seeds_of
 from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
 from irfuzz.cli.samples import check_sample
 from irfuzz.errors import UsageError
@@ -106,8 +106,9 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
         raise UsageError("--check: expected -o OUT, the file for the smallest model; see `irfuzz reduce --help`")
     out = file_to_write(args.out, "--out")
     assert out is not None
-    _, program = one_model(args.what)
-    inputs = _inputs(args.inputs, program)
+    path, program = one_model(args.what)
+    with about(path):
+        inputs = _inputs(args.inputs, program)
     with _state(out) as folder:
         question = f"{args.check}{' fails' if args.fail_is_interesting else ''}"
         command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)

@@ -186,6 +186,8 @@ def test_inputs_beyond_memory_are_named(irfuzz: Irfuzz, tmp_path: Path) -> None:
         one_line(
             irfuzz(command_, "huge.onnx", "-o", "out"), "huge.onnx: it cannot be mutated: input 'x' has 115292150460684"
         )
+    for words in (["check"], ["reduce", "--check", "true", "-o", "out"]):
+        one_line(irfuzz(words[0], "huge.onnx", *words[1:]), "huge.onnx: input generation does not support .*'x'")
     assert not (tmp_path / "out").exists()
 
 
