@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
 
     _fit_equiv(args)
     config = _config(args, Campaign.stored_config(args.out))
-    chosen = _resolve(config)
+    chosen = _resolve(config, args.target)
     missing = _missing(config, chosen)
     loaded = seeds_of(args.seeds)
     tell_of_unmutable(loaded)
@@ -239,8 +239,8 @@ def _targets(chosen: Sequence[str] | None, more: Sequence[str]) -> tuple[str, ..
     return (*chosen, *(name for name in more if name not in chosen))
 
 
-def _resolve(config: Config) -> tuple[Target, ...]:
-    """The targets; says now what is wrong with a name, not from inside a job."""
+def _resolve(config: Config, more: Sequence[str]) -> tuple[Target, ...]:
+    """The targets, those of ``--target`` among them; says now what is wrong with a name, not from inside a job."""
     from irfuzz.execute.table import resolve
 
     try:
@@ -248,7 +248,8 @@ def _resolve(config: Config) -> tuple[Target, ...]:
     except UsageError as error:
         if config.targets is None:
             raise
-        raise UsageError(f"--targets: {error}") from None
+        flag = "--target" if any(repr(name) in str(error) for name in more) else "--targets"
+        raise UsageError(f"{flag}: {error}") from None
     if not found:
         raise UsageError("no target is installed; `irfuzz targets` says what each one needs")
     return found

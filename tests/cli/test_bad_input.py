@@ -216,10 +216,10 @@ FLAGS = [
     (["fuzz", "SEED", "-o", "out", "--memory", "0"], "--memory: "),
     (["fuzz", "SEED", "-o", "out", "--programs", "0"], "--programs: "),
     (["fuzz", "SEED", "-o", "out", "--targets", "onxruntime"], "--targets: unknown target 'onxruntime'.*onnxruntime"),
-    (["fuzz", "SEED", "-o", "out", "--target", "nonsense"], "unknown target 'nonsense'"),
+    (["fuzz", "SEED", "-o", "out", "--target", "nonsense"], "--target: unknown target 'nonsense'"),
     (
         ["fuzz", "SEED", "-o", "out", "--target", "absent.py:Target"],
-        "'absent.py:Target' cannot be used: .*no such file",
+        "--target: target 'absent.py:Target' cannot be used: .*no such file",
     ),
     (["fuzz", "SEED", "-o", "out", "--target", "no_package.x:Target"], "cannot be used: no module named 'no_package'"),
     (["fuzz", "SEED", "-o", "out", "--mutators", "nonsense"], "--mutators: .*'nonsense'"),
