@@ -57,6 +57,8 @@ def test_operators_are_accepted_as_in_table_4() -> None:
     # Calls that something else planned are no operator's.
     search.learn(Row("s"), Plan(1, ("insert-neighbours",)), Outcome(("insert-neighbours",), 9, 0, 1))
     assert [search.fitness(name) for name in operators] == pytest.approx([0.05 * (9 - place) for place in range(8)])
+    search.learn(Row("s"), Plan(1, (operators[0],)), Outcome((), 0, 0, 1))  # what comes to nothing brings nothing
+    assert search.fitness(operators[0]) == pytest.approx(45 / 101)
     found: Counter[str] = Counter()
     choices = Choices.from_seed(1)
     for _ in range(8000):
