@@ -116,10 +116,7 @@ def _own(program: View, specs: Specs, node: ir.Node) -> Iterator[Feature]:
     for name, attr in given.items():
         if attr.is_ref() or attr.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS):
             continue
-        if attr.type is ir.AttributeType.TENSOR:
-            yield "data", op, name, spelled(attr.as_tensor().numpy().reshape(-1)[:_LARGEST].tolist())
-        else:
-            yield "parameter", op, name, spelled(attr.value)
+        yield "data" if attr.type is ir.AttributeType.TENSOR else "parameter", op, name, spelled_attribute(attr)
     if spec is None:
         return
     for name, attr in spec.attrs.items():
@@ -132,9 +129,22 @@ def _own(program: View, specs: Specs, node: ir.Node) -> Iterator[Feature]:
             continue
         # Axes, shapes, paddings: inputs that are parameters (COMET's layers have them as arguments).
         domain = overlay.values.get(formal.name)
-        array = program.const_array(value) if domain is not None and domain.exact else None
-        if array is not None and array.size <= _LARGEST:
-            yield "parameter", op, f"input:{formal.name}", spelled(array.reshape(-1).tolist())
+        text = spelled_input(program, value) if domain is not None and domain.exact else None
+        if text is not None:
+            yield "parameter", op, f"input:{formal.name}", text
+
+
+def spelled_attribute(attr: ir.Attr) -> str:
+    """An attribute's value as it is compared; of a tensor the first elements. It is no reference and no graph."""
+    if attr.type is ir.AttributeType.TENSOR:
+        return spelled(attr.as_tensor().numpy().reshape(-1)[:_LARGEST].tolist())
+    return spelled(attr.value)
+
+
+def spelled_input(program: View, value: ir.Value) -> str | None:
+    """A constant input as it is compared; ``None`` where it is none, or large."""
+    array = program.const_array(value)
+    return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
 
 
 def spelled(value: Any) -> str:

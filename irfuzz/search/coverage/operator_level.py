@@ -8,13 +8,10 @@ from collections.abc import Iterator
 import onnx_ir as ir
 
 from irfuzz.facts import tensors_in
-from irfuzz.generate.features import DEFAULT, spelled
+from irfuzz.generate.features import DEFAULT, spelled, spelled_attribute
 from irfuzz.ir.value import fact_of
 from irfuzz.ir.view import View
 from irfuzz.spec.registry import load_specs
-
-_LARGEST = 64
-"""Elements of an attribute that are compared."""
 
 
 class OperatorLevel:
@@ -73,10 +70,7 @@ class OperatorLevel:
         for name, attr in given.items():
             if attr.is_ref() or attr.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS):
                 continue
-            if attr.type is ir.AttributeType.TENSOR:
-                yield name, spelled(attr.as_tensor().numpy().reshape(-1)[:_LARGEST].tolist())
-            else:
-                yield name, spelled(attr.value)
+            yield name, spelled_attribute(attr)
         spec = self._specs.get(node.op_type, program.opset)
         for name, attr in () if spec is None else spec.attrs.items():
             if name not in given and attr.default is not None:

@@ -10,16 +10,13 @@ from typing import Any
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact, tensors_in
-from irfuzz.generate.features import spelled
+from irfuzz.generate.features import spelled, spelled_attribute, spelled_input
 from irfuzz.ir.value import fact_of
 from irfuzz.ir.view import View
 from irfuzz.search.coverage.space import INPUT, SCHEMA, Space
 from irfuzz.spec.registry import load_specs
 
 CRITERIA = ("input", "parameter", "sequence")
-
-_LARGEST = 64
-"""Elements of a parameter input that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +233,7 @@ class Coverage:
         name = name.removeprefix(INPUT)
         attr = node.attributes.get(name)
         if attr is not None:
-            if attr.is_ref():
-                return None
-            tensor = attr.type == ir.AttributeType.TENSOR
-            return spelled(attr.value.numpy().reshape(-1)[:_LARGEST].tolist()) if tensor else spelled(attr.value)
+            return None if attr.is_ref() else spelled_attribute(attr)
         spec = self._specs.get(node.op_type, program.opset)
         if spec is None:
             return None
@@ -248,6 +242,5 @@ class Coverage:
             return None if default is None else spelled(default)
         for formal, value in zip(spec.inputs, node.inputs, strict=False):
             if formal.name == name:
-                array = None if value is None else program.const_array(value)
-                return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
+                return None if value is None else spelled_input(program, value)
         return None

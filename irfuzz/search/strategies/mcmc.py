@@ -71,7 +71,7 @@ class Mcmc:
         operator = plan.mutators[0] if plan.mutators else None
         if operator in self._operators:
             self._made[operator] += 1
-            self._score[operator] += score(outcome) if outcome.applied else 0.0
+            self._score[operator] += score(outcome)
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:  # noqa: ARG002 - the protocol's
         """Add the other half of a mutant's score (equation 6)."""
