@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import one_model, writable_folder
 from irfuzz.cli.parser import Parser, place
-from irfuzz.errors import IrfuzzError
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -69,14 +68,7 @@ def _module(framework: str) -> Callable[[Program, Path], str]:
 def _savedmodel(program: Program, out: Path) -> str:
     from irfuzz.execute.savedmodel import save_savedmodel
 
-    new = not out.exists()
-    folder = writable_folder(out, "--out")
-    try:
-        inputs = save_savedmodel(program, folder)
-    except IrfuzzError:
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
+    inputs = save_savedmodel(program, writable_folder(out, "--out"))
     named = ", ".join(name if name == place else f"{name} as {place}" for name, place in inputs.items())
     outputs = ", ".join(value.name or "" for value in program.graph.outputs)
     return f"{len(program.nodes())} nodes in {out}; inputs: {named or 'none'}; outputs: {outputs}"

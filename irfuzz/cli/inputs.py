@@ -21,6 +21,9 @@ KEPT = ".onnx.seed"
 PATIENCE = 5.0
 """Seconds of reading after which it is said how far it has come, and again after as many."""
 
+_made: list[Path] = []
+"""Folders for results that were not there before this command, outer ones first."""
+
 
 def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
     """The programs of the models among files and folders; the others are named on standard error and left out.
@@ -115,13 +118,28 @@ def writable_folder(path: Path, flag: str) -> Path:
         UsageError: it cannot be made or written.
     """
     try:
+        missing = [folder for folder in (*reversed(path.parents), path) if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True)
+        _made.extend(missing)
         probe = path / ".irfuzz-probe"
         probe.touch()
         probe.unlink()
     except OSError as error:
         raise UsageError(f"{flag} {path}: cannot be written: {error.strerror}") from None
     return path
+
+
+@contextlib.contextmanager
+def nothing_left_behind() -> Generator[None]:
+    """Where what is done inside fails, remove the folders that ``writable_folder`` made and nothing came into."""
+    _made.clear()
+    try:
+        yield
+    except BaseException:
+        while _made:
+            with contextlib.suppress(OSError):
+                _made.pop().rmdir()  # only where it is empty
+        raise
 
 
 def known_mutators(wanted: Sequence[str] | None) -> tuple[str, ...] | None:

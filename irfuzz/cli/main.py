@@ -31,6 +31,7 @@ from irfuzz.cli import (
     synthesize,
     targets,
 )
+from irfuzz.cli.inputs import nothing_left_behind
 from irfuzz.cli.parser import Parser, one_line, parse
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 
@@ -144,7 +145,8 @@ def _run(words: list[str]) -> int:
         raise UsageError(f"unknown {what} {words[0]!r}: {hint}; see `irfuzz --help`")
     parser = Parser(command.NAME, command.ABOUT, command.EXAMPLES)
     command.arguments(parser)
-    return command.run(parse(parser, words[1:]))
+    with nothing_left_behind():
+        return command.run(parse(parser, words[1:]))
 
 
 def _overview() -> str:

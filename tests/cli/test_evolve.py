@@ -139,7 +139,8 @@ def test_equal_seeds_find_the_same(tmp_path: Path, capsys) -> None:
 )
 def test_bad_input_is_one_line_and_exit_2(tmp_path: Path, words: list[str], said: str, capsys) -> None:
     model = model_of("unit-vector", tmp_path)
-    assert main(["evolve", str(model), *words]) == 2
+    assert main(["evolve", str(model), *words, "-o", str(tmp_path / "out")]) == 2
+    assert not (tmp_path / "out").exists()
     error = capsys.readouterr().err
     assert said in error
     assert "Traceback" not in error
