@@ -57,8 +57,8 @@ def test_operators_are_accepted_as_in_table_4() -> None:
     # Calls that something else planned are no operator's.
     search.learn(Row("s"), Plan(1, ("insert-neighbours",)), Outcome(("insert-neighbours",), 9, 0, 1))
     assert [search.fitness(name) for name in operators] == pytest.approx([0.05 * (9 - place) for place in range(8)])
-    search.learn(Row("s"), Plan(1, (operators[0],)), Outcome((), 0, 0, 1))  # what comes to nothing brings nothing
-    assert search.fitness(operators[0]) == pytest.approx(45 / 101)
+    search.learn(Row("s"), Plan(1, (operators[0],)), Outcome((), 0, 0, 1))  # what comes to nothing is no mutant
+    assert search.fitness(operators[0]) == pytest.approx(0.45)
     found: Counter[str] = Counter()
     choices = Choices.from_seed(1)
     for _ in range(8000):
@@ -82,6 +82,24 @@ def test_the_pool_is_full_at_fifty_and_newcomers_take_places() -> None:
     assert len(pool._places) == SIZE
     assert len(set(pool._places)) == SIZE
     assert max(pool._places) == 299
+
+
+@pytest.mark.parametrize("name", ["mcmc", "random"])
+def test_members_that_come_to_nothing_give_their_places_to_seeds(name: str) -> None:
+    search = make_search(name, group("comet"))
+    rows = [Row(str(n)) for n in range(10)]
+    for n in range(2000):
+        choices = Choices.from_seed(n)
+        row = search.choose(rows, choices)
+        plan = search.plan(row, choices, 4)
+        full = row.nodes >= 200
+        search.learn(row, plan, Outcome(() if full else plan.mutators, 1, 1, row.nodes))
+        if not full:
+            rows.append(Row(row.seed, row.nodes + 30))
+    places = search.state()["pool"]["places"]
+    assert len(places) == SIZE
+    assert sum(rows[place].nodes >= 200 for place in places) < SIZE / 4
+    assert any(place < 10 for place in places), "no seed came back"
 
 
 def test_arms_that_bring_more_for_their_cost_are_drawn_more_often() -> None:

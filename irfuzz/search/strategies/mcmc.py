@@ -1,4 +1,4 @@
-"""``mcmc``: COMET's search (TOSEM 2023, section 3.5, algorithm 2), as published but for what comes to nothing."""
+"""``mcmc``: COMET's search (TOSEM 2023, section 3.5, algorithm 2), as published but for its pool (``pool``)."""
 
 from __future__ import annotations
 
@@ -62,12 +62,10 @@ class Mcmc:
         return self._score[operator] / max(1, self._made[operator])
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
-        """Count a mutant and its score (equation 4) for the operator that was planned.
-
-        The paper ignores mutants that come to nothing, which are few there. Here programs have a greatest size, at
-        which the operators that insert layers make nothing any more; ignored, they would keep the fitness that they
-        had while they did. So they count as mutants that brought nothing.
-        """
+        """Count a mutant and its score (equation 4) for the planned operator; what came to nothing is none."""
+        if not outcome.applied:
+            self._pool.spent()
+            return
         operator = plan.mutators[0] if plan.mutators else None
         if operator in self._operators:
             self._made[operator] += 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from irfuzz.choices import Choices
 from irfuzz.search.strategies.types import P
@@ -14,15 +15,20 @@ SIZE = 50
 class Pool:
     """Places of parents in the corpus; a newcomer takes a random one's place once the pool is full.
 
-    The pool begins with all seeds, be they more.
+    The pool begins with all seeds, be they more. A member that came to nothing gives its place to a random seed: the
+    paper's models may grow without end, but a pool of programs of the greatest size allowed would never change again.
     """
 
     def __init__(self) -> None:
         self._places: list[int] = []
-        self._known = 0
+        self._known = self._seeds = self._last = 0
+        self._spent = False
 
     def pick(self, parents: Sequence[P], choices: Choices) -> P:
-        """A member, all equally likely."""
+        """A member, all equally likely; at the first call all parents are seeds."""
+        if self._spent:
+            self._places[self._last] = choices.index(self._seeds)
+            self._spent = False
         first = not self._known
         while self._known < len(parents):
             if first or len(self._places) < SIZE:
@@ -30,12 +36,20 @@ class Pool:
             else:
                 self._places[choices.index(len(self._places))] = self._known
             self._known += 1
-        return parents[choices.pick(self._places)]
+        self._seeds = self._seeds or self._known
+        self._last = choices.index(len(self._places))
+        return parents[self._places[self._last]]
 
-    def state(self) -> Sequence[int]:
-        """How many parents have come, then the places of the members."""
-        return [self._known, *self._places]
+    def spent(self) -> None:
+        """Nothing could be made of the member that was picked last."""
+        self._spent = True
 
-    def recall(self, state: Sequence[int]) -> None:
+    def state(self) -> Mapping[str, Any]:
+        """All of it, as JSON-able data."""
+        about = {"known": self._known, "seeds": self._seeds, "last": self._last, "spent": self._spent}
+        return {**about, "places": list(self._places)}
+
+    def recall(self, state: Mapping[str, Any]) -> None:
         """Go on with these members; parents must be in the order in which they were."""
-        self._known, *self._places = state
+        self._known, self._seeds, self._last = state["known"], state["seeds"], state["last"]
+        self._spent, self._places = state["spent"], list(state["places"])

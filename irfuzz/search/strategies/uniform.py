@@ -32,8 +32,10 @@ class Uniform:
         layers = choices.integer(*LAYERS)
         return Plan(layers, (choices.pick(self._operators),) * layers)
 
-    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
-        """Nothing."""
+    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
+        """Nothing, but that a member came to nothing."""
+        if not outcome.applied:
+            self._pool.spent()
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
         """Nothing."""
