@@ -171,9 +171,11 @@ def _duplicates(call: Call) -> bool:
 
 
 def _region_ends_first(call: Call) -> bool:
-    """True unless all regions are known and end where they begin or later."""
+    """True unless all regions are known, finite, and end where they begin or later."""
     regions = call.array(1)
-    return regions is None or not bool((regions[..., 2:] >= regions[..., :2]).all())
+    if regions is None or not bool(np.isfinite(regions.astype(np.float64)).all()):
+        return True
+    return not bool((regions[..., 2:] >= regions[..., :2]).all())
 
 
 def _foreign_letters(call: Call) -> bool:

@@ -146,8 +146,10 @@ def test_logarithms_of_integers_are_nobodys_fault(parse, run, op, kind, undefine
     assert (verdict.target, verdict.suspect) == ("reference", undefined)
 
 
-@pytest.mark.parametrize(("region", "undefined"), [([2, 2, 1, 3], True), ([1, 1, 3, 3], False)])
-def test_only_a_region_that_ends_before_it_begins_is_left_open(parse, run, region, undefined) -> None:
+@pytest.mark.parametrize(
+    ("region", "undefined"), [([2, 2, 1, 3], True), ([1, 1, np.inf, 3], True), ([1, 1, 3, 3], False)]
+)
+def test_only_a_region_that_ends_before_it_begins_or_never_is_left_open(parse, run, region, undefined) -> None:
     program = parse(
         "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) "
         "{ y = RoiAlign<sampling_ratio=1>(x, r, b) }"
