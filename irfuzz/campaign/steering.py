@@ -27,7 +27,7 @@ from irfuzz.search.strategies.types import Outcome, Parent, Plan, Search
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
 
-SCHEMA = 1
+SCHEMA = 2
 """Of what a job remembers of its search."""
 
 COVERAGE = "coverage of job "
