@@ -50,6 +50,20 @@ def foreign(model: onnx.ModelProto) -> None:
     model.graph.node[0].domain = "acme"
 
 
+def doubling(model: onnx.ModelProto, times: int) -> None:
+    """Each function calls the one before twice; the first and the graph's node add."""
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)]
+    for i in range(times):
+        name, domain = ("Add", "") if i == 0 else (f"f{i - 1}", "acme")
+        calls = [
+            helper.make_node(name, ["a", "b"], ["t"], domain=domain),
+            helper.make_node(name, ["t", "b"], ["c"], domain=domain),
+        ]
+        model.functions.append(helper.make_function("acme", f"f{i}", ["a", "b"], ["c"], calls, imports))
+    model.opset_import.append(imports[1])
+    model.graph.node[0].op_type, model.graph.node[0].domain = f"f{times - 1}", "acme"
+
+
 def field(number: int, data: bytes) -> bytes:
     """A message field in protobuf's wire format."""
     size, out = len(data), bytearray()
@@ -103,6 +117,12 @@ BAD: dict[str, tuple[bytes, str]] = {
         "operator Gelu does not exist yet at opset 17",
     ),
     "deprecated": (changed(lambda m: setattr(m.graph.node[0], "op_type", "Scatter")), "Scatter is deprecated since"),
+    "doubling": (changed(lambda m: doubling(m, 40)), "stands for about 10.12 nodes; expected at most 1,000,000"),
+    "doubling on": (changed(lambda m: doubling(m, 2000)), "stands for about 10.602 nodes"),
+    "own caller": (
+        changed(lambda m: (doubling(m, 3), setattr(m.functions[1].node[0], "op_type", "f2"))),
+        "onnx.checker: .*recursive",
+    ),
     "no opset": (changed(lambda m: m.ClearField("opset_import")), "imports no opset"),
     "ir version": (changed(lambda m: setattr(m, "ir_version", 999)), "IR version 999 is unknown"),
     "short data": (
@@ -255,6 +275,8 @@ def test_a_function_of_the_model_defines_an_operator(tmp_path: Path, checker: Ch
     path = tmp_path / "function.onnx"
     path.write_bytes(model.SerializeToString())
     assert load_seed(path, checker=checker).to_proto().functions[0].name == "Add"
+    path.write_bytes(changed(lambda m: doubling(m, 8)))
+    assert len(load_seed(path, checker=checker).to_proto().functions) == 8
 
 
 def test_a_model_that_stops_the_checker_is_refused() -> None:
