@@ -35,6 +35,8 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         return "an axis that the data does not have"
     if op in ("LSTM", "GRU", "RNN"):
         return _recurrent(inputs, attrs)
+    if op == "InstanceNormalization" and rank is not None and rank < 3:
+        return "normalising without spatial axes"
     if op == "LRN" and inputs[0] is not None and inputs[0].rank != 4:
         return "LRN of another rank than 4"
     if op in ("ScatterElements", "Scatter", "GatherElements"):

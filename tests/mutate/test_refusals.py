@@ -42,6 +42,7 @@ def ints(*values: int) -> TensorFact:
         ("Pad", [data(3, 4), ints(4, 0), None, ints(1)], {"mode": "edge"}, {}),
         ("Pad", [data(3, "N"), ints(0, 4, 3, 0)], {"mode": "wrap"}, {}),
         ("LRN", [data(1, 2, 3)], {"size": 1}, None),
+        ("InstanceNormalization", [data(2, 3), data(3), data(3)], {}, None),
         ("Softmax", [data(4)], {"axis": 1}, {"axis": 0}),
         ("Slice", [data(4, 4)], {"axes": [2]}, {"axes": [1]}),
         ("LSTM", [data(5, 1, 3), None, None, None, None, data(2, 1, 4)], {}, {"direction": "bidirectional"}),
@@ -56,6 +57,10 @@ def test_refused_and_allowed(
     assert refusal(op, inputs, bad)
     if good is not None:
         assert refusal(op, inputs, good) is None
+
+
+def test_normalising_needs_one_spatial_axis() -> None:
+    assert refusal("InstanceNormalization", [data(2, 3, 1), data(3), data(3)], {}) is None
 
 
 def test_what_is_not_known_is_refused_where_it_decides() -> None:
