@@ -48,6 +48,16 @@ def test_strings_move_and_compare() -> None:
     same(run("StringConcat", [x, strings("!")], opset=20), strings("b!", "!", "é!", "tree!"))
 
 
+def test_strings_are_told_apart_but_not_sorted() -> None:
+    x = strings("b", "a", "b")
+    values, first, inverse, counts = run("Unique", [x], outputs=4, opset=11, sorted=0)
+    same(values, strings("b", "a"))
+    for found, expected in ((first, [0, 1]), (inverse, [0, 1, 0]), (counts, [2, 1])):
+        same(found, expected, np.int64)
+    with pytest.raises(Unsupported, match="sorted strings"):
+        run("Unique", [x], outputs=4, opset=11)
+
+
 def test_regular_expressions_match_as_a_whole() -> None:
     x = strings("ab12", "ab", "xab1")
     same(run("RegexFullMatch", [x], opset=20, pattern=r"[a-c]+\d*"), [True, True, False], bool)

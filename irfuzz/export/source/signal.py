@@ -88,7 +88,10 @@ def deform_conv(ctx: Context, node: ir.Node) -> Emitted:
 
 def unique(ctx: Context, node: ir.Node) -> Emitted:
     """Unique."""
-    return Many(ctx.call("unique", ctx.input(node, 0), axis=ctx.attr(node, "axis"), sort=ctx.attr(node, "sorted")), 4)
+    ordered = ctx.attr(node, "sorted")
+    if ordered and ctx.dtype(node.inputs[0]) == ir.DataType.STRING:
+        raise ctx.unsupported(node, "sorted strings, which the framework does not compare")
+    return Many(ctx.call("unique", ctx.input(node, 0), axis=ctx.attr(node, "axis"), sort=ordered), 4)
 
 
 def non_max_suppression(ctx: Context, node: ir.Node) -> Emitted:
