@@ -29,7 +29,8 @@ from irfuzz.oracle.types import Symptom
 from irfuzz.report import contradiction
 from irfuzz.report.markdown import report_text
 from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, repro_source
-from irfuzz.report.short import short_source
+from irfuzz.report.short import LINES, short_source
+from irfuzz.report.short_calls import calls_in, calls_source, form_of
 from irfuzz.report.tool_pieces import files_of
 from irfuzz.store.database import FindingRow
 from irfuzz.store.tensors import MANIFEST, unpack
@@ -51,6 +52,12 @@ WITNESSES = 2
 
 LONG = "long"
 """``script`` of a verdict: ``repro.py`` is the script that runs the witnesses, too."""
+
+ERROR = 24
+"""Characters of an error's text by which it is known again; further on there may be names."""
+
+CALLS = "calls"
+"""Of a verdict: what the generated source calls in the framework at fault (``short_calls.calls_in``)."""
 
 _ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
 """Symptoms that need no witness."""
@@ -125,7 +132,7 @@ def _files(row: FindingRow, label: str) -> dict[str, bytes]:
     scene = _scene(row, verdict, blamed, witnesses)
     source = repro_source(scene)
     whole = verdict.get("script") == LONG or verdict["oracle"] == contradiction.ORACLE
-    short = None if whole else short_source(scene, row.model, row.inputs)
+    short = None if whole else short_source(scene, row.model, row.inputs) or _of_calls(row, verdict, scene, files)
     if short is not None:
         files["compare.py"] = source.replace("python repro.py ", "python compare.py ").encode()
     files["repro.py"] = (short or source).encode()
@@ -134,6 +141,16 @@ def _files(row: FindingRow, label: str) -> dict[str, bytes]:
         before = module_files(Program.from_bytes(row.original_model), wanted) if wanted else {}
         return contradiction.with_both_forms(files, blamed, witnesses, before)
     return files
+
+
+def _of_calls(row: FindingRow, verdict: Mapping[str, Any], scene: Scene, files: Mapping[str, bytes]) -> str | None:
+    """The short script of a framework's own calls, where they are known."""
+    form = form_of(scene.blamed)
+    if form is None or CALLS not in verdict or f"{form.framework}_weights.npz" not in files:
+        return None
+    with np.load(io.BytesIO(files[f"{form.framework}_weights.npz"])) as members:
+        weights = {name.removesuffix(".npy"): members[name] for name in members.files}
+    return calls_source(scene, onnx.load_model_from_string(row.model), verdict[CALLS], unpack(row.inputs), weights)
 
 
 def _components(*parties: Party) -> list[str]:
@@ -182,7 +199,10 @@ def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
             chosen.setdefault((found[name].component, found[name].environment), found[name])
     # Another way to run the same component says most about it; ONNX's own evaluator is at hand everywhere. What has the
     # place of the blamed one's package can only be quoted.
+    tool = kind_of_tool(blamed)
     rank = {(blamed.component, blamed.environment): 0, ("reference", ""): 1}
+    if tool is not None and tool.takes in LOWERINGS:
+        rank[(tool.takes, "")] = 0  # what it was to convert
     worst = {blamed.component: 3}
     return blamed, sorted(
         chosen.values(), key=lambda p: rank.get((p.component, p.environment), worst.get(p.component, 2))
@@ -256,7 +276,7 @@ def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
         "status": row.status,
         "label": label,
         "known": verdict.get("known", []),
-        "verdict": {key: value for key, value in verdict.items() if key not in ("shown", "known", "script")},
+        "verdict": {key: value for key, value in verdict.items() if key not in ("shown", "known", "script", CALLS)},
         "versions": {r["target"]: r["version"] for r in runs},
         "environments": {r["target"]: r["requirement"] for r in runs if r.get("requirement")},
         "shown": verdict.get("shown", []),
@@ -318,6 +338,25 @@ def with_long_script(row: FindingRow) -> FindingRow:
     return replace(row, verdict=json.dumps({**json.loads(row.verdict), "script": LONG}))
 
 
+def _calls(folder: Path, row: FindingRow, seconds: float) -> dict[str, Any] | None:
+    """The calls of a folder's source in the framework at fault; ``None`` where no script is made of them."""
+    verdict = json.loads(row.verdict)
+    blamed, _ = _parties(row, verdict, [r for r in json.loads(row.runs) if "target" in r])
+    form = form_of(blamed)
+    if form is None or verdict["oracle"] == contradiction.ORACLE:
+        return None
+    there = (folder / f"{form.framework}_model.py").exists()
+    calls = calls_in(folder, form.framework, seconds=seconds) if there else None
+    return calls if calls is not None and len(calls["body"]) < LINES else None
+
+
+def _error_of(row: FindingRow) -> str:
+    """How the error of the target at fault begins."""
+    error = next(str(r["error"]) for r in json.loads(row.runs) if r.get("target") == row.target)
+    kind, colon, text = error.partition(": ")
+    return kind + colon + text[:ERROR]
+
+
 def write_shown(
     folder: Path, row: FindingRow, *, seconds: float, python: str = sys.executable, label: str = ""
 ) -> tuple[FindingRow, bool, str]:
@@ -327,8 +366,14 @@ def write_shown(
         The row as it is to be stored, whether a script showed it, and what the last one printed.
     """
     write_bundle(folder, row, label=label)
+    calls = None if (folder / "compare.py").exists() else _calls(folder, row, seconds)
+    if calls is not None:
+        row = replace(row, verdict=json.dumps({**json.loads(row.verdict), CALLS: calls}))
+        write_bundle(folder, row, label=label)
     shown, told = replays(folder, seconds=seconds, python=python)
-    if shown or not (folder / "compare.py").exists():
+    # Calls by themselves may be refused for another reason than what made them.
+    meant = calls is None or row.symptom != Symptom.REJECTION or _error_of(row) in told
+    if (shown and meant) or not (folder / "compare.py").exists():
         return row, shown, told
     row = with_long_script(row)
     write_bundle(folder, row, label=label)

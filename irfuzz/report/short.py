@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
     blamed = scene.blamed
     if blamed.environment or scene.odd_inputs or scene.odd_types or scene.runs > 1:
         return None
-    judged = _judged(scene)
+    judged = judged_lines(scene)
     try:
         proto = onnx.load_model_from_string(model)
         built = _model(proto, unpack(inputs))
@@ -58,13 +58,18 @@ def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
         run = run.replace("lambda:", "lambda off=():").replace('"])', '"], disabled_optimizers=[*off])')
         judged.insert(-1, _without(scene))
     helpers = "from onnx import helper, numpy_helper" if "numpy_helper" in built else "from onnx import helper"
+    imports, packages = ["import onnx", package.strip(), helpers], ["onnx", *packages_of(blamed)]
+    return script_text(scene, about_lines(scene, proto, packages), imports, [built, run.strip()], judged)
+
+
+def script_text(
+    scene: Scene, about: Sequence[str], imports: Sequence[str], built: Sequence[str], judged: Sequence[str]
+) -> str | None:
+    """The parts put together; ``None`` where that is too long to be called short."""
     text = "\n".join([
-        f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *_about(scene, proto), '"""',
-        "import os, sys",
-        _HOOK,
-        "import numpy as np", "import onnx", package.strip(), helpers, "",
-        built, run.strip(),
-        *judged,
+        f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *about, '"""',
+        "import os, sys", _HOOK, "import numpy as np", *imports, "",
+        *built, *judged,
         'print("the fault shows" if shows else "the fault does not show")',
         "sys.exit(int(shows))", "",
     ])  # fmt: skip
@@ -80,10 +85,10 @@ def _without(scene: Scene) -> str:
     return f'print("without {", ".join(scene.passes)}", {answer}{index if of_values else ".shape"})'
 
 
-def _about(scene: Scene, proto: onnx.ModelProto) -> list[str]:
-    """What a reader needs to know first."""
+def about_lines(scene: Scene, proto: onnx.ModelProto, packages: Sequence[str]) -> list[str]:
+    """What a reader needs to know first; ``packages``: what the script imports beside numpy."""
     blamed = scene.blamed
-    names = ["numpy", "onnx", *packages_of(blamed)]
+    names = ["numpy", *packages]
     seen = f"{one_line(blamed.component)} {one_line(blamed.version)}".strip()
     codes = "Exit code 1 where it shows, 0 where not, 2 where it cannot be told."
     lines = [f"Seen with {seen}; needs {', '.join(names)}. {codes}"]
@@ -96,8 +101,13 @@ def _about(scene: Scene, proto: onnx.ModelProto) -> list[str]:
     return [*lines, note.strip()] if note else lines
 
 
-def _judged(scene: Scene) -> list[str] | None:
-    """How the script tells, in lines; ``None`` where it takes more than a comparison."""
+def judged_lines(scene: Scene, right: str = "") -> list[str] | None:
+    """How the script tells, in lines; ``None`` where it takes more than a comparison.
+
+    Args:
+        scene: what is to be shown.
+        right: source of what is expected, where the script can compute it.
+    """
     if scene.symptom is Symptom.REJECTION:
         return [
             "shows, got = False, None", "try:", "    got = run()", "except Exception as error:",
@@ -123,6 +133,7 @@ def _judged(scene: Scene) -> list[str] | None:
     if scene.symptom not in (Symptom.DIFFERENCE, Symptom.NAN_INF) or scene.place is None or scene.place[0]:
         return None
     index = ", ".join(map(str, scene.place[1]))
+    expected = f"np.asarray({right})[{index or '()'}]" if right else expected
     lines = [f"got = np.asarray(run())[{index or '()'}]", f"expected = {expected}",
              'print("expected", expected, "got", got)']  # fmt: skip
     if scene.symptom is Symptom.NAN_INF:
@@ -140,7 +151,7 @@ def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
     if proto.functions or any(not isinstance(v, np.ndarray) for v in inputs.values()):
         return None
     arrays = [*_arrays_in(graph), *inputs.values()]
-    if sum(a.size for a in arrays) > ELEMENTS or any(a.dtype.isbuiltin != 1 or a.dtype.kind in "OUSVc" for a in arrays):
+    if not few_elements(arrays):
         return None
     weights = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     bodies: list[str] = []
@@ -158,6 +169,13 @@ def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
         f"model = helper.make_model(graph, opset_imports=[{opsets}], ir_version={proto.ir_version}).SerializeToString()"
     )
     return "\n".join(lines)
+
+
+def few_elements(arrays: Iterable[np.ndarray]) -> bool:
+    """Whether arrays can be written down: numbers that numpy has itself, and not many of them."""
+    held = list(arrays)
+    plain = all(a.dtype.isbuiltin == 1 and a.dtype.kind not in "OUSVc" for a in held)
+    return plain and sum(a.size for a in held) <= ELEMENTS
 
 
 def _arrays_in(graph: onnx.GraphProto) -> Iterator[np.ndarray]:
@@ -183,7 +201,7 @@ def _body(graph: onnx.GraphProto, bodies: list[str]) -> str | None:
         return None
     values = [f"[{', '.join(_info(v) for v in part)}]" for part in (graph.input, graph.output)]
     held = ", ".join(
-        f"numpy_helper.from_array({_array(numpy_helper.to_array(t))}, {t.name!r})" for t in graph.initializer
+        f"numpy_helper.from_array({array_source(numpy_helper.to_array(t))}, {t.name!r})" for t in graph.initializer
     )
     name = f"body{len(bodies)}"
     inside = ",\n         ".join(map(str, nodes))
@@ -192,13 +210,14 @@ def _body(graph: onnx.GraphProto, bodies: list[str]) -> str | None:
 
 
 def _arrays(arrays: Mapping[str, np.ndarray]) -> str:
-    return "{" + ", ".join(f"{name!r}: {_array(a)}" for name, a in arrays.items()) + "}"
+    return "{" + ", ".join(f"{name!r}: {array_source(a)}" for name, a in arrays.items()) + "}"
 
 
-def _array(array: np.ndarray) -> str:
+def array_source(array: np.ndarray) -> str:
+    """Source of an array of numpy's own numbers."""
     if array.size == 0:
         return f"np.zeros({array.shape}, {array.dtype.name!r})"
-    if array.size > 1 and len(set(array.ravel().tolist())) == 1:
+    if array.size > 1 and array.tobytes() == array.ravel()[:1].tobytes() * array.size:  # 0.0 is not -0.0
         return f"np.full({array.shape}, {special(repr(array.ravel()[0].item()))}, {array.dtype.name!r})"
     return f"np.array({special(repr(array.tolist()))}, {array.dtype.name!r})"
 
@@ -218,7 +237,7 @@ def _node(node: onnx.NodeProto, bodies: list[str]) -> str | None:
         if not attribute.name.isidentifier() or attribute.name in _TAKEN:
             return None
         if attribute.type == _A.TENSOR:
-            text = f"numpy_helper.from_array({_array(numpy_helper.to_array(attribute.t))})"
+            text = f"numpy_helper.from_array({array_source(numpy_helper.to_array(attribute.t))})"
         elif attribute.type == _A.GRAPH:
             made = _body(attribute.g, bodies)
             if made is None:
