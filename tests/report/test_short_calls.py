@@ -118,7 +118,7 @@ def row(symptom: Symptom, error: str = "") -> FindingRow:
     """A finding in ``torch:eager``, which the reference is said to contradict."""
 
     def result(name: str, value: float, error: str = "") -> RunResult:
-        target = Target(name, name.partition(":")[0], sys.executable, {"mode": "eager"} if ":" in name else {})
+        target = Target(name, name.partition(":")[0], "1", options={"mode": "eager"} if ":" in name else {})
         outputs = {} if error else {"y": np.full((1, 2, 2), value, np.float32), "n": 2 * INPUTS["x"]}
         return RunResult(target, Stage.RUN, Exit.REJECTED if error else Exit.OK, outputs=outputs, error=error)
 
