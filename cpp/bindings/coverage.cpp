@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "arrays.hpp"
 
@@ -87,8 +88,15 @@ std::uint64_t merge(const py::object& seen, const py::object& found) {
     require_in_place(seen.ptr(), "uint8", "merge_bits: seen");
     const py::object right = tidy_of(found.ptr(), "uint8", "merge_bits: found");
     const auto bytes = bytes_of(seen);
+    auto other = bytes_of(right);
+    std::vector<std::uint8_t> copy;
+    if (other.data() != bytes.data() && other.data() < bytes.data() + bytes.size() &&
+        bytes.data() < other.data() + other.size()) {
+        copy.assign(other.begin(), other.end());  // parts of one array, which change as they are read
+        other = copy;
+    }
     const Unlocked unlocked(bytes.size());
-    return merge_bits({const_cast<std::uint8_t*>(bytes.data()), bytes.size()}, bytes_of(right));
+    return merge_bits({const_cast<std::uint8_t*>(bytes.data()), bytes.size()}, other);
 }
 
 std::uint64_t sections(const py::object& values, const py::object& low, const py::object& high, py::ssize_t count,

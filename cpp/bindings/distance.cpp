@@ -240,9 +240,17 @@ constexpr std::array<const char*, 9> keywords = {"a",   "b",        "atol",   "r
     return value != 0;
 }
 
+// A list is copied: another thread may empty it while its arrays are read without the interpreter's lock.
 [[nodiscard]] py::object sequence(PyObject* object, const char* name) {
-    if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
+    if (PyTuple_CheckExact(object)) {
         return py::reinterpret_borrow<py::object>(object);
+    }
+    if (PyList_Check(object)) {
+        PyObject* copy = PyList_AsTuple(object);
+        if (copy == nullptr) {
+            throw py::error_already_set();
+        }
+        return py::reinterpret_steal<py::object>(copy);
     }
     const std::string message =
         std::string("distances: ") + name + " must be a sequence of arrays, got " + type_of(object);

@@ -30,7 +30,7 @@ void add(LongSum& sum, const LongSum& term) {
 
 void add(ChunkSums& sums, const ChunkSums& more) {
     add(sums.apart, more.apart);
-    sums.huge += more.huge;
+    add(sums.huge, more.huge);
     add(sums.dot, more.dot);
     add(sums.square_a, more.square_a);
     add(sums.square_b, more.square_b);
@@ -79,29 +79,57 @@ void merge(Totals& totals, const Totals& more) {
 // A sum of squares lost its precision, or overflowed.
 [[nodiscard]] bool out_of_range(double square) { return !(square >= 0x1p-900 && square <= 0x1p1000); }
 
-// Where doubles are so large or small that their squares are not, once more with both sides scaled by powers of two.
-void scale_cosine(const Pair& pair, Distance& result) {
-    const int down_a = result.max_a > 0.0 ? std::ilogb(result.max_a) : 0;
-    const int down_b = result.max_b > 0.0 ? std::ilogb(result.max_b) : 0;
-    ChunkSums sums;
+// A product of two doubles lost its precision where the sum of all is as small as this one.
+[[nodiscard]] bool a_product_vanished(const Pair& pair, double dot) {
+    constexpr double small = 0x1p-900;
     const auto* a = static_cast<const double*>(pair.a);
     const auto* b = static_cast<const double*>(pair.b);
+    bool vanished = false;
+    for (std::size_t i = 0; i < pair.count && std::fabs(dot) < small; ++i) {
+        vanished = vanished || (a[i] != 0.0 && b[i] != 0.0 && std::fabs(a[i] * b[i]) < small);
+    }
+    return vanished;
+}
+
+// Where doubles are so large or small that their products are not doubles, once more with both sides, and their
+// products, scaled by powers of two.
+void scale_cosine(const Pair& pair, Distance& result) {
+    const auto* a = static_cast<const double*>(pair.a);
+    const auto* b = static_cast<const double*>(pair.b);
+    const auto compared = [&](std::size_t i) { return std::isfinite(a[i]) && std::isfinite(b[i]); };
+    constexpr int none = -8192;  // below the exponent of any product
+    int top_a = none;
+    int top_b = none;
+    int top = none;
     for (std::size_t i = 0; i < pair.count; ++i) {
-        if (std::isfinite(a[i]) && std::isfinite(b[i])) {
-            const double x = std::scalbn(a[i], -down_a);
-            const double y = std::scalbn(b[i], -down_b);
-            add(sums.dot, {x * y, 0.0});
+        if (compared(i)) {
+            top_a = a[i] != 0.0 ? std::max(top_a, std::ilogb(a[i])) : top_a;
+            top_b = b[i] != 0.0 ? std::max(top_b, std::ilogb(b[i])) : top_b;
+            top = a[i] != 0.0 && b[i] != 0.0 ? std::max(top, std::ilogb(a[i]) + std::ilogb(b[i])) : top;
+        }
+    }
+    ChunkSums sums;
+    for (std::size_t i = 0; i < pair.count; ++i) {
+        if (compared(i)) {
+            const double x = std::scalbn(a[i], -top_a);
+            const double y = std::scalbn(b[i], -top_b);
             add(sums.square_a, {x * x, 0.0});
             add(sums.square_b, {y * y, 0.0});
+            if (a[i] != 0.0 && b[i] != 0.0) {
+                const int up_a = std::ilogb(a[i]);
+                const int up_b = std::ilogb(b[i]);
+                const double product = std::scalbn(a[i], -up_a) * std::scalbn(b[i], -up_b);
+                add(sums.dot, {std::scalbn(product, up_a + up_b - top), 0.0});
+            }
         }
     }
     const double dot = value_of(sums.dot);
     const double norm_a = std::sqrt(value_of(sums.square_a));
     const double norm_b = std::sqrt(value_of(sums.square_b));
-    result.cosine = dot / (norm_a * norm_b);
-    result.dot = std::scalbn(dot, down_a + down_b);
-    result.norm_a = std::scalbn(norm_a, down_a);
-    result.norm_b = std::scalbn(norm_b, down_b);
+    result.cosine = std::scalbn(dot / (norm_a * norm_b), top - top_a - top_b);
+    result.dot = std::scalbn(dot, top);
+    result.norm_a = std::scalbn(norm_a, top_a);
+    result.norm_b = std::scalbn(norm_b, top_b);
 }
 
 void finish(const Pair& pair, const Options& options, const Totals& totals, const ChunkSums& sums, Distance& result) {
@@ -113,8 +141,9 @@ void finish(const Pair& pair, const Options& options, const Totals& totals, cons
     if (result.compared > 0) {
         const auto compared = static_cast<double>(result.compared);
         const double sum = value_of(sums.apart);
-        result.sum_abs = sums.huge * 0x1p64 + sum;
-        result.mean_abs = sums.huge > 0.0 ? (sums.huge / compared) * 0x1p64 + sum / compared : sum / compared;
+        const double huge = value_of(sums.huge);
+        result.sum_abs = huge * 0x1p64 + sum;
+        result.mean_abs = huge > 0.0 ? (huge / compared) * 0x1p64 + sum / compared : sum / compared;
         result.max_abs = totals.max_abs;
         result.argmax = totals.argmax;
     }
@@ -142,8 +171,9 @@ void finish(const Pair& pair, const Options& options, const Totals& totals, cons
         result.norm_a = std::sqrt(square_a);
         result.norm_b = std::sqrt(square_b);
         result.cosine = result.dot / (result.norm_a * result.norm_b);
-        if (pair.element == Element::float64 && result.max_a > 0.0 && result.max_b > 0.0 &&
-            (out_of_range(square_a) || out_of_range(square_b))) {
+        if (pair.element == Element::float64 &&
+            ((result.max_a > 0.0 && out_of_range(square_a)) || (result.max_b > 0.0 && out_of_range(square_b)) ||
+             a_product_vanished(pair, result.dot))) {
             scale_cosine(pair, result);
         }
     }

@@ -129,6 +129,14 @@ def test_new_bits(size: int, seed: int, density: float) -> None:
     assert _native.new_bits(merged, found) == 0
 
 
+def test_a_bitmap_takes_from_a_part_of_itself() -> None:
+    bits = np.random.default_rng(0).integers(0, 256, 5000, dtype=np.uint8)
+    before = bits.copy()
+    fresh = int(np.unpackbits(before[:-1] & ~before[1:]).sum())
+    assert _native.merge_bits(bits[1:], bits[:-1]) == fresh
+    assert np.array_equal(bits[1:], before[1:] | before[:-1])
+
+
 @pytest.mark.property
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.integers(0, 60) | st.integers(0, 2**64 - 1), max_size=80), max_size=6))

@@ -205,6 +205,49 @@ def test_sums_are_accurate() -> None:
     )
 
 
+def test_sums_of_huge_differences_are_accurate() -> None:
+    a = np.full(1 << 16, 3.3e295)
+    found = distances([a], [np.zeros_like(a)])[0]
+    assert abs(found["mean_abs"] - 3.3e295) <= 1e-15 * 3.3e295
+    assert abs(found["sum_abs"] - a.size * 3.3e295) <= 1e-15 * a.size * 3.3e295
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "dot", "norm_a", "norm_b", "cosine"),
+    [
+        ([1e300, 1e-200], [np.inf, 1e-200], 0.0, 1e-200, 1e-200, 1.0),
+        ([1e300, 1e-10], [np.inf, -1e-200], -1e-210, 1e-10, 1e-200, -1.0),
+        ([1e300, 0.0], [1e-50, 1e300], 1e250, 1e300, 1e300, 0.0),
+        ([1e-130, 0.0], [1e-190, 1e-130], 1e-320, 1e-130, 1e-130, 1e-60),
+        ([3e200, 4e200], [0.0, 0.0], 0.0, 5e200, 0.0, np.nan),
+        ([0.0, 1e-200], [1e200, 0.0], 0.0, 1e-200, 1e200, 0.0),
+        ([5e-324, 0.0], [1.7e308, 1.7e308], 8.4e-16, 5e-324, 2**0.5 * 1.7e308, 0.5**0.5),
+    ],
+)
+def test_products_beyond_doubles(
+    a: list[float], b: list[float], dot: float, norm_a: float, norm_b: float, cosine: float
+) -> None:
+    found = distances([np.array(a)], [np.array(b)], cosine=True)[0]
+    for field, value in (("dot", dot), ("norm_a", norm_a), ("norm_b", norm_b), ("cosine", cosine)):
+        assert found[field] == pytest.approx(value, rel=1e-2 if abs(value) < 1e-15 else 1e-13, abs=0, nan_ok=True), (
+            field
+        )
+
+
+def test_lists_may_be_emptied_while_their_arrays_are_read() -> None:
+    code = """
+import threading, numpy as np
+from irfuzz._native import distances
+a, b = ([np.ones(2_000_000) for _ in range(8)] for _ in "ab")
+thread = threading.Timer(0.005, lambda: (a.clear(), b.clear()))
+thread.start()
+found = distances(a, b, ulp=True, cosine=True)
+thread.join()
+assert len(found) in (0, 8) and (found["count"] == 2_000_000).all(), found
+"""
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
+
+
 def test_one_special_value_anywhere() -> None:
     for size in (40, 1100):
         for place in range(0, size, 7 if size > 100 else 1):

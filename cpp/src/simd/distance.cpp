@@ -26,6 +26,14 @@ constexpr double huge_scale = 0x1p-64;
 template <typename E>
 inline constexpr std::size_t limit_lanes = sizeof(typename E::Limit) / sizeof(typename E::Limit{}[0]);
 
+// A sum grows by a term, with the rounding error kept.
+IRFUZZ_INLINE void grow(LongSum& sum, double term) noexcept {
+    const double total = sum.high + term;
+    const double part = total - sum.high;
+    sum.low += (sum.high - (total - part)) + (term - part);
+    sum.high = total;
+}
+
 struct Sums {
     F64 high[wides] = {};
     F64 low[wides] = {};
@@ -45,10 +53,8 @@ struct Sums {
         std::memcpy(lows, low, sizeof(low));
         LongSum sum{highs[0], lows[0]};
         for (std::size_t i = 1; i < group; ++i) {
-            const double whole = sum.high + highs[i];
-            const double part = whole - sum.high;
-            sum.low += ((sum.high - (whole - part)) + (highs[i] - part)) + lows[i];
-            sum.high = whole;
+            grow(sum, highs[i]);
+            sum.low += lows[i];
         }
         return sum;
     }
@@ -226,7 +232,7 @@ template <typename E>
             if (!every(less(apart, all(huge)))) {
                 for (std::size_t i = 0; i < wide; ++i) {
                     if (!(term[i] < huge)) {
-                        chunk.sums.huge += __builtin_fabs(left[i] * huge_scale - right[i] * huge_scale);
+                        grow(chunk.sums.huge, __builtin_fabs(left[i] * huge_scale - right[i] * huge_scale));
                         term[i] = 0.0;
                     }
                 }

@@ -23,8 +23,8 @@ struct LongSum {
 
 // What has to be added up in the order of the chunks.
 struct ChunkSums {
-    LongSum apart;      // |a - b|
-    double huge = 0.0;  // the part of it from differences of 2^900 and more, times 2^-64
+    LongSum apart;  // |a - b|
+    LongSum huge;   // the part of it from differences of 2^900 and more, times 2^-64
     LongSum dot;
     LongSum square_a;
     LongSum square_b;
