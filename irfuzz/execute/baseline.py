@@ -22,6 +22,9 @@ _TARGET = Target(name=BASELINE, component="onnxruntime", interpreter=sys.executa
 
 _ENDS = {Exit.CRASH: "dies of", Exit.EXITED: "ends at", Exit.HANG: "hangs with", Exit.MEMORY: "lacks memory for"}
 
+BEFORE = "and runs the one before: "
+"""What stands before the runtime's own words in an error of a model that a tool made."""
+
 
 class Baseline:
     """One worker of ONNXRuntime without optimisation, for all tools of a runner, whatever thread asks."""
@@ -71,7 +74,7 @@ class Baseline:
             error = f"onnx.checker refuses the model that it made: {invalid}"
             return replace(ran, target=result.target, stage=Stage.CONVERT, exit=Exit.REJECTED, error=error[:500])
         end = _ENDS.get(ran.exit, "has no kernel for" if ran.exit is Exit.UNSUPPORTED else "refuses")
-        error = f"onnxruntime without optimisation {end} the model that it made, and runs the one before: {ran.error}"
+        error = f"onnxruntime without optimisation {end} the model that it made, {BEFORE}{ran.error}"
         return replace(ran, target=result.target, stage=Stage.RUN, error=error[:500], seconds=seconds)
 
     def _compared(self, result: RunResult, request: Request, made: bytes, *, fresh: bool) -> RunResult:

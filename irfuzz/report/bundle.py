@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
+from irfuzz.execute.baseline import BEFORE
 from irfuzz.execute.settled import settled
 from irfuzz.export.files import npz_of
 from irfuzz.export.lowerings import LOWERINGS
@@ -53,7 +54,7 @@ WITNESSES = 2
 LONG = "long"
 """``script`` of a verdict: ``repro.py`` is the script that runs the witnesses, too."""
 
-ERROR = 24
+ERROR = 40
 """Characters of an error's text by which it is known again; further on there may be names."""
 
 CALLS = "calls"
@@ -353,7 +354,7 @@ def _calls(folder: Path, row: FindingRow, seconds: float) -> dict[str, Any] | No
 def _error_of(row: FindingRow) -> str:
     """How the error of the target at fault begins."""
     error = next(str(r["error"]) for r in json.loads(row.runs) if r.get("target") == row.target)
-    kind, colon, text = error.partition(": ")
+    kind, colon, text = error.rpartition(BEFORE)[2].partition(": ")
     return kind + colon + text[:ERROR]
 
 
