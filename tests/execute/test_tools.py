@@ -167,6 +167,7 @@ GAPS: dict[str, list[tuple[str, Any, str]]] = {
     "torch-onnx:script": [
         ("g (float[2] x) => (uint16[2] y) { y = Cast <to = 4>(x) }", F, "not a valid JitScalarType"),
         ("g (uint32[2] x) => (uint32[2] y) { y = BitwiseXor(x, x) }", np.uint32, "aten::view"),
+        ("g (uint16[2] x) => (bool[2] y) { y = Greater(x, x) }", np.uint16, "UInt16 is an unexpected tensor scalar"),
     ],
 }
 """What converters say that they lack: programs, the type of x, and the words."""

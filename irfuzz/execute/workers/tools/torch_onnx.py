@@ -21,11 +21,12 @@ GAP = re.compile(
     r"UnsupportedOperatorError|SymbolicValueError|Unsupported|UserError|No ONNX function found|No decompos|"
     r"DispatchError|data-dependent|GuardOnDataDependentSymNode|Only tuples, lists and Variables|"
     r"Could not guard|UnsupportedFakeTensor|TorchRuntimeError.*fake|is not a valid JitScalarType"
+    r"|ScalarType UInt(16|32|64) is an unexpected tensor scalar type"
     r"|We don't have an op for aten::view but it isn't a special case"
 )
 """What its documentation says of modules whose control flow or shapes depend on data, and of operators nobody wrote.
 
-The last two are unsigned integers of more than 8 bits, which TorchScript's exporter has no type for, and what its
+The last three are unsigned integers of more than 8 bits, which TorchScript's exporter has no type for, and what its
 tracing says of every ``Tensor.view(dtype)``, which only the generated source has.
 """
 
