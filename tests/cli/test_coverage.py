@@ -1,0 +1,50 @@
+"""``irfuzz coverage --html``: an earlier page is replaced, and no other file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from irfuzz.campaign.config import Layout
+from tests.cli.conftest import Irfuzz
+
+
+def _refused(irfuzz: Irfuzz, model: Path, page: Path) -> None:
+    before = page.read_bytes()
+    result = irfuzz("coverage", model, "--html", page)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"irfuzz: error: --html {page}: is there already and is not an HTML page; give another file\n"
+    assert page.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["itself", "symlink", "hard link", "weights"])
+def test_the_page_does_not_take_the_place_of_a_model(kind: str, irfuzz: Irfuzz, tmp_path: Path, tiny: Path) -> None:
+    model, other = tmp_path / "tiny.onnx", tmp_path / "other.html"
+    shutil.copy(tiny, model)
+    if kind == "symlink":
+        other.symlink_to(model)
+    elif kind == "hard link":
+        os.link(model, other)
+    elif kind == "weights":
+        other.write_bytes(bytes(12))
+    _refused(irfuzz, model, model if kind == "itself" else other)
+
+
+def test_the_page_does_not_take_the_place_of_a_campaigns_files(irfuzz: Irfuzz, tmp_path: Path) -> None:
+    database, lock = Layout(tmp_path).database, tmp_path / "campaign.lock"
+    database.write_bytes(b"SQLite format 3\0")
+    lock.touch()
+    _refused(irfuzz, tmp_path, database)
+    _refused(irfuzz, tmp_path, lock)
+
+
+def test_an_earlier_page_is_replaced(irfuzz: Irfuzz, tmp_path: Path, tiny: Path) -> None:
+    page = tmp_path / "page.html"
+    page.touch()
+    for _ in range(2):
+        assert irfuzz("coverage", tiny, "--html", page).code == 0
+        assert page.read_text().startswith("<!doctype html>")
+        page.write_text(page.read_text() + "<!-- old -->")
