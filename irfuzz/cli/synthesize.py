@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.outputs import force_flag, not_there_yet
-from irfuzz.cli.parser import Parser, place, whole
+from irfuzz.cli.parser import Parser, one_line, place, whole
 from irfuzz.errors import InternalError, InvalidProgram, UsageError
 
 if TYPE_CHECKING:
@@ -50,12 +50,13 @@ def run(args: argparse.Namespace) -> int:
     not_there_yet((args.out / name for name in names.values()), force=args.force)
     out = writable_folder(args.out, "--out")
     made = 0
+    problems: list[str] = []
     with Checker() as checker:
         for path, program in loaded.items():
             try:
                 found = synthesize(program, seed=args.seed, progress=_progress(path))
             except InvalidProgram as error:
-                print(f"irfuzz: skipped: {path}: {error}", file=sys.stderr)
+                problems.append(one_line(f"{path}: {error}"))
                 continue
             finally:
                 _clear()
@@ -72,7 +73,10 @@ def run(args: argparse.Namespace) -> int:
             else:
                 print(_line(path, target, found), flush=True)
     if not made:
-        raise UsageError("no model was made")
+        more = f" (and {len(problems) - 1} more of which nothing can be made)" if len(problems) > 1 else ""
+        raise UsageError(problems[0] + more)
+    for problem in problems:
+        print(f"irfuzz: skipped: {problem}", file=sys.stderr)
     return 0
 
 

@@ -248,3 +248,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["synthesize", str(tmp_path), "-o", str(tmp_path / "both")]) == 2
     assert "both would become lenet5.onnx" in capsys.readouterr().err
     assert not (tmp_path / "both").exists()
+
+
+def test_the_command_tells_in_one_line_of_what_nothing_can_be_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { %s }"""
+    for name, body in (("a", ""), ("b", ""), ("c", "y = Relu(x)")):
+        model = parser.parse_model(text % body)
+        if not body:
+            model.graph.output[0].name = "x"
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    a, b, c = (str(tmp_path / f"{name}.onnx") for name in "abc")
+    out = tmp_path / "small"
+    why = f"{a}: it has no operator of ONNX's own domain, so nothing is covered"
+    for models, more in ([a], ""), ([a, b], " (and 1 more of which nothing can be made)"):
+        assert main(["synthesize", *models, "-o", str(out)]) == 2
+        assert capsys.readouterr() == ("", f"irfuzz: error: {why}{more}\n")
+        assert not out.exists()
+    assert main(["synthesize", a, c, "-o", str(out)]) == 0
+    assert capsys.readouterr().err == f"irfuzz: skipped: {why}\n"
