@@ -21,7 +21,8 @@ NAME = "generate"
 ABOUT = """Make valid models from nothing, each with a trace that rebuilds it byte for byte.
 
 The models are OUT/000000.onnx and so on, with their traces beside them. Operators, attributes and element types that
-were used rarely so far are preferred. Equal flags give equal bytes. Exit code: 0, or 2 where a flag is wrong."""
+were used rarely so far are preferred. Equal flags give equal bytes. Exit code: 0, or 2 where a flag is wrong or fewer
+models than -n could be made, of which those that were made stay."""
 EXAMPLES = """examples:
   irfuzz generate -n 100 -o fresh --seed 7
   irfuzz generate -n 20 -o cells --topology cell --nodes 30
@@ -43,8 +44,9 @@ def arguments(parser: Parser) -> None:
     )
     add(
         "--ops", metavar="NAMES", type=names,
-        help="Operators to use, separated by commas; in chains and cells, what merges values and fits them together "
-        "comes on top. Default: all of which calls are drawn.",
+        help="Operators to use, separated by commas. In chains and cells, what merges values and fits them together "
+        "comes on top, and everywhere a Shape or Size behind each random operator. Default: all of which calls are "
+        "drawn.",
     )  # fmt: skip
     add(
         "--topology", metavar="KIND", choices=("chain", "cell", "free"), default="free",
@@ -72,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--{error}") from None
     first = next(programs, None)
     if first is None and args.count:
-        raise UsageError(f"-n {args.count}: not one model could be made of these operators")
+        given = "" if args.ops is None else f" {','.join(args.ops)}"
+        raise UsageError(f"--ops{given}: not one model of --topology {args.topology} could be made of these operators")
     out = writable_folder(args.out, "--out")
     operators: Counter[str] = Counter()
     written = 0
@@ -86,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         print(f"{written} models with {operators.total()} nodes of {len(operators)} operators in {out}")
     if written < args.count:
-        raise UsageError(f"-n {args.count}: only {written} models could be made of these operators")
+        raise UsageError(f"-n {args.count}: only {written} models could be made of these operators; they are in {out}")
     return 0
 
 

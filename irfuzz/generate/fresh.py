@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Version of the trace's format."""
 
-VERSION = 1
+VERSION = 2
 """Of the generator: raised whenever the same draws would give another program."""
 
 _ATTEMPTS = 20
@@ -135,7 +135,7 @@ def generate(
         seed: of all random choices.
         nodes: a program is done as soon as it has so many.
         ops: names of the only operators to use. In a chain or in cells, what merges values and fits them together comes
-            on top.
+            on top, and ``Shape`` or ``Size`` behind a random operator, of which nothing else is read.
         topology: ``chain``, ``cell`` (both as Muffin has them) or ``free``.
         opset: 13, 17, 18 or 21.
 
@@ -181,8 +181,9 @@ def _grown(context: Context, wish: Wish, choices: Choices) -> Program:
     growth = Growth(context, choices, wish.opset, None if wish.ops is None else frozenset(wish.ops))
     TOPOLOGIES[wish.topology](growth, wish.nodes)
     program = growth.finish()
-    if not len(program.graph):
-        raise InvalidProgram("nothing could be inserted")
+    # What merges values in cells is no layer.
+    if not any(wish.ops is None or node.op_type in wish.ops for node in program.graph):
+        raise InvalidProgram("no layer could be inserted")
     problems = verify(program, context.specs)
     if problems:
         raise InvalidProgram(str(problems[0]))

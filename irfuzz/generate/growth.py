@@ -18,6 +18,7 @@ from irfuzz.mutate.grow import Grower
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers
 from irfuzz.mutate.materialise import materialise
+from irfuzz.mutate.open_sizes import close, draw_closing
 from irfuzz.mutate.relayer import predict
 from irfuzz.mutate.sites import RANDOM, is_exact_input, tensor_fact
 from irfuzz.mutate.types import Skipped
@@ -93,7 +94,9 @@ class Growth:
                 if result is not None:
                     return result
             elif layer.given == fact and not is_cast(spec, layer.outputs):
-                return self._exact(layer, value)
+                result = self._called(layer, {layer.position: value})
+                if result is not None:
+                    return result
         return None
 
     def alone(self) -> ir.Value | None:
@@ -106,7 +109,7 @@ class Growth:
                 continue
             plans = [None if p is None else p.fact for p in call.inputs]
             outputs = predict(specs, opset, spec.op, plans, call.attrs, call.outputs, ELEMENTS, open_sizes=True)
-            if isinstance(outputs, Skipped) or spec.op in RANDOM or is_cast(spec, outputs):
+            if isinstance(outputs, Skipped) or is_cast(spec, outputs):
                 continue
             open_inputs = [
                 i for i, p in enumerate(call.inputs)
@@ -119,7 +122,9 @@ class Growth:
                 assert plan is not None
                 if not is_exact_input(spec.op, position, plan.fact.dtype) and self.choices.boolean(0.7):
                     given[position] = self.input(TensorFact(plan.fact.dtype, plan.fact.shape))
-            return self._call(spec.op, Layer(spec, call, None, None, outputs), given)
+            result = self._called(Layer(spec, call, None, None, outputs), given)
+            if result is not None:
+                return result
         return None
 
     def before(self, value: ir.Value) -> bool:
@@ -141,6 +146,8 @@ class Growth:
                 continue
             if self.ops is not None and (layer.given.low is not None or layer.given.high is not None):
                 continue
+            if self.ops is not None and spec.op in RANDOM:
+                continue  # what hides its values would have to be adapted
             new = self.input(fact)
             result = grower.place(new, layer)
             if result is None or why_not(specs, program.opset, inserter.fact(result), wanted) is not None:
@@ -189,14 +196,16 @@ class Growth:
             for _ in range(TRIES if allowed else 0)
         ]
 
-    def _exact(self, layer: Layer, value: ir.Value) -> ir.Value:
-        assert layer.position is not None
-        return self._call(layer.spec.op, layer, {layer.position: value})
-
-    def _call(self, op: str, layer: Layer, given: dict[int, ir.Value]) -> ir.Value:
-        inserter = self._grower.inserter
-        inputs = materialise(self.program, inserter, op, layer.call, given, self.choices)
-        return inserter.node(op, inputs, layer.call.attrs, layer.call.outputs).outputs[0]
+    def _called(self, layer: Layer, given: dict[int, ir.Value]) -> ir.Value | None:
+        """The first output of a new call; its shape or size where its elements are random, ``None`` without those."""
+        inserter, closing = self._grower.inserter, None
+        if layer.spec.op in RANDOM:
+            closing = draw_closing(self.context.specs, inserter.opset, layer.outputs[0], self.choices, sizes_only=True)
+            if closing is None:
+                return None
+        inputs = materialise(self.program, inserter, layer.spec.op, layer.call, given, self.choices)
+        result = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs).outputs[0]
+        return result if closing is None else close(inserter, result, closing)
 
 
 @cache

@@ -61,10 +61,11 @@ def cell(growth: Growth, nodes: int) -> None:
     """Cells of layers, each of which reads the two before it; every third one reduces (cell structure, as of NASNet).
 
     A layer of a cell merges two layers, each of which reads a value of the cell; what nobody reads is merged to the
-    cell's result. How the layers of a cell are connected is drawn once for all normal and once for all reducing cells.
+    cell's result. How the layers of a cell are connected is drawn once for all normal and once for all reducing cells;
+    the last cell ends where there are enough nodes.
     """
     choices = growth.choices
-    inner = max(1, min(4, nodes // 6))
+    inner = max(1, min(4, nodes // 10))
     plans = {
         kind: [tuple(choices.integer(0, 1 + i) for _ in range(2)) for i in range(inner)]
         for kind in ("normal", "reducing")
@@ -77,7 +78,9 @@ def cell(growth: Growth, nodes: int) -> None:
         reducing = turn % 3 == 2
         states = results[-2:]
         for places in plans["reducing" if reducing else "normal"]:
-            sides = [growth.behind(states[place], fitted=True) for place in places]
+            if growth.size >= nodes:
+                break
+            sides = [growth.behind(states[place], fitted=True) if growth.size < nodes else None for place in places]
             left, right = (
                 side if side is not None else states[place] for side, place in zip(sides, places, strict=True)
             )

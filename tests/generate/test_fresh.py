@@ -18,6 +18,7 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.generate.fresh import Generated, generate, rebuild_generated
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.verify import verify
+from irfuzz.mutate.sites import RANDOM
 
 TOPOLOGIES = ("free", "chain", "cell")
 
@@ -84,6 +85,32 @@ def test_only_wanted_operators() -> None:
     found = {node.op_type for each in made for node in each.program.graph}
     assert found == set(wanted), "a free graph has nothing else, and all of them are used"
     assert all(len(each.program.graph) == 6 for each in made)
+
+
+@pytest.mark.parametrize("op", sorted(RANDOM))
+def test_of_random_operators_nothing_but_the_shape_is_read(op: str) -> None:
+    made = list(generate(n=4, seed=9, nodes=6, ops=[op])) + list(generate(n=4, seed=9, nodes=6, ops=[op, "Relu"]))
+    assert len(made) == 8
+    nodes = [node for each in made for node in each.program.graph]
+    assert {node.op_type for node in nodes} == {op, "Relu", "Shape", "Size"}
+    for node in nodes:
+        if node.op_type == op:
+            assert {use.node.op_type for use in node.outputs[0].uses()} < {"Shape", "Size"}
+            assert not node.outputs[0].is_graph_output()
+    assert Counter(n.op_type in ("Shape", "Size") for n in nodes)[True] == sum(n.op_type == op for n in nodes)
+
+
+@pytest.mark.parametrize("topology", ["chain", "cell"])
+def test_what_merges_values_alone_is_no_program(topology: str) -> None:
+    assert list(generate(n=2, seed=9, ops=["RandomNormal"], topology=topology)) == []
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_few_nodes_come_on_top(topology: str) -> None:
+    sizes = [len(each.program.graph) for each in generate(n=20, seed=13, nodes=25, topology=topology)]
+    assert min(sizes) >= 25
+    assert sum(sizes) / len(sizes) < 32
+    assert max(sizes) <= 45
 
 
 def test_another_process_makes_the_same() -> None:
@@ -166,4 +193,23 @@ def test_the_command_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "expected a model with sha256 0000" in capsys.readouterr().err
     assert main(["generate", "-o", str(tmp_path / "none"), "--ops", "Konv"]) == 2
     assert "--ops: no calls of 'Konv' are drawn" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_command_keeps_what_was_made_where_it_is_fewer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = list(generate(n=2, seed=5, nodes=2))
+    monkeypatch.setattr("irfuzz.generate.fresh.generate", lambda **_: iter(some))
+    out = tmp_path / "fresh"
+    assert main(["generate", "-n", "3", "-o", str(out)]) == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("2 models with ")
+    assert told.err == (f"irfuzz: error: -n 3: only 2 models could be made of these operators; they are in {out}\n")
+    assert [path.read_bytes() for path in sorted(out.glob("*.onnx"))] == [each.to_bytes() for each in some]
+    some.clear()
+    assert main(["generate", "-o", str(tmp_path / "none"), "--ops", "Relu", "--topology", "chain"]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert "--ops Relu: not one model of --topology chain could be made" in told.err
     assert not (tmp_path / "none").exists()
