@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from irfuzz.cli.inputs import file_to_write, one_model, writable_folder
+from irfuzz.cli.inputs import one_model, page_to_write, writable_folder
 from irfuzz.cli.parser import Parser, place, positive, printable, whole
 from irfuzz.cli.ranges import range_arguments, ranges_of
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     path, program = one_model(args.model)
     given = ranges_of(args, path, program)
-    page = file_to_write(args.html, "--html")
+    page = page_to_write(args.html, "--html")
     out = None if args.out is None else writable_folder(args.out, "--out")
     report = judge(
         program,

@@ -8,7 +8,7 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import about, file_to_write, one_model
+from irfuzz.cli.inputs import about, arrays_to_write, one_model, page_to_write
 from irfuzz.cli.parser import Parser, names, place, positive, printable, share
 from irfuzz.cli.samples import Given, given, load_saved, rows_of, sample_arguments, stacked
 from irfuzz.errors import UsageError
@@ -71,8 +71,9 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.store.tensors import pack
 
     path, program = one_model(args.model)
-    page = file_to_write(args.map, "--map")
-    kept = file_to_write(args.save_outputs, "--save-outputs")
+    page = page_to_write(args.map, "--map")
+    kept = arrays_to_write(args.save_outputs, "--save-outputs")
+    fed = arrays_to_write(args.save_inputs, "--save-inputs")
     with about(path):
         data = given(args, program)
     samples = data.samples
@@ -84,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
     targets = resolve(args.targets)
     if len(targets) + len(saved) < 2:
         raise UsageError(f"--targets: expected at least two to compare, got {', '.join(t.name for t in targets)}")
-    if args.save_inputs is not None:
-        save_file(pack(stacked(samples, "--save-inputs")), args.save_inputs)
+    if fed is not None:
+        save_file(pack(stacked(samples, "--save-inputs")), fed)
     with Runner(targets, required=args.targets is not None) as runner:
         found = check(
             runner,

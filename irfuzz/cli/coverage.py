@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from irfuzz.cli.inputs import file_to_write
+from irfuzz.cli.inputs import page_to_write
 from irfuzz.cli.parser import Parser, one_line, place
 from irfuzz.errors import InvalidProgram, UsageError
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.search.coverage.record import CRITERIA, Coverage
     from irfuzz.search.coverage.space import load
 
-    page = _page(args.html)
+    page = page_to_write(args.html, "--html")
     if len(args.models) == 1 and Layout(args.models[0]).database.is_file():
         return _campaign(args, page)
     files, problems = find_models(args.models)
@@ -83,25 +83,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(report.as_text(coverage, fusions, levels=levels, operators=args.operators))
     return 0
-
-
-def _page(path: Path | None) -> Path | None:
-    """The file for the page, in whose place nothing else stands: a model, its data or a campaign's database is kept.
-
-    Raises:
-        UsageError: it cannot be written, or what is there is no page.
-    """
-    if path is not None and path.is_file():
-        try:
-            with path.open("rb") as file:
-                start = file.read(64)
-        except OSError as error:
-            raise UsageError(f"--html {path}: cannot be read: {error.strerror}") from None
-        # A lock is empty, too.
-        earlier = start.lower().startswith(b"<!doctype html") if start else path.suffix in (".html", ".htm")
-        if not earlier:
-            raise UsageError(f"--html {path}: is there already and is not an HTML page; give another file")
-    return file_to_write(path, "--html")
 
 
 def _modified(path: Path) -> float:

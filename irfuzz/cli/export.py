@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import one_model, writable_folder
+from irfuzz.cli.inputs import file_to_write, one_model, writable_folder
 from irfuzz.cli.parser import Parser, place
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    _, program = one_model(args.model)
+    path, program = one_model(args.model)
+    if args.to == "onnx":
+        file_to_write(args.out, "--out", model=path)
     print(WRITERS[args.to](program, args.out))
     return 0
 

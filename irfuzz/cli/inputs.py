@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,18 +81,66 @@ def about(path: Path) -> Generator[None]:
         raise UsageError(f"{path}: {error}") from None
 
 
-def file_to_write(path: Path | None, flag: str) -> Path | None:
-    """A file that can be written, told before long work rather than after it.
+def file_to_write(path: Path | None, flag: str, *, model: Path | None = None) -> Path | None:
+    """A file that can be written, told before long work rather than after it; ``model``: in whose place it is not put.
 
     Raises:
-        UsageError: it is a folder, or its folder cannot be made or written.
+        UsageError: it is a folder or that model, or its folder cannot be made or written.
     """
     if path is None:
         return None
     if path.is_dir():
         raise UsageError(f"{flag} {path}: is a folder; expected a file")
+    if model is not None and path.exists() and model.exists() and path.samefile(model):
+        raise UsageError(f"{flag} {path}: is the model itself; give another file")
     writable_folder(path.parent, flag)
     return path
+
+
+def page_to_write(path: Path | None, flag: str) -> Path | None:
+    """A file for a page, in whose place nothing but an earlier page is: no model, its data or a campaign's database.
+
+    Raises:
+        UsageError: it cannot be written, or something else is there.
+    """
+
+    def is_page(file: Path) -> bool:
+        with file.open("rb") as opened:
+            start = opened.read(64)
+        # A lock is empty, too.
+        return start.lower().startswith(b"<!doctype html") if start else file.suffix in (".html", ".htm")
+
+    return _replacing(path, flag, is_page, "an HTML page")
+
+
+def arrays_to_write(path: Path | None, flag: str) -> Path | None:
+    """A file for arrays by name (npz), in whose place nothing but an earlier one is.
+
+    Raises:
+        UsageError: it cannot be written, or something else is there.
+    """
+
+    def is_npz(file: Path) -> bool:
+        if file.stat().st_size == 0:
+            return file.suffix == ".npz"
+        try:
+            with zipfile.ZipFile(file) as members:
+                return all(name.endswith(".npy") for name in members.namelist())
+        except zipfile.BadZipFile:
+            return False
+
+    return _replacing(path, flag, is_npz, "an npz")
+
+
+def _replacing(path: Path | None, flag: str, like: Callable[[Path], bool], kind: str) -> Path | None:
+    if path is not None and path.is_file():
+        try:
+            earlier = like(path)
+        except OSError as error:
+            raise UsageError(f"{flag} {path}: cannot be read: {error.strerror}") from None
+        if not earlier:
+            raise UsageError(f"{flag} {path}: is there already and is not {kind}; give another file")
+    return file_to_write(path, flag)
 
 
 def tell_of_unmutable(programs: Mapping[Path, Program]) -> None:

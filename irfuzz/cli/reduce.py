@@ -104,7 +104,7 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
         raise UsageError("--original, --seeds: they are about findings; a model with --check has no edits")
     if args.out is None:
         raise UsageError("--check: expected -o OUT, the file for the smallest model; see `irfuzz reduce --help`")
-    out = file_to_write(args.out, "--out")
+    out = file_to_write(args.out, "--out", model=args.what)
     assert out is not None
     path, program = one_model(args.what)
     with about(path):
