@@ -64,6 +64,10 @@ _ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
 """Symptoms that need no witness."""
 
 
+_LONG = frozenset({Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL})
+"""Symptoms that no short script tells."""
+
+
 def write_bundle(folder: Path, row: FindingRow, *, label: str = "") -> None:
     """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them (docs/findings.md).
 
@@ -344,7 +348,7 @@ def _calls(folder: Path, row: FindingRow, seconds: float) -> dict[str, Any] | No
     verdict = json.loads(row.verdict)
     blamed, _ = _parties(row, verdict, [r for r in json.loads(row.runs) if "target" in r])
     form = form_of(blamed)
-    if form is None or verdict["oracle"] == contradiction.ORACLE:
+    if form is None or blamed.environment or verdict["oracle"] == contradiction.ORACLE or row.symptom in _LONG:
         return None
     there = (folder / f"{form.framework}_model.py").exists()
     calls = calls_in(folder, form.framework, seconds=seconds) if there else None
