@@ -27,7 +27,7 @@ template <typename E>
 inline constexpr std::size_t limit_lanes = sizeof(typename E::Limit) / sizeof(typename E::Limit{}[0]);
 
 // A sum grows by a term, with the rounding error kept.
-IRFUZZ_INLINE void grow(LongSum& sum, double term) noexcept {
+[[gnu::always_inline]] inline void grow(LongSum& sum, double term) noexcept {
     const double total = sum.high + term;
     const double part = total - sum.high;
     sum.low += (sum.high - (total - part)) + (term - part);
