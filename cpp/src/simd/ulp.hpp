@@ -5,6 +5,8 @@
 // vector.
 #pragma once
 
+#include <bit>
+
 #include "simd/kernels.hpp"
 #include "simd/vector.hpp"
 
@@ -118,32 +120,40 @@ class UlpCounts {
         V ones = planes_[0];
         V twos = planes_[1];
         V fours = planes_[2];
-        for (; i + 8 * lanes <= count; i += 8 * lanes) {
-            V words[8];
+        V eights = planes_[3];
+        for (; i + 16 * lanes <= count; i += 16 * lanes) {
+            V eight[2];
+#pragma GCC unroll 2
+            for (std::size_t half = 0; half < 2; ++half) {
+                const std::size_t first = i + half * 8 * lanes;
+                V words[8];
 #pragma GCC unroll 8
-            for (std::size_t j = 0; j < 8; ++j) {
-                // This block is in the cache; meanwhile the next one can come.
-                __builtin_prefetch(a + i + j * lanes + count);
-                __builtin_prefetch(b + i + j * lanes + count);
-                const V apart = distance(load<V>(a + i + j * lanes), load<V>(b + i + j * lanes), infinity);
-                furthest = unsigned_max(apart, furthest);
-                words[j] = mark<Bits>(apart);
+                for (std::size_t j = 0; j < 8; ++j) {
+                    // This block is in the cache; meanwhile the next one can come.
+                    __builtin_prefetch(a + first + j * lanes + count);
+                    __builtin_prefetch(b + first + j * lanes + count);
+                    const V apart = distance(load<V>(a + first + j * lanes), load<V>(b + first + j * lanes), infinity);
+                    furthest = unsigned_max(apart, furthest);
+                    words[j] = mark<Bits>(apart);
+                }
+                V two[4];
+                V four[2];
+                save(ones, words[0], words[1], two[0]);
+                save(ones, words[2], words[3], two[1]);
+                save(ones, words[4], words[5], two[2]);
+                save(ones, words[6], words[7], two[3]);
+                save(twos, two[0], two[1], four[0]);
+                save(twos, two[2], two[3], four[1]);
+                save(fours, four[0], four[1], eight[half]);
             }
-            V two[4];
-            V four[2];
-            V eight;
-            save(ones, words[0], words[1], two[0]);
-            save(ones, words[2], words[3], two[1]);
-            save(ones, words[4], words[5], two[2]);
-            save(ones, words[6], words[7], two[3]);
-            save(twos, two[0], two[1], four[0]);
-            save(twos, two[2], two[3], four[1]);
-            save(fours, four[0], four[1], eight);
-            ripple(eight, 3);
+            V sixteen;
+            save(eights, eight[0], eight[1], sixteen);
+            ripple(sixteen, 4);
         }
         planes_[0] = ones;
         planes_[1] = twos;
         planes_[2] = fours;
+        planes_[3] = eights;
         for (; i < count; i += lanes) {
             V left{};
             V right{};
@@ -184,7 +194,7 @@ class UlpCounts {
   private:
     static constexpr std::size_t lanes = vector_bytes / sizeof(Bits);
     static constexpr std::size_t digits = 8 * sizeof(Bits);
-    static constexpr std::size_t most_planes = 17;  // 2^16 words
+    static constexpr std::size_t most_planes = std::bit_width(chunk_size / lanes);  // as many words as that
     using V = Vector<Bits, lanes>;
 
     // Zero where a side is not finite. The numbers of a type in their order are its bit patterns, negative ones
@@ -202,9 +212,18 @@ class UlpCounts {
 
     // sum + x + y, of which the carry leaves.
     [[gnu::always_inline]] static void save(V& sum, V x, V y, V& carry) noexcept {
+#if defined(__AVX512F__)
+        // The last arguments are truth tables: whether two of the three are set, and whether one or all are.
+        const auto s = reinterpret_cast<__m512i>(sum);
+        const auto p = reinterpret_cast<__m512i>(x);
+        const auto q = reinterpret_cast<__m512i>(y);
+        carry = reinterpret_cast<V>(_mm512_ternarylogic_epi64(s, p, q, 0xe8));
+        sum = reinterpret_cast<V>(_mm512_ternarylogic_epi64(s, p, q, 0x96));
+#else
         const V either = sum ^ x;
         carry = (sum & x) | (either & y);
         sum = either ^ y;
+#endif
     }
 
     [[gnu::always_inline]] void ripple(V carry, std::size_t plane) noexcept {
