@@ -9,6 +9,9 @@ namespace irfuzz {
 namespace {
 
 constexpr std::size_t least_places = 16;
+// Places a line of the cache. A key is looked for from the first one of its line on, so that those taken in a line come
+// before those that are free: nothing is ever removed.
+constexpr std::size_t line = 4;
 // As many cache misses as a core has under way at once.
 constexpr std::size_t ahead = 24;
 
@@ -29,7 +32,9 @@ void require_equal(std::size_t keys, std::size_t results) {
 
 }  // namespace
 
-std::size_t FeatureSet::start(std::uint64_t key) const noexcept { return static_cast<std::size_t>(mix(key) >> shift_); }
+std::size_t FeatureSet::start(std::uint64_t key) const noexcept {
+    return static_cast<std::size_t>(mix(key) >> shift_) & ~(line - 1);
+}
 
 const FeatureSet::Place* FeatureSet::find(std::uint64_t key) const noexcept {
     const std::size_t last = places_.size() - 1;
@@ -41,7 +46,7 @@ const FeatureSet::Place* FeatureSet::find(std::uint64_t key) const noexcept {
 }
 
 void FeatureSet::grow(std::size_t places) {
-    std::vector<Place> old(places);
+    std::vector<Place, LineAllocator<Place>> old(places);
     old.swap(places_);
     shift_ = 64U - static_cast<unsigned>(std::countr_zero(places));
     for (const Place& place : old) {
@@ -93,7 +98,16 @@ void FeatureSet::is_new(std::span<const std::uint64_t> keys, std::span<std::uint
         if (i + ahead < keys.size()) {
             __builtin_prefetch(&places_[start(keys[i + ahead])]);
         }
-        const bool known = keys[i] == 0 ? zero_ != 0 : find(keys[i])->key == keys[i];
+        const std::uint64_t key = keys[i];
+        const Place* places = &places_[start(key)];
+        // Whether it is known cannot be foreseen, and so is no branch; that a line is full seldom happens.
+        bool known = static_cast<bool>(static_cast<int>(places[0].key == key) | static_cast<int>(places[1].key == key) |
+                                       static_cast<int>(places[2].key == key) | static_cast<int>(places[3].key == key));
+        if (key == 0) {
+            known = zero_ != 0;
+        } else if (!static_cast<bool>(static_cast<int>(known) | static_cast<int>(places[line - 1].key == 0))) {
+            known = find(key)->key == key;
+        }
         fresh[i] = known ? 0 : 1;
     }
 }

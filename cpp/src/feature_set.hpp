@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "lines.hpp"
+
 namespace irfuzz {
 
-// Open addressing with linear probing, a power of two of places, at most 5 in 8 of them taken; a batch's places are
-// fetched ahead. Any keys will do, they are mixed here. Not for two threads at a time.
+// Open addressing with linear probing from the start of a line of the cache, a power of two of places, at most 5 in 8
+// of them taken; a batch's places are fetched ahead. Any keys will do, they are mixed here. Not for two threads at a
+// time.
 class FeatureSet {
   public:
     [[nodiscard]] std::size_t size() const noexcept { return size_ + (zero_ != 0 ? 1 : 0); }
@@ -41,7 +44,7 @@ class FeatureSet {
     bool count(std::uint64_t key, std::uint64_t times);
     void grow(std::size_t places);
 
-    std::vector<Place> places_;
+    std::vector<Place, LineAllocator<Place>> places_;
     unsigned shift_ = 64;     // 64 - log2(places)
     std::size_t size_ = 0;    // without the key 0
     std::uint64_t zero_ = 0;  // the count of the key 0

@@ -3,27 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <vector>
 
-namespace irfuzz {
+#include "lines.hpp"
 
-// Codes are read in whole cache lines.
-template <typename T>
-struct LineAllocator {
-    using value_type = T;
-    static constexpr std::align_val_t line{64};
-    LineAllocator() = default;
-    template <typename U>
-    explicit LineAllocator(const LineAllocator<U>& /*other*/) noexcept {}
-    [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
-    void deallocate(T* pointer, std::size_t /*count*/) noexcept { ::operator delete(pointer, line); }
-    template <typename U>
-    bool operator==(const LineAllocator<U>& /*other*/) const noexcept {
-        return true;
-    }
-};
+namespace irfuzz {
 
 // The distance from q to x is at least that between their codes less both coding errors. A scan over the codes, a byte
 // a number, leaves only vectors for which this is no more than the nearest distance so far; those are compared in
