@@ -226,6 +226,10 @@ class Campaign:
 
     # ---- what came out ----------------------------------------------------------------------
 
+    def faults(self) -> list[str]:
+        """What irfuzz itself failed on, a line for each folder that was kept."""
+        return self._faults.told()
+
     def targets(self) -> Mapping[str, Mapping[str, str]] | None:
         """What the jobs of this run could start: ``used`` (versions by name) and ``absent`` (reasons by name).
 

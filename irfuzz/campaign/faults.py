@@ -64,6 +64,20 @@ class Faults:
                 (place / name).write_bytes(data)
         return place
 
+    def told(self) -> list[str]:
+        """A line for each folder, oldest first: its name, what was raised and where."""
+        lines = []
+        for path in sorted(self._folder.glob("*/about.json"), key=lambda path: path.stat().st_mtime):
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            lines.append(f"{path.parent.name}: {_last(path.with_name('traceback.txt'))} ({facts['kind']})")
+        return lines
+
+
+def _last(text: Path) -> str:
+    """The last line that is not empty, which is what was raised."""
+    lines = text.read_text(encoding="utf-8").split("\n") if text.is_file() else []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
 
 def text_of(error: BaseException) -> str:
     """The traceback, causes included."""

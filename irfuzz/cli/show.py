@@ -26,6 +26,9 @@ LINE_SECONDS = 10.0
 TITLE = 160
 """Longest title in the summary; ``report.md`` has all of it."""
 
+FAULTS = 5
+"""Faults of irfuzz itself that the summary names."""
+
 Watch = Callable[["Progress"], None]
 
 
@@ -195,6 +198,7 @@ def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) ->
         lines.append(f"  {p.unreplayed} seen, but not shown by their own repro.py: {layout.unreplayed}")
     if p.internal_errors:
         lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
+        lines += [f"    {one_line(text)}" for text in campaign.faults()[-min(FAULTS, p.internal_errors) :]]
     known = sum(bool(_known(row)) for row in rows)
     counted = f", {known} of them likely known" if known else ""
     lines.append(f"{len(rows)} finding{'s' if len(rows) != 1 else ''}{counted}:" if rows else "nothing found")
@@ -268,6 +272,7 @@ def summary_json(
         "interrupted": campaign.interrupted,
         "targets": dict(targets["used"]),
         "absent_targets": {**missing, **targets["absent"]},
+        "faults": campaign.faults()[-p.internal_errors :] if p.internal_errors else [],
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in campaign.deaths],
         "list": [
             {

@@ -72,6 +72,9 @@ def test_an_exception_costs_one_program(tmp_path: Path, tiny: Path) -> None:
     assert summary["exit_code"] == 3
     folders = sorted((tmp_path / "out" / "internal").iterdir())
     assert 1 <= len(folders) <= PER_KIND
+    assert len(summary["faults"]) == len(folders)
+    for text, folder in zip(sorted(summary["faults"]), folders, strict=True):
+        assert text.startswith(f"{folder.name}: ZeroDivisionError: "), text
     for folder in folders:
         text = (folder / "traceback.txt").read_text()
         assert "ZeroDivisionError" in text

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,71 @@ def test_blocks_between_special_ones_are_taken_as_any_other() -> None:
     assert record["dot"] == pytest.approx(math.fsum(x * y), rel=1e-13)
     assert record["max_rel"] == np.max(np.abs(x - y) / np.maximum(np.abs(x), np.abs(y)))
     assert record["ulp_histogram"].sum() == a.size - 4
+
+
+def halves(dtype: np.dtype, size: int, rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Pairs whose differences single precision holds, all but holds, and does not hold."""
+    bits = rng.integers(0, 1 << 16, size).astype(np.uint16).view(dtype)
+    anything = np.nan_to_num(bits.astype(np.float32), posinf=1, neginf=1)
+    normal = rng.standard_normal(size).astype(np.float32)
+    last = (normal.astype(dtype).view(np.uint16) + rng.integers(0, 2, size).astype(np.uint16)).view(dtype)
+    whole = rng.integers(-200, 200, size).astype(np.float32)
+    for name, a, b in (
+        ("close", normal, normal * np.float32(1.002)),
+        ("neighbours", normal, last),
+        ("independent", normal, normal[::-1]),
+        ("whole", whole, whole + rng.integers(-2, 3, size)),
+        ("none negative", np.maximum(normal, 0), np.maximum(normal * np.float32(1.01), 0)),
+        ("zeros", np.zeros(size), -np.zeros(size)),
+        ("subnormal", (bits.view(np.uint16) % 8).view(dtype), (bits.view(np.uint16) // 8 % 8).view(dtype)),
+        ("one in a thousand tiny", np.where(rng.random(size) < 0.001, anything, whole), whole),
+        ("anything", anything, np.where(rng.random(size) < 0.5, anything, anything[::-1])),
+        ("largest", np.full(size, ml_dtypes.finfo(dtype).max), np.full(size, ml_dtypes.finfo(dtype).min)),
+        ("not finite", np.where(rng.random(size) < 0.001, np.nan, 1), np.ones(size)),
+    ):
+        yield name, np.asarray(a).astype(dtype), np.asarray(b).astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore:.*(overflow|invalid value):RuntimeWarning")
+@pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
+def test_halves_are_compared_as_in_double_precision(dtype: np.dtype) -> None:
+    """Blocks are taken in single precision where that is exact; with a limit for each element they never are."""
+    rng = np.random.default_rng(4)
+    size = 5 * 1024 + 77
+    for name, a, b in halves(dtype, size, rng):
+        for atol, rtol in ((0.0, 0.0), (1.0, 0.0), (0.0, 2.0**-9), (1e-6, 1e-3), (0.001, 0.002), (0.0, 1e-30)):
+            record = distances([a], [b], atol=atol, rtol=rtol)
+            limits = atol + rtol * np.abs(np.where(np.isfinite(b), b, 0).astype(np.float64))
+            assert record.tobytes() == distances([a], [b], bounds=[limits]).tobytes(), (name, atol, rtol)
+            kept = np.isfinite(a) & np.isfinite(b)
+            x, y = a[kept].astype(np.float64), b[kept].astype(np.float64)
+            assert record["sum_abs"][0] == pytest.approx(math.fsum(np.abs(x - y)), rel=1e-14), name
+            assert record["beyond"][0] == np.count_nonzero(np.abs(x - y) > atol + rtol * np.abs(y)), (name, atol, rtol)
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
+def test_halves_at_the_edge_of_single_precision(dtype: np.dtype) -> None:
+    """Sums of 22 to 26 digits; limits next to a distance that occurs, from either side; special values."""
+    rng = np.random.default_rng(5)
+    digits = ml_dtypes.finfo(dtype).nmant
+    size = 1024
+    for trial in range(200):
+        spread = 2.0 ** rng.integers(0, 20 - digits + rng.integers(0, 4), size)
+        a = (rng.integers(1 << digits, 2 << digits, size) * spread * 2.0**-24).astype(dtype)
+        b = np.where(rng.random(size) < 0.5, a, np.roll(a, 1))
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        apart = np.abs(x - y)
+        near = float(rng.choice(apart[apart > 0]))
+        special = trial % 5
+        if special == 0:
+            spot = rng.integers(size)
+            a[spot] = rng.choice([np.nan, np.inf])
+            apart[spot] = 0.0
+        for atol, rtol in ((near, 0.0), (np.nextafter(near, 0), 0.0), (np.nextafter(near, 9e9), 0.0), (0.0, 2.0**-8)):
+            record = distances([a], [b], atol=atol, rtol=rtol)[0]
+            assert record["mismatched"] == (special == 0)
+            assert record["sum_abs"] == math.fsum(apart), trial
+            assert record["beyond"] == np.count_nonzero(apart > atol + rtol * np.abs(y)), (trial, atol, rtol)
 
 
 def test_what_was_not_asked_for_is_not_there() -> None:

@@ -52,6 +52,7 @@ struct Totals {
     std::int64_t beyond = 0;
     std::uint64_t max_ulp = 0;
     int careful = 0;                                // so many blocks more are taken to hold special values
+    int inexact = 0;                                // and so many to need double precision
     std::uint64_t ulp_histogram[ulp_buckets] = {};  // NOLINT: the functions of std::array would be compiled many times
 };
 
