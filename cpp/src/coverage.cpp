@@ -17,6 +17,8 @@ namespace {
 
 // Neurons taken together: what is kept of them stays in the first-level cache.
 constexpr std::size_t block = 512;
+// And where bits are set in maps that are not in any cache: memory is asked for a block ahead.
+constexpr std::size_t section_neurons = 128;
 
 [[nodiscard]] const CoverageKernels& kernels_for(const Activations& values) {
     if (!is_float(values.element)) {
@@ -42,31 +44,64 @@ void require_equal(std::size_t seen, std::size_t found) {
     }
 }
 
-std::uint64_t section_block(const CoverageKernels& kernels, const Activations& values, const void* low,
-                            const void* high, std::size_t sections, std::size_t first, std::size_t count,
-                            std::uint8_t* covered) {
-    std::array<double, block> scale;
-    std::array<std::int32_t, block> parts;
-    const std::byte* lows = bound_at(values, low, first);
-    const std::byte* highs = bound_at(values, high, first);
-    const std::size_t row_bytes = bytes_for(sections);
-    kernels.scales(lows, highs, count, static_cast<double>(sections), scale.data());
-    std::uint64_t fresh = 0;
-    for (std::size_t row = 0; row < values.rows; ++row) {
-        kernels.sections(at(values, row, first), lows, highs, scale.data(), count, static_cast<double>(sections - 1),
-                         parts.data());
-        std::uint8_t* bytes = covered + first * row_bytes;
-        for (std::size_t i = 0; i < count; ++i, bytes += row_bytes) {
+// Rows of activations, and the map in which a bit is set for each part of a neuron's range.
+struct Sections {
+    const CoverageKernels& kernels;
+    const Activations& values;
+    const void* low;
+    const void* high;
+    std::size_t sections;
+    std::uint8_t* covered;
+
+    [[nodiscard]] std::size_t row_bytes() const noexcept { return bytes_for(sections); }
+};
+
+// Some neurons: how wide their parts are, and in which of them one row's values lie.
+struct SectionBlock {
+    std::size_t first;
+    std::size_t count;
+    std::array<double, section_neurons> scale;
+    std::array<std::int32_t, section_neurons> parts;
+
+    void find(const Sections& of, std::size_t row) noexcept {
+        of.kernels.sections(at(of.values, row, first), bound_at(of.values, of.low, first),
+                            bound_at(of.values, of.high, first), scale.data(), count,
+                            static_cast<double>(of.sections - 1), parts.data());
+    }
+
+    void begin(const Sections& of, std::size_t from) noexcept {
+        first = from;
+        count = std::min(section_neurons, of.values.columns - from);
+        of.kernels.scales(bound_at(of.values, of.low, first), bound_at(of.values, of.high, first), count,
+                          static_cast<double>(of.sections), scale.data());
+        find(of, 0);
+    }
+
+    [[nodiscard]] std::uint8_t* bytes(const Sections& of) const noexcept { return of.covered + first * of.row_bytes(); }
+
+    // Sets one row's bits, and has the memory of the next block's sent meanwhile: that is what takes the time.
+    template <bool Next>
+    [[nodiscard]] std::uint64_t cover(const Sections& of, const SectionBlock* next) const noexcept {
+        const std::size_t row_bytes = of.row_bytes();
+        std::uint8_t* here = bytes(of);
+        [[maybe_unused]] const std::uint8_t* there = Next ? next->bytes(of) : nullptr;
+        std::uint64_t fresh = 0;
+        for (std::size_t i = 0; i < count; ++i, here += row_bytes) {
+            if constexpr (Next) {
+                if (i < next->count && next->parts[i] >= 0) {
+                    __builtin_prefetch(there + i * row_bytes + (static_cast<std::uint32_t>(next->parts[i]) >> 3U), 1);
+                }
+            }
             if (parts[i] >= 0) {
                 const auto part = static_cast<std::uint32_t>(parts[i]);
-                const std::uint32_t old = bytes[part >> 3U];
+                const std::uint32_t old = here[part >> 3U];
                 fresh += ~(old >> (part & 7U)) & 1U;
-                bytes[part >> 3U] = static_cast<std::uint8_t>(old | (1U << (part & 7U)));
+                here[part >> 3U] = static_cast<std::uint8_t>(old | (1U << (part & 7U)));
             }
         }
+        return fresh;
     }
-    return fresh;
-}
+};
 
 }  // namespace
 
@@ -85,19 +120,36 @@ std::uint64_t cover_sections(const Activations& values, const void* low, const v
     if (sections < 1 || sections > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
         throw std::invalid_argument("sections must be in 1 to 2147483647, got " + std::to_string(sections));
     }
-    const CoverageKernels& kernels = kernels_for(values);
-    const std::size_t blocks = (values.columns + block - 1) / block;
+    const Sections of{kernels_for(values), values, low, high, sections, covered};
+    const std::size_t blocks = values.rows == 0 ? 0 : (values.columns + section_neurons - 1) / section_neurons;
     std::atomic<std::size_t> next{0};
     std::atomic<std::uint64_t> total{0};
     const auto work = [&] {
+        std::array<SectionBlock, 2> turns;  // the one that is being covered, and the one after it
         std::uint64_t fresh = 0;
-        for (std::size_t i = next.fetch_add(1); i < blocks; i = next.fetch_add(1)) {
-            fresh += section_block(kernels, values, low, high, sections, i * block,
-                                   std::min(block, values.columns - i * block), covered);
+        std::size_t now = next.fetch_add(1);
+        if (now < blocks) {
+            turns[0].begin(of, now * section_neurons);
+        }
+        for (std::size_t turn = 0; now < blocks; turn ^= 1U) {
+            const std::size_t later = next.fetch_add(1);
+            SectionBlock& here = turns[turn];
+            SectionBlock& there = turns[turn ^ 1U];
+            for (std::size_t row = 1; row < values.rows; ++row) {
+                fresh += here.cover<false>(of, nullptr);
+                here.find(of, row);
+            }
+            if (later < blocks) {
+                there.begin(of, later * section_neurons);
+                fresh += here.cover<true>(of, &there);
+            } else {
+                fresh += here.cover<false>(of, nullptr);
+            }
+            now = later;
         }
         total += fresh;
     };
-    constexpr std::size_t worth_a_thread = 64;  // blocks
+    constexpr std::size_t worth_a_thread = 256;  // blocks
     run_on_threads(static_cast<unsigned>(std::clamp<std::size_t>(blocks / worth_a_thread, 1, threads)), work);
     return total;
 }

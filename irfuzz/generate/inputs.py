@@ -218,7 +218,7 @@ def _floats(
         draw = rng.random()
         if draw < 0.15:
             array *= (100.0, 0.01, 10.0)[int(draw / 0.05)]
-    elif limit.whole and math.isfinite(limit.low) and math.isfinite(limit.high):
+    elif limit.whole and math.isfinite(limit.low) and math.isfinite(limit.high) and _has_whole(limit):
         array = rng.integers(math.ceil(limit.low), math.floor(limit.high), shape, endpoint=True)
     elif math.isfinite(limit.low) and math.isfinite(limit.high):
         array = rng.random(shape, dtype=working) * working(limit.high - limit.low) + working(limit.low)
@@ -283,4 +283,10 @@ def _narrow(limit: Limit | None, low: float, high: float) -> Limit:
     if limit is None:
         return Limit(low, high)
     cut = replace(limit, low=max(limit.low, low), high=min(limit.high, high))
-    return cut if cut.low <= cut.high else limit
+    return cut if cut.low <= cut.high and (not limit.whole or _has_whole(cut)) else limit
+
+
+def _has_whole(limit: Limit) -> bool:
+    """Whether a whole number lies within; there is one between any numbers that are not both finite."""
+    ends = (limit.low, limit.high)
+    return not all(map(math.isfinite, ends)) or math.ceil(limit.low) <= math.floor(limit.high)

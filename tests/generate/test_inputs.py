@@ -206,6 +206,15 @@ def test_use_limits_an_input(use: str, special: bool) -> None:
     assert (values.min(), values.max()) == (low, high)
 
 
+@pytest.mark.parametrize("given", [(0.5, 0.6), (1.5, 2.5), (-0.9, -0.1), (7.0, 9.0)], ids=str)
+def test_a_range_without_a_whole_number_leaves_indices_be(given: tuple[float, float]) -> None:
+    """What is used as an index is whole and within its limit, whatever range it is given."""
+    p = program("g (float[4] d, float[40] i) => (y) { a = Cast<to=7>(i) y = Gather(d, a) }")
+    values = np.stack([v["i"] for v in many(p, 40, ranges={"i": given})])
+    assert np.array_equal(values, np.rint(values))
+    assert set(np.unique(values)) == ({2} if given == (1.5, 2.5) else {0, 1, 2, 3})
+
+
 def test_limit_reaches_through_a_function_and_a_loop() -> None:
     p = program(
         "g (float[4] d, int64[40] i) => (y) { y = l.take(d, i) }",
