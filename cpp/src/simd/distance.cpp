@@ -387,7 +387,7 @@ void finish(Chunk<E>& chunk, ChunkSums& sums) noexcept {
     sums.square_b = chunk.square_b.total();
 }
 
-// The blocks of a chunk; `after` gets each one while it is in the cache.
+// The blocks of a chunk; `after` gets each one while it is in the cache, and whether all its numbers are finite.
 template <typename E, typename After>
 [[gnu::always_inline]] inline void add_blocks(const typename E::Type* a, const typename E::Type* b, const double* bound,
                                               std::size_t count, std::size_t origin, const Options& options,
@@ -406,7 +406,7 @@ template <typename E, typename After>
         } else {
             add_block<E, false>(chunk, a + i, b + i, limit, size, origin + i);
         }
-        after(a + i, b + i, size);
+        after(a + i, b + i, size, !chunk.block_specials);
     }
     finish(chunk, sums);
 }
@@ -420,12 +420,18 @@ void add_floats(const void* a, const void* b, const double* bound, std::size_t c
     const auto* right = static_cast<const Type*>(b);
     if (!options.ulp) {
         add_blocks<E>(left, right, bound, count, origin, options, totals, sums,
-                      [](const Type* /*a*/, const Type* /*b*/, std::size_t /*count*/) {});
+                      [](const Type* /*a*/, const Type* /*b*/, std::size_t /*count*/, bool /*finite*/) {});
         return;
     }
     UlpCounts<typename UlpOf<E>::Bits> ulps;
     add_blocks<E>(left, right, bound, count, origin, options, totals, sums,
-                  [&](const Type* x, const Type* y, std::size_t size) { ulps.add(x, y, size); });
+                  [&](const Type* x, const Type* y, std::size_t size, bool finite) {
+                      if (finite) {
+                          ulps.template add<true>(x, y, size);
+                      } else {
+                          ulps.template add<false>(x, y, size);
+                      }
+                  });
     ulps.flush(totals);
 }
 

@@ -112,7 +112,7 @@ template <typename Bits>
 class UlpCounts {
   public:
     // At most chunk_size pairs in all.
-    template <typename Type>
+    template <bool Finite, typename Type>
     void add(const Type* a, const Type* b, std::size_t count) noexcept {
         constexpr Bits infinity = UlpInfinity<Type>::infinity;
         std::size_t i = 0;
@@ -129,10 +129,8 @@ class UlpCounts {
                 V words[8];
 #pragma GCC unroll 8
                 for (std::size_t j = 0; j < 8; ++j) {
-                    // This block is in the cache; meanwhile the next one can come.
-                    __builtin_prefetch(a + first + j * lanes + count);
-                    __builtin_prefetch(b + first + j * lanes + count);
-                    const V apart = distance(load<V>(a + first + j * lanes), load<V>(b + first + j * lanes), infinity);
+                    const V apart =
+                        distance<Finite>(load<V>(a + first + j * lanes), load<V>(b + first + j * lanes), infinity);
                     furthest = unsigned_max(apart, furthest);
                     words[j] = mark<Bits>(apart);
                 }
@@ -160,7 +158,7 @@ class UlpCounts {
             const std::size_t size = count - i < lanes ? count - i : lanes;
             std::memcpy(&left, a + i, size * sizeof(Bits));
             std::memcpy(&right, b + i, size * sizeof(Bits));
-            const V apart = distance(left, right, infinity);
+            const V apart = distance<Finite>(left, right, infinity);
             furthest = unsigned_max(apart, furthest);
             ripple(mark<Bits>(apart), 0);
         }
@@ -197,17 +195,34 @@ class UlpCounts {
     static constexpr std::size_t most_planes = std::bit_width(chunk_size / lanes);  // as many words as that
     using V = Vector<Bits, lanes>;
 
-    // Zero where a side is not finite. The numbers of a type in their order are its bit patterns, negative ones
-    // reversed; both zeros are one.
+    // Zero where a side is not finite, unless all are known to be. The numbers of a type in their order are its bit
+    // patterns, negative ones reversed; both zeros are one.
+    template <bool Finite>
     [[nodiscard, gnu::always_inline]] static V distance(V a, V b, Bits infinity) noexcept {
         constexpr Bits sign = static_cast<Bits>(Bits{1} << (digits - 1));
-        const V size_a = a & static_cast<Bits>(~sign);
-        const V size_b = b & static_cast<Bits>(~sign);
-        const V larger = unsigned_max(size_a, size_b);
-        const V apart = larger - unsigned_min(size_a, size_b);
-        const V together = size_a + size_b;
-        const V result = ((a ^ b) & sign) != V{} ? together : apart;
-        return larger < infinity ? result : V{};
+        // Of one sign: the bit is in both, so that it is in neither difference. Else it is in one, and in the sum.
+        const V apart = magnitude(a - b);
+        const V result = ((a ^ b) & sign) != V{} ? (a + b) ^ sign : apart;
+        if constexpr (Finite) {
+            return result;
+        }
+        return unsigned_max(a & static_cast<Bits>(~sign), b & static_cast<Bits>(~sign)) < infinity ? result : V{};
+    }
+
+    // Of a signed number.
+    [[nodiscard, gnu::always_inline]] static V magnitude(V x) noexcept {
+#if defined(__AVX512F__)
+        const auto bits = reinterpret_cast<__m512i>(x);
+        if constexpr (sizeof(Bits) == 8) {
+            return reinterpret_cast<V>(_mm512_abs_epi64(bits));
+        } else if constexpr (sizeof(Bits) == 4) {
+            return reinterpret_cast<V>(_mm512_abs_epi32(bits));
+        } else {
+            return reinterpret_cast<V>(_mm512_abs_epi16(bits));
+        }
+#else
+        return unsigned_min(x, V{} - x);
+#endif
     }
 
     // sum + x + y, of which the carry leaves.
