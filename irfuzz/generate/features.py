@@ -110,7 +110,8 @@ def _own(program: View, specs: Specs, node: ir.Node) -> Iterator[Feature]:
         yield "dtype", op, fact.dtype.name
         if fact.shape is not None:
             yield "rank", op, str(len(fact.shape))
-            yield "shape", op, repr(fact.shape)
+            # Names tell no shapes apart.
+            yield "shape", op, repr(tuple(size if isinstance(size, int) else None for size in fact.shape))
     spec = specs.get(op, program.opset)
     given = node.attributes
     for name, attr in given.items():

@@ -14,6 +14,7 @@ from irfuzz.generate.features import Feature, counts, features_of, wanted_of
 from irfuzz.generate.lighten import lighten
 from irfuzz.generate.parts import all_weights, lower_bound, parts_of
 from irfuzz.generate.selection import select
+from irfuzz.generate.sizes import name_sizes
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
@@ -87,7 +88,7 @@ def synthesize(
         specs = load_specs()
     began = time.monotonic()
     progress("collecting what is covered")
-    program = without_functions(program)
+    program = name_sizes(without_functions(program))
     found = features_of(program, specs)
     if not found:
         raise InvalidProgram("it has no operator of ONNX's own domain, so nothing is covered")

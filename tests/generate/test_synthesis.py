@@ -56,7 +56,8 @@ def ran(small: Program) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("name", "most"),
     [("light_resnet50.onnx", 1.0), ("mobilenetv2.onnx", 1.25), ("transformer.onnx", 1.5), ("lstm.onnx", 1.25),
-     ("crf.onnx", 1.25), ("bags.onnx", 1.25), ("gru.onnx", 1.8), ("early_exit.onnx", 1.25)],
+     ("crf.onnx", 1.25), ("bags.onnx", 1.25), ("gru.onnx", 1.8), ("early_exit.onnx", 1.25),
+     ("tcn.onnx", 1.25)],
 )  # fmt: skip
 def test_everything_is_kept_in_few_nodes(name: str, most: float) -> None:
     large = seed(name)
@@ -143,6 +144,18 @@ def test_of_many_shapes_five_are_kept() -> None:
     found = synthesize(program(f'<ir_version: 8, opset_import: ["" : 17]> g ({inputs}) => ({outputs}) {{ {body} }}'))
     assert found.nodes == (8, 5)
     assert len({found.program.tensor(v).shape for v in found.program.graph.inputs}) == 5
+
+
+def test_sizes_that_inference_does_not_know_are_told_for_equal() -> None:
+    """A convolution behind a padding keeps the size of a named axis, which only inference with numbers can tell."""
+    body = " ".join(f"p{i} = Pad(c{i}, pads) c{i + 1} = Conv(p{i}, w)" for i in range(12))
+    constants = f"float[4, 4, 3] w = {{{', '.join(['1'] * 48)}}}, int64[6] pads = {{0, 0, 2, 0, 0, 0}}"
+    found = synthesize(
+        program(f'<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4, m] c0) => (float[?, 4, ?] y) <{constants}> '
+                f'{{ {body} y = Relu(c12) }}')
+    )  # fmt: skip
+    assert found.nodes == (25, 4), "each feeds the other, and one the last"
+    assert ran(found.program)
 
 
 def dense(width: int, words: int) -> Program:
