@@ -79,7 +79,8 @@ struct SectionBlock {
 
     [[nodiscard]] std::uint8_t* bytes(const Sections& of) const noexcept { return of.covered + first * of.row_bytes(); }
 
-    // Sets one row's bits, and has the memory of the next block's sent meanwhile: that is what takes the time.
+    // Sets one row's bits, and has the memory of the next block's sent to the second cache, which can wait
+    // for more of it at once than the first: that is what takes the time.
     template <bool Next>
     [[nodiscard]] std::uint64_t cover(const Sections& of, const SectionBlock* next) const noexcept {
         const std::size_t row_bytes = of.row_bytes();
@@ -89,7 +90,8 @@ struct SectionBlock {
         for (std::size_t i = 0; i < count; ++i, here += row_bytes) {
             if constexpr (Next) {
                 if (i < next->count && next->parts[i] >= 0) {
-                    __builtin_prefetch(there + i * row_bytes + (static_cast<std::uint32_t>(next->parts[i]) >> 3U), 1);
+                    __builtin_prefetch(there + i * row_bytes + (static_cast<std::uint32_t>(next->parts[i]) >> 3U), 0,
+                                       2);
                 }
             }
             if (parts[i] >= 0) {
