@@ -492,3 +492,12 @@ def test_the_weight_of_an_n_gram_is_the_one_at_its_place_in_the_pool() -> None:
     x = np.array([7, 8, 8], np.int64)
     found = run("TfIdfVectorizer", [x], ngram_indexes=[2, 0], pool_int64s=[7, 8], weights=[10.0, 0.5], **more)
     same(found, [1.0, 0.0, 10.0], np.float32)
+
+
+def test_a_region_of_resize_moves_coordinates_but_has_no_part_in_the_size_that_scales_give() -> None:
+    x = np.arange(5, dtype=np.float32)
+    roi, scales = np.array([0.25, 0.75], np.float32), np.array([2.0], np.float32)
+    attrs = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
+    # On [0, 1, 2, 3, 4] linear interpolation gives the coordinates themselves: from 1 to 3 in ten.
+    found = run("Resize", [x, roi, scales], opset=13, constants=(1, 2), **attrs)
+    np.testing.assert_allclose(found, np.linspace(1, 3, 10), rtol=1e-6)

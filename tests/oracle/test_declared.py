@@ -171,6 +171,7 @@ def test_only_a_window_of_integers_is_left_open(parse, run, kind, number, undefi
     assert ("integer_window" in str(verdict.evidence.get("suspect"))) == undefined
 
 
+CROPPED = 'y = Resize<mode="linear", coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)'
 NEAREST = 'Resize<mode="nearest", nearest_mode="floor", coordinate_transformation_mode="{}">(x, , s)'
 
 
@@ -184,6 +185,11 @@ NEAREST = 'Resize<mode="nearest", nearest_mode="floor", coordinate_transformatio
         (f"s = Constant<value=float[2]{{1.0, 0.5}}>() y = {NEAREST.format('pytorch_half_pixel')}", ""),
         (f"s = Constant<value=float[2]{{1.0, 2.0}}>() y = {NEAREST.format('asymmetric')}", ""),
         (f"s = Constant<value=float[2]{{1.0, 0.6}}>() y = {NEAREST.format('align_corners')}", "fractional_length"),
+        (
+            f"s = Constant<value=float[2]{{1.0, 2.0}}>() r = Constant<value=float[4]{{0, 0, 1, 0.5}}>() {CROPPED}",
+            "scaled_region",
+        ),
+        (f"s = Constant<value=float[2]{{1.0, 2.0}}>() r = Constant<value=float[4]{{0, 0.5, 1, 1.5}}>() {CROPPED}", ""),
         ('s = Constant<value=int64[4]{0, 0, 0, 4}>() y = Pad<mode="reflect">(x, s)', "reflected_beyond"),
         ('s = Constant<value=int64[4]{0, 0, 0, 3}>() y = Pad<mode="reflect">(x, s)', ""),
     ],

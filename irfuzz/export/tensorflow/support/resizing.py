@@ -28,7 +28,7 @@ def resize(
         raise NotImplementedError("sizes that the graph computes: only eager runs can read them")
     result = x if mode == "nearest" else tf.cast(x, tf.float64)
     outside = np.zeros((), bool)
-    targets = resize_targets(shape, roi, scales, sizes, axes, coordinates, policy)
+    targets = resize_targets(shape, scales, sizes, axes, policy)
     for i, (axis, scale, length, width) in enumerate(targets):
         size = shape[axis]
         ends = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
@@ -44,7 +44,7 @@ def resize(
     return tf.where(outside, tf.constant(extrapolation, x.dtype), result) if outside.any() else result
 
 
-def resize_targets(shape, roi, scales, sizes, axes, coordinates, policy):
+def resize_targets(shape, scales, sizes, axes, policy):
     """For each axis: (axis, scale, target size, target size before rounding down)."""
     targets = []
     if sizes:
@@ -53,12 +53,11 @@ def resize_targets(shape, roi, scales, sizes, axes, coordinates, policy):
             common = min(ratios) if policy == "not_larger" else max(ratios)
             return [(a, common, math.floor(common * shape[a] + 0.5), common * shape[a]) for a in axes]
         return [(a, ratio, size, float(size)) for a, ratio, size in zip(axes, ratios, sizes, strict=True)]
-    for i, (axis, scale) in enumerate(zip(axes, scales, strict=True)):
-        # Sizes come from single precision products: 10 * 0.7 is 7, though float32's 0.7 is a little less.
-        width = np.float32(shape[axis])
-        if coordinates == "tf_crop_and_resize":
-            width = width * (np.float32(roi[i + len(axes)]) - np.float32(roi[i]))
-        targets.append((axis, scale, math.floor(width * np.float32(scale)), shape[axis] * scale))
+    for axis, scale in zip(axes, scales, strict=True):
+        # Sizes come from single precision products: 10 * 0.7 is 7, though float32's 0.7 is a little less. A region has
+        # no part in them: not ONNX's text but its inference and evaluator are followed, as by every runtime.
+        length = math.floor(np.float32(shape[axis]) * np.float32(scale))
+        targets.append((axis, scale, length, shape[axis] * scale))
     return targets
 
 

@@ -24,7 +24,7 @@ def resize(
     if mode != "nearest" and not x.dtype.is_floating_point:
         raise NotImplementedError(f"ONNX does not say how {mode} resizing rounds integers")
     outside = torch.zeros((), dtype=torch.bool)
-    for i, (axis, scale, length, width) in enumerate(resize_targets(x, roi, scales, sizes, axes, coordinates, policy)):
+    for i, (axis, scale, length, width) in enumerate(resize_targets(x, scales, sizes, axes, policy)):
         size = x.shape[axis]
         ends = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
         at = source_coordinates(size, length, scale, width, ends, coordinates)
@@ -42,7 +42,7 @@ def resize(
     return result
 
 
-def resize_targets(x, roi, scales, sizes, axes, coordinates, policy):
+def resize_targets(x, scales, sizes, axes, policy):
     """For each axis: (axis, scale, target size, target size before rounding down)."""
     targets = []
     if sizes:
@@ -51,12 +51,11 @@ def resize_targets(x, roi, scales, sizes, axes, coordinates, policy):
             common = min(ratios) if policy == "not_larger" else max(ratios)
             return [(a, common, math.floor(common * x.shape[a] + 0.5), common * x.shape[a]) for a in axes]
         return [(a, ratio, size, float(size)) for a, ratio, size in zip(axes, ratios, sizes, strict=True)]
-    for i, (axis, scale) in enumerate(zip(axes, scales, strict=True)):
-        # Sizes come from single precision products: 10 * 0.7 is 7, though float32's 0.7 is a little less.
-        width = np.float32(x.shape[axis])
-        if coordinates == "tf_crop_and_resize":
-            width = width * (np.float32(roi[i + len(axes)]) - np.float32(roi[i]))
-        targets.append((axis, scale, math.floor(width * np.float32(scale)), x.shape[axis] * scale))
+    for axis, scale in zip(axes, scales, strict=True):
+        # Sizes come from single precision products: 10 * 0.7 is 7, though float32's 0.7 is a little less. A region has
+        # no part in them: not ONNX's text but its inference and evaluator are followed, as by every runtime.
+        length = math.floor(np.float32(x.shape[axis]) * np.float32(scale))
+        targets.append((axis, scale, length, x.shape[axis] * scale))
     return targets
 
 
