@@ -48,6 +48,29 @@ def test_strings_move_and_compare() -> None:
     same(run("StringConcat", [x, strings("!")], opset=20), strings("b!", "!", "é!", "tree!"))
 
 
+@pytest.mark.parametrize(
+    ("attribute", "expected"),
+    [
+        ({"value_string": "é"}, np.array("é", dtype=object)),
+        ({"value_strings": ["é", ""]}, strings("é", "")),
+        (
+            {"value": onnx.helper.make_tensor("t", onnx.TensorProto.STRING, [2, 1], ["é".encode(), b'"'])},
+            strings(["é"], ['"']),
+        ),
+        ({"value": onnx.helper.make_tensor("t", onnx.TensorProto.STRING, [12], [b"b"] * 12)}, strings(*["b"] * 12)),
+        ({"value": onnx.helper.make_tensor("t", onnx.TensorProto.STRING, [0, 2], [])}, np.empty((0, 2), dtype=object)),
+    ],
+)
+def test_constants_may_be_strings(attribute: dict[str, Any], expected: np.ndarray) -> None:
+    same(run("Constant", [], **attribute), expected)
+
+
+def test_a_constant_that_is_no_utf_8_is_unsupported() -> None:
+    broken = onnx.helper.make_tensor("t", onnx.TensorProto.STRING, [1], [b"\xff"])
+    with pytest.raises(Unsupported, match="not UTF-8"):
+        run("Constant", [], value=broken)
+
+
 def test_strings_are_told_apart_but_not_sorted() -> None:
     x = strings("b", "a", "b")
     values, first, inverse, counts = run("Unique", [x], outputs=4, opset=11, sorted=0)

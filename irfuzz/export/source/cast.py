@@ -34,18 +34,30 @@ def constant(ctx: Context, node: ir.Node) -> Emitted:
     for name in ("value_float", "value_floats"):
         if name in node.attributes:
             return _literal(ctx, np.asarray(ctx.attr(node, name), dtype=np.float64), ctx.spell(ir.DataType.FLOAT))
+    for name in ("value_string", "value_strings"):
+        if name in node.attributes:
+            return _literal(ctx, np.asarray(ctx.attr(node, name), object), ctx.spelled(node, ir.DataType.STRING))
     tensor = node.attributes["value"].value if "value" in node.attributes else None
     if tensor is None:
         raise ctx.unsupported(node, f"no tensor in attributes {', '.join(node.attributes)}")
     dtype = ctx.spelled(node, tensor.dtype)
     if tensor.size <= LITERAL_ELEMENTS:
-        return _literal(ctx, tensor.numpy(), dtype)
+        array = tensor.numpy()
+        return _literal(ctx, _texts(ctx, node, array) if tensor.dtype == ir.DataType.STRING else array, dtype)
     key = ctx.store(node.outputs[0].name or "constant", tensor)
     return f"weights[{literal(key)}]"
 
 
+def _texts(ctx: Context, node: ir.Node, array: np.ndarray) -> np.ndarray:
+    """Strings of a tensor, which onnx_ir keeps as bytes."""
+    try:
+        return np.array([bytes(element).decode() for element in array.flat], dtype=object).reshape(array.shape)
+    except UnicodeDecodeError as error:
+        raise ctx.unsupported(node, f"a string that is not UTF-8: {error.object!r}") from None
+
+
 def _literal(ctx: Context, array: np.ndarray, dtype: str) -> str:
-    plain = array.astype(np.float64) if array.dtype.kind not in "iub" else array
+    plain = array.astype(np.float64) if array.dtype.kind not in "iubO" else array
     if plain.size == 0:
         return ctx.form("zeros", shape=literal(plain.shape), dtype=dtype)
     elements = plain.tolist()
