@@ -101,7 +101,8 @@ DISTANCE: np.dtype[np.void]
   ``np.isclose(equal_nan=True)`` calls not close;
 - ``sum_abs``: sum of ``|a - b|`` over the compared pairs;
 - ``max_ulp`` and ``ulp_histogram``, if asked for: the largest number of steps between the numbers of a finite pair, and
-  how many pairs are 0, and 2**(k-1) to 2**k - 1 steps apart for k = 1 to 64; zeros for integers;
+  how many pairs are 0, and 2**(k-1) to 2**k - 1 steps apart for k = 1 to 64; zeros for integers, and steps of float32
+  for floating-point types of 8 bits and fewer;
 - ``max_rel``, if asked for; otherwise NaN;
 - ``dot``, ``norm_a``, ``norm_b`` and ``cosine`` over the finite pairs, if asked for; otherwise NaN.
 """

@@ -10,23 +10,12 @@ namespace {
 using py::detail::npy_api;
 
 // Types of ml_dtypes without a kernel of their own; every value of them is a float exactly.
-constexpr std::array<std::string_view, 17> through_float = {"float8_e3m4",
-                                                            "float8_e4m3",
-                                                            "float8_e4m3b11fnuz",
-                                                            "float8_e4m3fn",
-                                                            "float8_e4m3fnuz",
-                                                            "float8_e5m2",
-                                                            "float8_e5m2fnuz",
-                                                            "float8_e8m0fnu",
-                                                            "float6_e2m3fn",
-                                                            "float6_e3m2fn",
-                                                            "float4_e2m1fn",
-                                                            "int4",
-                                                            "uint4",
-                                                            "int2",
-                                                            "uint2",
-                                                            "int1",
-                                                            "uint1"};
+constexpr std::array<std::string_view, 11> through_float = {
+    "float8_e3m4",     "float8_e4m3",    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn",      "float6_e3m2fn", "float4_e2m1fn"};
+// And integers, each one of 8 bits.
+constexpr std::array<std::string_view, 3> through_int8 = {"int4", "int2", "int1"};
+constexpr std::array<std::string_view, 3> through_uint8 = {"uint4", "uint2", "uint1"};
 constexpr int half_number = 23;      // NPY_HALF
 constexpr int first_foreign = 256;   // NPY_USERDEF
 constexpr char swapped_order = '>';  // this is Linux on little-endian machines
@@ -140,9 +129,13 @@ py::object tidy_array(PyObject* array, const char* function) {
     const py::dtype native =
         type.attr("isnative").cast<bool>() ? type : type.attr("newbyteorder")("=").cast<py::dtype>();
     const std::string name = name_of(native);
-    const bool through = std::ranges::find(through_float, name) != through_float.end();
-    if (through) {
-        return held.attr("astype")("float32", py::arg("order") = "C");
+    const auto among = [&name](const auto& names) { return std::ranges::find(names, name) != names.end(); };
+    const char* through = among(through_float)   ? "float32"
+                          : among(through_int8)  ? "int8"
+                          : among(through_uint8) ? "uint8"
+                                                 : nullptr;
+    if (through != nullptr) {
+        return held.attr("astype")(through, py::arg("order") = "C");
     }
     if (!type.is(native) || !is_tidy(array)) {
         held = held.attr("astype")(native, py::arg("order") = "C", py::arg("copy") = true);

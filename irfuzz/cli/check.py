@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.report import check as report
     from irfuzz.store.tensors import pack
 
-    path, program = one_model(args.model)
+    path, program = one_model(args.model, to_run=True)
     page = page_to_write(args.map, "--map")
     kept = arrays_to_write(args.save_outputs, "--save-outputs")
     fed = arrays_to_write(args.save_inputs, "--save-inputs")
@@ -170,7 +170,7 @@ def _labels(args: argparse.Namespace, program: Program, given: Given) -> Labels 
     if truth.ndim == 0 or truth.dtype.kind not in "iuf" or len(truth) < count:
         raise UsageError(f"--labels {args.labels}: expected {count} numbers, got {truth.dtype}{list(truth.shape)}")
     outputs = {o.name or "": o for o in program.graph.outputs}
-    name = args.output or next(iter(outputs))
+    name = next(iter(outputs)) if args.output is None else args.output
     if name not in outputs:
         raise UsageError(f"--output: {name!r} is no output of the model ({', '.join(outputs)})")
     fact = program.fact(outputs[name])

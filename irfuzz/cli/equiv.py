@@ -104,7 +104,7 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
 
     named = [*(args.targets or ()), *args.target] or None
     targets = resolve(named, slow=named is not None)
-    programs = seeds_of(args.models)
+    programs = seeds_of(args.models, to_run=True)
     out = None if args.out is None else writable_folder(args.out, "--out")
     found: list[Contradiction] = []
     others = {target.name: others_of(target, ways) for target in targets}

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.search.genetic import Settings
     from irfuzz.search.genome import Level
 
-    path, program = one_model(args.model)
+    path, program = one_model(args.model, to_run=True)
     ranges = ranges_of(args, path, program)
     out = None if args.out is None else writable_folder(args.out, "--out")
     plan = Plan(

@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     config = _config(args, Campaign.stored_config(args.out))
     chosen = _resolve(config, args.target)
     missing = _missing(config, chosen)
-    loaded = seeds_of(args.seeds)
+    loaded = seeds_of(args.seeds, to_run=True)
     tell_of_unmutable(loaded)
     quiet = args.quiet or args.json
     with Campaign(args.out, config) as campaign:
@@ -221,9 +221,9 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         memory=args.memory << 20,
         reduce=args.reduce,
         sprouts=usual_sprouts(targets) if args.sprouts is None else args.sprouts,
-        search=args.search or SEARCH,
+        search=SEARCH if args.search is None else args.search,
         slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
-        hunt=args.hunt or HUNT,
+        hunt=HUNT if args.hunt is None else args.hunt,
         python_coverage=args.python_coverage,
     )
 

@@ -26,8 +26,12 @@ _made: list[Path] = []
 """Folders for results that were not there before this command, outer ones first."""
 
 
-def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
+def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Program]:
     """The programs of the models among files and folders; the others are named on standard error and left out.
+
+    Args:
+        paths: files and folders.
+        to_run: what they give is compared, so those without outputs are left out too.
 
     Raises:
         UsageError: none loads.
@@ -45,9 +49,14 @@ def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
                 told = time.monotonic()
                 print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
             try:
-                programs[path] = load_seed(path, checker=checker, converters=converters)
+                program = load_seed(path, checker=checker, converters=converters)
             except InvalidProgram as error:
                 problems.append(str(error))
+                continue
+            if to_run and not program.graph.outputs:
+                problems.append(f"{path}: the graph has no outputs, so nothing of it can be compared")
+            else:
+                programs[path] = program
     if not programs:
         more = f" (and {len(problems) - 1} more that cannot be used)" if len(problems) > 1 else ""
         raise UsageError(one_line(problems[0]) + more)
@@ -56,13 +65,13 @@ def seeds_of(paths: Sequence[Path]) -> dict[Path, Program]:
     return programs
 
 
-def one_model(path: Path) -> tuple[Path, Program]:
-    """The file and the program of a model of which there has to be one.
+def one_model(path: Path, *, to_run: bool = False) -> tuple[Path, Program]:
+    """The file and the program of a model of which there has to be one; ``to_run`` as in ``seeds_of``.
 
     Raises:
         UsageError: it does not load, or is a folder of several.
     """
-    loaded = seeds_of([path])
+    loaded = seeds_of([path], to_run=to_run)
     if len(loaded) != 1:
         raise UsageError(f"{path}: expected one model, found {len(loaded)}")
     return next(iter(loaded.items()))

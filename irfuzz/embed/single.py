@@ -12,6 +12,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.input_domain import InputDomain, set_input_domain
 from irfuzz.ir.program import Program
+from irfuzz.ir.tensors import array_tensor
 from irfuzz.spec import InputPlan, sample_call
 from irfuzz.spec.types import OpSpec
 
@@ -58,7 +59,7 @@ def single_call(
         names.append(name)
         if plan.value is not None or plan.is_parameter:
             array = plan.value if plan.value is not None else _elements(plan, rng)
-            constants.append(ir.serde.serialize_tensor(ir.tensor(array, dtype=plan.fact.dtype, name=name)))
+            constants.append(ir.serde.serialize_tensor(array_tensor(array, plan.fact.dtype, name)))
         else:
             sizes = list(plan.fact.shape or ())
             inputs.append(helper.make_tensor_value_info(name, int(plan.fact.dtype), sizes))

@@ -17,6 +17,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.deadly import deadly
 from irfuzz.ir.direct import direct_outputs
 from irfuzz.ir.encode import attribute_bytes
+from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import fact_of_proto, proto_of_fact
 from irfuzz.ir.value import UNTYPED
 
@@ -176,7 +177,7 @@ def _attr_value(kind: ir.AttributeType, value: Any) -> Any:
     if kind is _A.STRINGS:
         return tuple(value)
     if kind is _A.TENSOR and isinstance(value, np.ndarray):
-        return ir.tensor(value)
+        return array_tensor(value)
     return value
 
 

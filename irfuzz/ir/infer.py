@@ -18,6 +18,7 @@ from irfuzz.ir.clone import clone
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
+from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import conflict, declared_fact, merge, only_names
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
@@ -313,9 +314,7 @@ def tensor_of(node: ir.Node) -> ir.TensorProtocol | None:
         if name == "value":
             return attr.as_tensor()
         if name in _CONSTANT_DTYPES:
-            return ir.tensor(np.array(attr.value, dtype=_CONSTANT_DTYPES[name].numpy()))
-        if name == "value_string":
-            return ir.tensor(np.array(attr.value, dtype=object))
-        if name == "value_strings":
-            return ir.tensor(np.array(list(attr.value), dtype=object))
+            return array_tensor(np.array(attr.value, dtype=_CONSTANT_DTYPES[name].numpy()))
+        if name in ("value_string", "value_strings"):
+            return array_tensor(np.array(attr.value, dtype=object))
     return None

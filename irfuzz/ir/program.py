@@ -16,6 +16,7 @@ from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
 from irfuzz.ir.clone import clone, free
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
+from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
 from irfuzz.ir.view import View
@@ -94,7 +95,7 @@ class Program(View):
         self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const", fact: TensorFact | None = None
     ) -> ir.Value:
         """Add an initializer and return its value; ``fact`` is that of the elements, where somebody has it already."""
-        tensor = ir.tensor(array) if isinstance(array, np.ndarray) else array
+        tensor = array_tensor(array) if isinstance(array, np.ndarray) else array
         value = new_value(
             self.fresh(name_hint),
             ir.TensorType(tensor.dtype),
@@ -286,7 +287,7 @@ class Program(View):
         """Give an initializer other elements (and possibly another shape), and infer what follows."""
         if not value.is_initializer() or value.is_graph_input():
             raise InvalidProgram(f"{value.name!r} is not an initializer")
-        tensor = ir.tensor(array)
+        tensor = array_tensor(array)
         value.const_value = tensor
         value.type, value.shape = ir.TensorType(tensor.dtype), ir.Shape(fact_of_shape(tensor.shape) or ())
         self._changed()

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 
-def _tensor(array: np.ndarray) -> ir.TensorProtocol:
-    if array.dtype.kind in "OUS":
-        text = [item.encode() if isinstance(item, str) else bytes(item) for item in array.ravel()]
-        elements = np.empty(len(text), dtype=object)
-        elements[:] = text
-        return ir.StringTensor(elements.reshape(array.shape))
-    # ir.tensor() takes ten times as long to come to the same.
-    return ir.Tensor(array)
-
-
 @lru_cache(maxsize=4096)
 def _integers(values: tuple[int, ...]) -> tuple[ir.Tensor, TensorFact]:
     """A list of axes, sizes or pads: nobody changes a tensor, so equal ones are the same."""
@@ -72,7 +62,7 @@ class Inserter:
     def constant(self, array: np.ndarray | ir.TensorProtocol, hint: str = "c") -> ir.Value:
         """A constant with these elements."""
         self._allow_initializers()
-        return self.program.constant(_tensor(array) if isinstance(array, np.ndarray) else array, hint)
+        return self.program.constant(array, hint)
 
     def ints(self, values: Sequence[int]) -> ir.Value:
         """A constant ``int64`` list."""

@@ -6,6 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.ir.program import Program
+from irfuzz.ir.tensors import array_tensor
 from irfuzz.reduce.session import Change, NotPossible, Session
 
 
@@ -36,4 +37,4 @@ def _elements(program: Program, name: str) -> ir.TensorProtocol | None:
     found, fact = program.constant_of(value), program.tensor(value)
     if found is not None or fact is None or fact.value is None or not fact.known or fact.static_shape is None:
         return found
-    return ir.tensor(np.array(fact.value).astype(fact.dtype.numpy()).reshape(fact.static_shape), dtype=fact.dtype)
+    return array_tensor(np.array(fact.value).astype(fact.dtype.numpy()).reshape(fact.static_shape), fact.dtype)

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
+from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import declare
 from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew
 
@@ -106,7 +107,7 @@ def _resize(
             declare(value, TensorFact(fact.dtype, shape))
             inputs[name] = array
         else:
-            value.const_value = ir.tensor(np.ascontiguousarray(array), dtype=fact.dtype, name=name)
+            value.const_value = array_tensor(np.ascontiguousarray(array), fact.dtype, name)
             value.shape = ir.Shape(array.shape)
     infer_anew(program)
     return inputs

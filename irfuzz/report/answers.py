@@ -14,6 +14,9 @@ from irfuzz.oracle.types import Symptom
 MOST = 64
 """Elements of an output that are kept."""
 
+_WORDS = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\b(nan|inf)\b"
+"""Strings, and names of numbers outside of them."""
+
 
 def answer_text(
     outputs: Mapping[str, Value],
@@ -57,8 +60,8 @@ def answer_text(
 
 
 def special(text: str) -> str:
-    """Source text of numbers with NaN and infinities spelled as numpy has them."""
-    return re.sub(r"\b(nan|inf)\b", r"np.\1", text)
+    """Source text of numbers with NaN and infinities spelled as numpy has them, and of strings as they are."""
+    return re.sub(_WORDS, lambda found: found[0] if found[1] is None else f"np.{found[1]}", text)
 
 
 def _kind(value: Any) -> str:

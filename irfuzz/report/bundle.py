@@ -355,11 +355,11 @@ def _calls(folder: Path, row: FindingRow, seconds: float) -> dict[str, Any] | No
     return calls if calls is not None and len(calls["body"]) < LINES else None
 
 
-def _error_of(row: FindingRow) -> str:
-    """How the error of the target at fault begins."""
+def _tells_error(row: FindingRow, told: str) -> bool:
+    """Whether a script printed the error of the target at fault, or how it begins."""
     error = next(str(r["error"]) for r in json.loads(row.runs) if r.get("target") == row.target)
-    kind, colon, text = error.rpartition(BEFORE)[2].partition(": ")
-    return kind + colon + text[:ERROR]
+    kind, _, text = error.rpartition(BEFORE)[2].partition(": ")
+    return kind in told and text[:ERROR] in told  # between them OpenVINO says where, which is not kept
 
 
 def write_shown(
@@ -376,9 +376,10 @@ def write_shown(
         row = replace(row, verdict=json.dumps({**json.loads(row.verdict), CALLS: calls}))
         write_bundle(folder, row, label=label)
     shown, told = replays(folder, seconds=seconds, python=python)
-    # Calls by themselves may be refused for another reason than what made them.
-    meant = calls is None or row.symptom != Symptom.REJECTION or _error_of(row) in told
-    if (shown and meant) or not (folder / "compare.py").exists():
+    short = (folder / "compare.py").exists()
+    # What is written down again may be refused for another reason.
+    meant = not short or row.symptom != Symptom.REJECTION or _tells_error(row, told)
+    if (shown and meant) or not short:
         return row, shown, told
     row = with_long_script(row)
     write_bundle(folder, row, label=label)

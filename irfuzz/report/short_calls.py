@@ -19,6 +19,7 @@ from irfuzz.execute.adapter import WORKERS
 from irfuzz.isolate.guard import guarded
 from irfuzz.report.repro import Party, Scene, kind_of_tool
 from irfuzz.report.short import about_lines, array_source, few_elements, judged_lines, script_text
+from irfuzz.report.short_tools import filled
 
 _OF_ONNX = """    options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -221,17 +222,12 @@ def calls_source(
     built = [
         "inputs = {" + ", ".join(f"{name!r}: {array_source(inputs[name])}" for name in calls["arguments"]) + "}",
         *([] if inside else held),
-        _with_body(_filled(form.defined, fixed), [*(held if inside else []), *calls["body"]]),
+        _with_body(filled(form.defined, fixed), [*(held if inside else []), *calls["body"]]),
         framework.tensors,
-        _filled(form.run, {"INDEX": index, "NAMES": repr(names), "OUTPUT": repr(output)}),
+        filled(form.run, {"INDEX": index, "NAMES": repr(names), "OUTPUT": repr(output)}),
     ]
     about = about_lines(scene, model, [*form.packages, form.framework])
     return script_text(scene, about, [*form.imports, framework.module], built, judged)
-
-
-def _filled(text: str, words: Mapping[str, str]) -> str:
-    """Text with its words in capitals replaced."""
-    return re.sub(r"\b(" + "|".join(words) + r")\b", lambda found: words[found[1]], text)
 
 
 def _with_body(text: str, body: Sequence[str]) -> str:

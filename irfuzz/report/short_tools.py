@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -142,7 +143,14 @@ def runner_of(party: Party, model: onnx.ModelProto, output: str, symptom: Sympto
     places = [v.name for v in model.graph.output]
     if text is None or output not in places:
         return None
-    return text.replace("OUTPUT", repr(output)).replace("INDEX", str(places.index(output)))
+    held = {tensor.name for tensor in model.graph.initializer}
+    names = [value.name for value in model.graph.input if value.name not in held]
+    return filled(text, {"OUTPUT": repr(output), "INDEX": str(places.index(output)), "NAMES": repr(names)})
+
+
+def filled(text: str, words: Mapping[str, str]) -> str:
+    """Text with its words in capitals replaced, those within what replaces them left alone."""
+    return re.sub(r"\b(" + "|".join(words) + r")\b", lambda found: words[found[1]], text)
 
 
 def packages_of(party: Party) -> list[str]:
@@ -186,6 +194,4 @@ def _onnx2torch(model: onnx.ModelProto) -> str | None:
     makers = [n for n in model.graph.node if len(model.graph.output) == 1 and model.graph.output[0].name in n.output]
     if len(makers) != 1 or len(makers[0].output) != 1:
         return None
-    held = {tensor.name for tensor in model.graph.initializer}
-    names = [value.name for value in model.graph.input if value.name not in held]
-    return ONNX2TORCH.replace("NAMES", repr(names))
+    return ONNX2TORCH

@@ -211,6 +211,8 @@ FLAGS = [
     (["fuzz", "SEED", "-o", "out", "--jobs", "0"], "--jobs: .*at least 1, got '0'"),
     (["fuzz", "SEED", "-o", "out", "--jobs", "-2"], "--jobs: "),
     (["fuzz", "SEED", "-o", "out", "--search", "luck"], "--search: expected one of thompson, .* got 'luck'"),
+    (["fuzz", "SEED", "-o", "out", "--search", ""], "--search: expected one of thompson, .* got ''"),
+    (["fuzz", "SEED", "-o", "out", "--hunt="], "--hunt: expected one of both, .* got ''"),
     (["fuzz", "SEED", "-o", "out", "--hunt", "bears"], "--hunt: expected one of both, .* got 'bears'"),
     (["fuzz", "SEED", "-o", "out", "--timeout", "nan"], "--timeout: .*above 0"),
     (["fuzz", "SEED", "-o", "out", "--memory", "0"], "--memory: "),
@@ -239,6 +241,13 @@ FLAGS = [
 def test_bad_flag(words: list[str], says: str, irfuzz: Irfuzz, tmp_path: Path, tiny: Path) -> None:
     one_line(irfuzz(*[str(tiny) if w == "SEED" else w for w in words]), says)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command_", ["fuzz", "check", "equiv", "evolve"])
+def test_nothing_to_compare(command_: str, irfuzz: Irfuzz, tmp_path: Path) -> None:
+    onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g () => () {}'), tmp_path / "none.onnx")
+    one_line(irfuzz(command_, "none.onnx"), "none.onnx: the graph has no outputs, so nothing of it can be compared")
+    assert [p.name for p in tmp_path.iterdir()] == ["none.onnx"]
 
 
 # ---- places that cannot be written ----------------------------------------------------------

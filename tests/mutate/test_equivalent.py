@@ -137,6 +137,18 @@ def test_store_constant_goes_there_and_back(table: Table, parse: Parse) -> None:
     assert back.digest == program.digest
 
 
+def test_a_constant_of_strings_goes_there_and_back(table: Table, parse: Parse) -> None:
+    mutator = table["store-constant"]
+    program = parse('g () => (string[2] y) { c = Constant <value_strings = ["a", "b"]> () y = Identity (c) }')
+    stored = apply(mutator, program, mutator.sites(program)[0], 0)
+    held = next(iter(stored.graph.initializers.values())).const_value
+    assert held is not None
+    assert held.numpy().tolist() == [b"a", b"b"]
+    back = apply(mutator, stored, mutator.sites(stored)[0], 0)
+    assert ops(back) == ["Constant", "Identity"]
+    assert Program.from_bytes(back.to_bytes()).digest == back.digest
+
+
 def test_negative_axes(table: Table, parse: Parse) -> None:
     mutator = table["negative-axes"]
     for graph, wanted in (

@@ -351,6 +351,16 @@ def test_what_was_not_asked_for_is_not_there() -> None:
     assert (got["max_ulp"], got["ulp_histogram"].sum(), got["mean_abs"]) == (0, 0, 1.0)
 
 
+@pytest.mark.parametrize("name", ["int1", "int2", "int4", "uint1", "uint2", "uint4"])
+def test_small_integers_have_no_steps(name: str) -> None:
+    dtype = getattr(ml_dtypes, name, None)
+    if dtype is None:
+        pytest.skip(f"this ml_dtypes has no {name}")
+    a, b = np.array([0, 1, 0], np.int8).astype(dtype), np.array([1, 0, 0], np.int8).astype(dtype)
+    record = distances([a], [b], ulp=True)[0]
+    assert (record["max_abs"], record["max_ulp"], record["ulp_histogram"].sum()) == (1.0, 0, 0)
+
+
 def test_any_layout_is_compared() -> None:
     rng = np.random.default_rng(3)
     plain, other = rng.standard_normal((2, 6, 40)).astype(np.float32)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from irfuzz.oracle import Symptom
-from irfuzz.report.answers import MOST, answer_text
+from irfuzz.report.answers import MOST, answer_text, special
 
 pytestmark = pytest.mark.unit
 
@@ -30,6 +30,12 @@ TWO = np.array([[1.5, np.nan], [np.inf, 2.0]], np.float32)
 )
 def test_the_element_at_fault(value: object, place: object, text: str) -> None:
     assert answer_text({"y": value}, "y", Symptom.DIFFERENCE, place) == text  # type: ignore[dict-item, arg-type]
+
+
+def test_words_within_strings_are_no_numbers() -> None:
+    assert special(r"""[nan, 'nan', -inf, "in'f inf", 'it\'s nan', 'inf->inf', finance]""") == (
+        r"""[np.nan, 'nan', -np.inf, "in'f inf", 'it\'s nan', 'inf->inf', finance]"""
+    )
 
 
 def test_a_whole_small_tensor_and_an_output_that_is_not_there() -> None:

@@ -108,6 +108,37 @@ def test_what_cannot_be_told(tmp_path: Path) -> None:
     assert run(text.replace("helper.make_node('Mul'", "helper.make_node('Mule'"), tmp_path)[0] in (1, 2)
 
 
+def test_whoever_refuses_where_it_died_before_is_not_judged(tmp_path: Path) -> None:
+    text = script(scene(Symptom.CRASH, ""))
+    assert text is not None
+    code, told = run(text.replace("'MaxPool'", "'MaxPoole'"), tmp_path)
+    assert (code, "expected an answer" in told) == (2, False), told
+
+
+def test_a_sequence_is_told_from_a_tensor(tmp_path: Path) -> None:
+    split = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (seq(float[k]) y)'
+        " <int64 axis = {0}, int64 s = {1}> { y = SplitToSequence (x, s) }"
+    )
+    shown = scene(Symptom.WRONG_SHAPE, "'float32[1, 1, 4]'")
+    text = script(shown)
+    assert text is not None
+    code, told = run(text, tmp_path)
+    assert (code, told.splitlines()[0]) == (0, "expected float32[1, 1, 4] got float32[1, 1, 4]")
+    code, told = run(text.replace("got = run()", "got = [run()]"), tmp_path)
+    assert (code, told.splitlines()[0]) == (1, "expected float32[1, 1, 4] got a sequence")
+    assert script(shown, onnx.parser.parse_model(split).SerializeToString()) is None
+
+
+@pytest.mark.parametrize("name", ["OUTPUT", "INDEX", "NAMES", "MODEL"])
+def test_outputs_may_have_any_name(name: str, tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        TEXT.replace(") => (float[1,1,4] y)", f") => (float[1,1,4] {name})").replace("y =", f"{name} =")
+    )
+    named = scene(Symptom.DIFFERENCE, "0.0", output=name, outputs=[name])
+    assert run(script(named, model.SerializeToString()), tmp_path)[0] in (0, 1)
+
+
 NESTED = (
     '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) <bool b = {1}> { y = If (b) <'
     "then_branch = t () => (float[1,1,4] p) <float[1] two = {2}> { p = Mul (x, two) },"
