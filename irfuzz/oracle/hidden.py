@@ -35,6 +35,16 @@ def _defined_power(call: Call) -> bool:
     return call.bounds(0)[0] >= 0
 
 
+def _some_weight(call: Call) -> bool:
+    """Whether a mean of losses is divided by something: weights are positive, and no target is ignored."""
+    attrs = call.program.attrs(call.node)
+    if attrs.get("reduction", "mean") not in ("mean", b"mean"):
+        return True
+    fact = call.program.tensor(call.input(1))
+    some = fact is not None and bool(fact.size())
+    return some and "ignore_index" not in attrs and (call.input(2) is None or call.bounds(2)[0] > 0)
+
+
 SAFE: Mapping[str, Callable[[Call], bool]] = MappingProxyType(
     {
         "Acos": _within(-1, 1),
@@ -45,8 +55,10 @@ SAFE: Mapping[str, Callable[[Call], bool]] = MappingProxyType(
         "Sqrt": _within(0, np.inf),
         "Div": _nonzero_divisor,
         "Mod": _nonzero_divisor,
+        "NegativeLogLikelihoodLoss": _some_weight,
         "Pow": _defined_power,
         "ReduceLogSum": _within(0, np.inf),
+        "SoftmaxCrossEntropyLoss": _some_weight,
     }
 )
 """Operators that make NaN of ordinary numbers, and what is known not to."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.message import names_of, normalise_message
-from irfuzz.oracle.traits import SHAPE_ONLY
+from irfuzz.oracle.traits import DATA_SHAPED, SHAPE_ONLY
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
 from irfuzz.oracle.witnesses import components, plainest, witnesses_of
@@ -23,6 +23,9 @@ DATA_DEPENDENT = re.compile(
     r"|invalid value encountered|iteration|reduction (?:axis|over)|can't reduce"
 )
 """Messages about element values: on other inputs the same program would be accepted, and ONNX often leaves it open."""
+
+TRACED = frozenset({"torch", "tensorflow"})
+"""Components that capture a program before they run it; XLA and torch.export want sizes to be known by then."""
 
 
 def judge_rejection(case: Case) -> Iterator[Verdict]:
@@ -64,6 +67,8 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
                 why = "as many components reject it as accept it"
             elif (found := DATA_DEPENDENT.search(f"{result.error}\n{result.log}")) is not None:
                 why = f"depends on element values ({found.group(0)!r})"
+            elif sized := _sized_by_elements(case, result):
+                why = f"sizes that elements decide ({', '.join(sized)}) are beyond what it has to compile"
             elif opens := _open(case, result.stage):
                 why = f"undefined behaviour ({', '.join(opens)})"
             evidence: dict[str, str | int | float] = {"stage": result.stage.value, "message": result.error[:500]}
@@ -74,6 +79,13 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
             yield Verdict(
                 NAME, Symptom.REJECTION, target.name, tuple(t.name for t in accepting), bool(why), evidence=evidence
             )
+
+
+def _sized_by_elements(case: Case, result: RunResult) -> list[str]:
+    """Operators whose elements decide sizes, where a framework refuses before it has seen elements."""
+    if result.target.component not in TRACED or result.stage not in (Stage.CONVERT, Stage.COMPILE):
+        return []
+    return sorted({n.op_type for n in case.program.graph.all_nodes()} & (DATA_SHAPED - {"If", "Loop", "Scan"}))
 
 
 def _open(case: Case, stage: Stage) -> list[str]:

@@ -83,6 +83,14 @@ def _coordinates(mode: str, size: int, scale: np.float32, length: int) -> Iterat
         elif mode == "asymmetric":
             yield place / by
             yield place * (kind(1) / by)
+        elif mode == "tf_half_pixel_for_nn":
+            yield (place + half) / by
+            yield (place + half) * (kind(1) / by)
+        elif mode == "half_pixel_symmetric":
+            for whole in (kind(length) / (by * kind(size)), kind(length) / kind(float(factor) * size)):
+                offset = kind(size) / kind(2) * (kind(1) - whole)
+                yield offset + (place + half) / by - half
+                yield offset + ((place + half) * (kind(1) / by) - half)
         else:
             yield (place + half) / by - half
             yield (place + half) * (kind(1) / by) - half

@@ -101,9 +101,10 @@ THROUGH_ONE = _ops(
 
 HIDING = _ops(
     """
-    ArgMax ArgMin Celu Clip Elu Equal GRU GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Hardmax LSTM
-    LeakyRelu Less LessOrEqual LogSoftmax Max MaxPool Min PRelu QuantizeLinear DynamicQuantizeLinear RNN ReduceMax
-    ReduceMin Relu Selu Shrink Sigmoid Sign Softmax Softplus ThresholdedRelu TopK Unique NonZero
+    ArgMax ArgMin Celu Clip DeformConv Elu Equal GRU GlobalMaxPool Greater GreaterOrEqual GridSample HardSigmoid
+    HardSwish Hardmax LSTM LeakyRelu Less LessOrEqual LogSoftmax Max MaxPool Min PRelu QuantizeLinear
+    DynamicQuantizeLinear RNN ReduceMax ReduceMin Relu Selu Shrink Sigmoid Sign Softmax Softplus ThresholdedRelu
+    TopK Unique NonZero
     """
 )
 """May answer NaN with a number, and ONNX does not say whether they do."""

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
+from irfuzz._native import difference
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, TensorFact
 from irfuzz.ir.infer import fact_of_elements
 from irfuzz.oracle.calls import Call
@@ -243,13 +244,20 @@ def _reflected_beyond(call: Call) -> bool:
     return bool((pads.reshape(2, -1) > most).any())
 
 
+def _no_probability(call: Call) -> bool:
+    """True unless all are within [0, 1]; what is fed as NaN stays NaN behind a Clip."""
+    low, high = call.bounds(0)
+    fed = (a for a in call.inputs.values() if isinstance(a, np.ndarray) and is_float(a.dtype))
+    return not 0 <= low <= high <= 1 or (call.array(0) is None and any(difference(a, a).nan_a for a in fed))
+
+
 TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
     {
         ("ArgMax", "tie"): _before(12),
         ("ArgMin", "tie"): _before(12),
         ("TopK", "tie"): lambda call: call.spec.since < 11 and _index_read(call),
         ("MaxPool", "tie"): _index_read,
-        ("Bernoulli", "outside_of_probabilities"): lambda call: not 0 <= call.bounds(0)[0] <= call.bounds(0)[1] <= 1,
+        ("Bernoulli", "outside_of_probabilities"): _no_probability,
         ("BitShift", "shift_beyond_width"): _shift,
         ("Multinomial", "no_probabilities"): lambda call: not np.isfinite(call.bounds(0)).all(),
         ("Cast", "float_out_of_range"): _cast_range,
@@ -280,6 +288,7 @@ TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
         ("Resize", "rounded_coordinate"): rounded_coordinate,
         ("RoiAlign", "region_outside"): _region_ends_first,
         ("ReduceL1", "integer_overflow"): _integer_overflow,
+        ("ReduceMean", "integer_overflow"): _integer_overflow,
         ("ReduceProd", "integer_overflow"): _integer_overflow,
         ("ReduceSum", "integer_overflow"): _integer_overflow,
         ("ReduceSumSquare", "integer_overflow"): _integer_overflow,

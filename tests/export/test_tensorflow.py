@@ -86,6 +86,13 @@ def test_regular_expressions_match_as_a_whole() -> None:
     same(run("RegexFullMatch", [x], opset=20, pattern=r"[a-c]+\d*"), [True, True, False], bool)
 
 
+@pytest.mark.parametrize(("reduction", "expected"), [("add", [True, True, True]), ("mul", [False, False, True])])
+def test_booleans_are_combined_as_sums_and_products_would_be(reduction: str, expected: list[bool]) -> None:
+    x, updates = np.array([False, True, True]), np.array([[True], [False], [True]])
+    places = np.array([[[0]], [[1]], [[2]]])
+    same(run("ScatterND", [x, places, updates], opset=16, reduction=reduction), expected, bool)
+
+
 def test_sequences_of_six_axes_are_reversed() -> None:
     x = np.arange(24).reshape(2, 3, 1, 2, 1, 2)
     for shape in (x.shape, x.shape[:5], (2, 3, 0, 1, 1, 1)):

@@ -9,6 +9,7 @@ from irfuzz.execute.types import Exit, Stage
 from irfuzz.oracle import judge
 
 LIMITED = "l = Constant<value=float{-0.5}>() h = Constant<value=float{0.5}>() t = Clip(x, l, h) "
+ONE = np.ones(1, np.float32)
 BOXES = (
     "(float[1,1,2] x) => (int64[2,3] y) <float[1,2,4] b = {0,0,1,1,2,2,3,3}, int64 n = {2}> "
     "{ y = NonMaxSuppression(b, x, n) }"
@@ -23,6 +24,8 @@ BOXES = (
         ("ReduceSumSquare", [2**31, 2**31, 2**31], True),
         ("ReduceSumSquare", [94906267, 1, 2], False),
         ("ReduceL1", [2**62, 2**62, 0], True),
+        ("ReduceMean", [-(2**63), -(2**63), 0], True),
+        ("ReduceMean", [2**40, -1, 0], False),
         ("ReduceL1", [2**40, -1, 0], False),
     ],
 )
@@ -171,6 +174,32 @@ def test_only_a_window_of_integers_is_left_open(parse, run, kind, number, undefi
     assert ("integer_window" in str(verdict.evidence.get("suspect"))) == undefined
 
 
+@pytest.mark.parametrize(("weights", "undefined"), [([0.0, 0.0], True), ([0.5, 1.0], False)])
+def test_a_mean_over_no_weight_may_be_nan(parse, run, weights, undefined) -> None:
+    program = parse(
+        "g (float[1,2] x, float[2] w) => (int64[1] y) { t = Constant<value=int64[1]{0}>()"
+        " l = NegativeLogLikelihoodLoss(x, t, w) s = Constant<value=int64[1]{1}>() r = Reshape(l, s) y = ArgMax(r) }"
+    )
+    one = np.array([1])
+    results = [run("reference", one), run("torch:eager", one), run("onnxruntime:disabled", one - 1)]
+    inputs = {"x": np.array([[1, 2]], np.float32), "w": np.array(weights, np.float32)}
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
+    assert ("may arise inside" in str(verdict.evidence.get("suspect"))) == undefined
+
+
+@pytest.mark.parametrize(("x", "undefined"), [([7.0, -7.0], True), ([0.5, -0.5], False)])
+def test_places_that_are_nan_are_left_open(parse, run, x, undefined) -> None:
+    program = parse(
+        "g (float[1,1,1,2] x, float[1,1,1,1] w) => (float[1,1,1,1] y)"
+        ' { a = Atanh(x) y = GridSample<padding_mode="border">(w, a) }'
+    )
+    right = ONE.reshape(1, 1, 1, 1)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", right * np.nan)]
+    inputs = {"x": np.array(x, np.float32).reshape(1, 1, 1, 2), "w": right}
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
+    assert ("may arise inside" in str(verdict.evidence.get("suspect"))) == undefined
+
+
 CROPPED = 'y = Resize<mode="linear", coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)'
 NEAREST = 'Resize<mode="nearest", nearest_mode="floor", coordinate_transformation_mode="{}">(x, , s)'
 
@@ -247,3 +276,13 @@ def test_a_letter_of_two_sizes_may_be_refused(parse, run, first, undefined, stag
     refused = run("tensorflow:eager", exit=Exit.REJECTED, stage=stage, error="Expected dimension 2 at axis 0")
     (verdict,) = judge(program, inputs, [run("onnxruntime:disabled", y), run("torch:eager", y), refused])
     assert (verdict.target, verdict.suspect) == ("tensorflow:eager", undefined)
+
+
+@pytest.mark.parametrize(("scale", "undefined"), [(1.5, True), (2.0, False)])
+def test_coordinates_on_the_edge_of_an_element_are_left_open(parse, run, scale, undefined) -> None:
+    call = NEAREST.format("half_pixel_symmetric")
+    program = parse(f"g (float[3] x) => (float[N] y) {{ s = Constant<value=float[1]{{{scale}}}>() y = {call} }}", 19)
+    right = np.zeros(int(3 * scale), np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", right + 1)]
+    (verdict,) = judge(program, {"x": np.ones(3, np.float32)}, results)
+    assert ("rounded_coordinate" in str(verdict.evidence.get("suspect"))) == undefined == verdict.suspect

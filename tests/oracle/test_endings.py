@@ -127,6 +127,28 @@ def test_what_only_a_shape_reads_is_run_too(parse, run, element, undefined):
     assert verdict.suspect == undefined
 
 
+@pytest.mark.parametrize(("element", "undefined"), [(np.nan, True), (7.5, False)])
+def test_nan_is_no_probability_behind_a_clip_either(parse, run, element, undefined):
+    program = parse("g (float[1] x) => (int64[1] y) { l = Constant<value=float{0}>() h = Constant<value=float{1}>()"
+                    " c = Clip(x, l, h) a = Bernoulli(c) y = Shape(a) }")  # fmt: skip
+    one = np.array([1])
+    refused = run("reference", exit=Exit.REJECTED, error="ValueError: p < 0, p > 1 or p contains NaNs")
+    results = [run("onnxruntime:disabled", one), run("torch:eager", one), refused]
+    (verdict,) = judge(program, {"x": np.array([element], np.float32)}, results)
+    assert verdict.suspect == undefined
+
+
+@pytest.mark.parametrize(("node", "suspect"), [("c = Compress(x, b)", True), ("c = Neg(x)", False)])
+@pytest.mark.parametrize("stage", [Stage.COMPILE, Stage.RUN])
+def test_sizes_that_elements_decide_may_be_too_much_for_a_compiler(parse, run, node, stage, suspect):
+    program = parse(f"g (float[2] x, bool[2] b) => (float[k] y) {{ {node} y = Abs(c) }}")
+    right = np.array([1, 2], np.float32)
+    refused = run("tensorflow:xla", exit=Exit.REJECTED, error="Incompatible shapes: [2] vs. [1]", stage=stage)
+    results = [run("onnxruntime:disabled", right), run("torch:eager", right), run("reference", right), refused]
+    (verdict,) = judge(program, {"x": right, "b": np.array([True, True])}, results)
+    assert verdict.suspect == (suspect and stage is Stage.COMPILE)
+
+
 @pytest.mark.parametrize(("element", "undefined"), [(np.nan, True), (np.inf, True), (-7.5, False)])
 def test_no_distribution_is_drawn_from_what_is_not_finite(parse, run, element, undefined):
     program = parse("g (float[1,1] x) => (int32[1,2] y) { y = Multinomial<sample_size=2>(x) }")

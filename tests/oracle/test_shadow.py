@@ -101,6 +101,27 @@ def test_a_mean_that_is_folded_into_the_bias_is_rounded_with_it(shade, parse):
     assert 1 < abs(float(folded) - run.reference["y"][0, 0]) < bounds(run, "y")[0, 0]
 
 
+def test_so_is_the_mean_of_an_instance(shade, parse):
+    program = parse("g (float[1,1,1,1] x, float[1] s) => (float[1,1,1,1] y) { y = InstanceNormalization(x, s, s) }")
+    x, s = np.float32(1), np.float32(1.1)
+    run = shade.run(program, {"x": np.full((1, 1, 1, 1), x), "s": np.full(1, s)})
+    scale = s / np.sqrt(np.float32(1e-5))
+    folded = x * scale + (s - x * scale)  # onnxruntime's kernel
+    assert 1e-6 < abs(float(folded) - run.reference["y"].item()) < bounds(run, "y").item()
+
+
+def test_products_that_only_some_orders_hold_are_undecided(shade, parse):
+    program = parse("g (float[4] x) => (float[1] y) { y = ReduceProd<axes=[0]>(x) }")
+    for x, undecided in (
+        ([1e30, 1e30, 1e-30, 1e-30], True),
+        ([1e30, 1e30, 0.0, 1.0], True),
+        ([1e-30, 1e-30, 0.0, 2.0], False),
+        ([1e30, 1e-30, 2.0, 1.0], False),
+    ):
+        run = shade.run(program, {"x": np.array(x, np.float32)})
+        assert np.isinf(bounds(run, "y")).any() == undecided, x
+
+
 def test_elements_near_a_jump_are_undecided_and_others_are_not(shade, parse):
     program = parse(
         "g (float[3] x, float[3] c) => (float[3] y, int64[3] i) { p = Mul(x, c)  y = Round(p)  i = Cast<to=7>(p) }"

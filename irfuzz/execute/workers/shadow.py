@@ -181,6 +181,7 @@ class _Errors(TorchDispatchMode):
         self._unit = self._ulps = self._scale = 0.0
         self._terms = self._step = 0
         self._folded = False
+        self._dtype = torch.float32
         self._sound: list[tuple[Any, Any]] = []
         self._random = np.random.default_rng(0)
 
@@ -197,6 +198,7 @@ class _Errors(TorchDispatchMode):
         unit = torch.finfo(dtype).eps / 2
         self.coarsest = max(self.coarsest, unit)
         self._unit, self._ulps, self._terms, self._folded = unit, float(ulps), max(0, terms), terms < 0
+        self._dtype = dtype
 
     def _narrowed(self, x: Any, dtype: torch.dtype) -> Any:
         assert self._plain is not None
@@ -237,6 +239,8 @@ class _Errors(TorchDispatchMode):
             return result
         exact = self._noted(func, first)
         error = self._drawn(first) * size * rule(func, args, kwargs, first, self._terms)
+        if func.overloadpacket.__name__ == "prod":
+            error = torch.where(_order_decides(args, self._dtype), math.nan, error)
         noisy = first + error if exact is None else torch.where(exact, first, first + error)
         if self.clean and abs(self._scale) != 1:
             self.clean = _is_finite(noisy)
@@ -358,6 +362,17 @@ def _convolution(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> 
 def _factors(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
     """One rounding of the result for each factor, or for each term of a sum of positive numbers."""
     return result.abs() * math.sqrt(terms or max(1, args[0].numel() // max(1, result.numel())))
+
+
+def _order_decides(args: Any, dtype: torch.dtype) -> Any:
+    """Which products of many factors leave the range of their type in one order and not in another."""
+    x, axes = args[0], args[1:2]
+    limits = torch.finfo(dtype)
+    logs = torch.where(x == 0, torch.zeros_like(x), x.abs().log2())
+    above, below = logs.clamp(min=0).sum(*axes, *args[2:3]), logs.clamp(max=0).sum(*axes, *args[2:3])
+    zero = (x == 0).sum(*axes, *args[2:3]) > 0
+    high, low = math.log2(limits.max), math.log2(limits.tiny)
+    return ((above > high) & ((below < 0) | zero)) | ((below < low) & (above > 0) & ~zero)
 
 
 def _shares(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:

@@ -34,7 +34,7 @@ _CASTS = ("Cast", "CastLike")
 
 _RESIZING = ("Resize", "Upsample")
 
-_FOLDED = ("BatchNormalization",)
+_FOLDED = ("BatchNormalization", "GroupNormalization", "InstanceNormalization", "LayerNormalization")
 """Kernels fold the mean into the bias, ``x * s + (b - m * s)``: what stands in the formula is exact nowhere."""
 
 

@@ -49,6 +49,8 @@ def gather_nd(x, index, batch_dims):
 def scatter(x, places, updates, reduction):
     """Write ``updates`` into x at index tuples, combined with what is there by ``reduction``."""
     dtype = x.dtype
+    if dtype == tf.bool:  # of which TensorFlow has no sums and products
+        reduction = {"add": "max", "mul": "min"}.get(reduction, reduction)
     if reduction == "none":
         return tf.tensor_scatter_nd_update(x, places, updates)
     if reduction == "add":
