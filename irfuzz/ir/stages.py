@@ -21,8 +21,8 @@ def stages_of(program: Program, node: ir.Node) -> frozenset[ir.DataType]:
     """Floating-point types of stages, given or by default; single precision where a default is a rounded decimal.
 
     ONNX's text says that an epsilon left out is 1e-05, its schema holds the nearest single number: doubles may be
-    computed with either. So may they where the function that ONNX gives for an operator has a stage in a narrower type
-    (windows in single precision, whatever type is asked for).
+    computed with either. So may they where the function that ONNX gives for an operator starts by casting an input to a
+    narrower type (windows in single precision, whatever type is asked for).
     """
     opset = program.inference.opset(node.domain)
     found: set[ir.DataType] = set()
@@ -61,10 +61,11 @@ def _rounded(op: str, opset: int, domain: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _cast_inside(op: str, opset: int, domain: str) -> frozenset[ir.DataType]:
-    """Floating-point types that an operator's function casts to, but for those of its inputs and attributes."""
+    """Floating-point types that an operator's function casts inputs to, and does not take from an attribute."""
     schema = schema_of(op, opset, domain)
     if schema is None or not schema.has_function:
         return frozenset()
-    casts = (n for n in schema.function_body.node if n.op_type == "Cast")
+    function = schema.function_body
+    casts = (n for n in function.node if n.op_type == "Cast" and n.input[0] in function.input)
     kinds = {ir.DataType(a.i) for n in casts for a in n.attribute if a.name == "to" and not a.ref_attr_name}
     return frozenset(kinds & _FLOATS)
