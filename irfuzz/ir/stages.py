@@ -63,9 +63,9 @@ def _rounded(op: str, opset: int, domain: str) -> tuple[str, ...]:
 def _cast_inside(op: str, opset: int, domain: str) -> frozenset[ir.DataType]:
     """Floating-point types that an operator's function casts inputs to, and does not take from an attribute."""
     schema = schema_of(op, opset, domain)
-    if schema is None or not schema.has_function:
+    function = None if schema is None else schema.function_body
+    if function is None:
         return frozenset()
-    function = schema.function_body
     casts = (n for n in function.node if n.op_type == "Cast" and n.input[0] in function.input)
     kinds = {ir.DataType(a.i) for n in casts for a in n.attribute if a.name == "to" and not a.ref_attr_name}
     return frozenset(kinds & _FLOATS)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from irfuzz.oracle.numbers import resolution, smallest
+from irfuzz.oracle.numbers import resolution, vanishing
 
 SAFETY = 16.0
 """How many of the largest measured moves a correct component may be off by (``docs/oracles.md`` derives it)."""
@@ -16,9 +14,6 @@ NEIGHBOURS = 0.25
 
 JUMP = 4.0
 """An element that wide moves displace by so many times what they would if it were linear stands near a jump."""
-
-_TINY = 1e-30
-"""Types whose smallest normal number is beyond this are computed in wider ones."""
 
 
 def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: float, dtype: np.dtype) -> np.ndarray:
@@ -37,16 +32,10 @@ def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: 
         own = resolution(dtype) / 2 * np.where(np.isfinite(reference), np.abs(reference), 0.0)
         unit = np.maximum.reduce([small, own, np.full_like(small, typical), wide / (2 * width)])
         bound = np.maximum(SAFETY * unit, np.where(wide > JUMP * width * np.maximum(small, own), wide, 0.0))
-    return np.maximum(bound, _vanishing(dtype))
+    return np.maximum(bound, vanishing(dtype))
 
 
 def median_of(moves: np.ndarray) -> float:
     """The median of those that are finite; 0 where there are none."""
     finite = moves[np.isfinite(moves)]
     return float(np.median(finite)) if finite.size else 0.0
-
-
-def _vanishing(dtype: np.dtype) -> float:
-    """What underflow may take away: of a number whose square is subnormal, norms and products may leave nothing."""
-    least = smallest(dtype)
-    return math.sqrt(least) if least < _TINY else least

@@ -123,7 +123,8 @@ def _doubt(
         return f"undefined behaviour ({', '.join(opens)})"
     if not path.dtypes:
         return ""
-    if blur := path.flushed(blame.group[0]) or path.blur():
+    clean = case.has_shadow and case.shadow().clean
+    if blur := path.flushed(blame.group[0]) or path.blur(clean=clean):
         return blur
     if not measured:
         return "computed from floats, and how near it is to a step could not be measured"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import ml_dtypes
 import numpy as np
@@ -18,6 +19,9 @@ SCREEN_FEW, SCREEN_SHARE = 3.0, 1e-4
 
 HUGE = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e30, np.dtype(ml_dtypes.bfloat16): 1e30}
 """From this magnitude on, whether a sum overflows depends on its order; for smaller types 1/16 of the range."""
+
+_TINY = 1e-30
+"""Types whose smallest normal number is beyond this are computed in wider ones."""
 
 
 def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool:
@@ -58,6 +62,13 @@ def resolution(dtype: np.dtype) -> float:
 def smallest(dtype: np.dtype) -> float:
     """Smallest normal number: components may flush what is smaller to zero."""
     return float(ml_dtypes.finfo(dtype).smallest_normal)
+
+
+@functools.cache
+def vanishing(dtype: np.dtype) -> float:
+    """What underflow may take away: of a number whose square is subnormal, norms and products may leave nothing."""
+    least = smallest(dtype)
+    return math.sqrt(least) if least < _TINY else least
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from irfuzz.ir.stages import stages_of
 from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
-from irfuzz.oracle.numbers import is_float, largest, smallest
+from irfuzz.oracle.numbers import is_float, largest, vanishing
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
@@ -66,7 +66,7 @@ class Path:
         fed: largest finite magnitude among floating-point inputs.
         largest: the same, with constants.
         specials: NaN or Inf stands in an input or constant.
-        subnormal: numbers below the smallest normal one do, which components may flush to zero.
+        subnormal: numbers do that are, or whose products are, below the smallest normal one: some flush these to zero.
         open: declared undefined behaviour that is not known to be avoided.
         hidden: an operator that may make NaN of ordinary numbers, and one behind it that may hide it.
     """
@@ -113,6 +113,8 @@ class Path:
             return f"{self.largest:.3g} among the inputs or constants may overflow inside"
         if self.subnormal and (found := [*self.jumps, *sorted(self.ops & traits.EDGED)]):
             return f"subnormal numbers, which may be flushed to zero, reach {', '.join(found[:4])}"
+        if self.narrow and self.jumps and not clean:
+            return "half precision may overflow inside, where a component does not compute in single"
         if self.hidden and not clean:
             return f"NaN may arise inside and be hidden ({self.hidden}), as ONNX leaves open"
         return ""
@@ -411,5 +413,5 @@ def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value
             specials = specials or bool(d.nan_a or d.posinf_a or d.neginf_a)
             if not subnormal and array.size:
                 x = np.abs(array)
-                subnormal = bool(((x > 0) & (x < array.dtype.type(smallest(array.dtype)))).any())
+                subnormal = bool(((x > 0) & (x < array.dtype.type(vanishing(array.dtype)))).any())
     return fed, top, specials, subnormal

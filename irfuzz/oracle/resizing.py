@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -26,7 +27,9 @@ def rounded_coordinate(call: Call) -> bool:
     if _text(call, "mode", "nearest") != "nearest":
         return False
     axes = _axes(call)
-    return axes is None or any(_unclear(call, size, scale, length) for size, scale, length in axes if length != size)
+    return axes is None or any(
+        _unclear(call, size, scale, length) for size, scale, length in axes if (length, scale) != (size, 1)
+    )
 
 
 def _scaled(call: Call) -> bool:
@@ -66,8 +69,28 @@ def _unclear(call: Call, size: int, scale: np.float32, length: int) -> bool:
     mode = _text(call, "coordinate_transformation_mode", "half_pixel") if call.spec.since >= 11 else "asymmetric"
     if mode == "tf_crop_and_resize":
         return True
-    found = {_nearest(c, rounding, size).tobytes() for c in _coordinates(mode, size, scale, length)}
+    found = {
+        _nearest(c + moved, rounding, size).tobytes()
+        for c in _coordinates(mode, size, scale, length)
+        for moved in _errors(mode, size, scale, length)
+    }
     return len(found) > 1
+
+
+def _errors(mode: str, size: int, scale: np.float32, length: int) -> tuple[float, ...]:
+    """What rounding may move coordinates by: nothing where scales are powers of two, so that every formula is exact."""
+    parts = (size - 1, max(1, length - 1)) if mode == "align_corners" else (size, length)
+    exact = Fraction(*parts) if parts[1] else Fraction(1)
+    scales = (exact,) if mode == "align_corners" else (exact, Fraction(float(scale)))
+    if all(_is_power(f.numerator) and _is_power(f.denominator) for f in scales):
+        return (0.0,)
+    error = 4 * float(np.finfo(np.float32).eps) * max(1, size)
+    return (-error, 0.0, error)
+
+
+def _is_power(number: int) -> bool:
+    """Whether a number is a power of two, or nothing."""
+    return number & (number - 1) == 0
 
 
 def _coordinates(mode: str, size: int, scale: np.float32, length: int) -> Iterator[np.ndarray]:

@@ -278,7 +278,7 @@ def test_a_letter_of_two_sizes_may_be_refused(parse, run, first, undefined, stag
     assert (verdict.target, verdict.suspect) == ("tensorflow:eager", undefined)
 
 
-@pytest.mark.parametrize(("scale", "undefined"), [(1.5, True), (2.0, False)])
+@pytest.mark.parametrize(("scale", "undefined"), [(1.5, True), (1.2, True), (2.0, False)])
 def test_coordinates_on_the_edge_of_an_element_are_left_open(parse, run, scale, undefined) -> None:
     call = NEAREST.format("half_pixel_symmetric")
     program = parse(f"g (float[3] x) => (float[N] y) {{ s = Constant<value=float[1]{{{scale}}}>() y = {call} }}", 19)
