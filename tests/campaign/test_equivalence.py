@@ -102,3 +102,18 @@ def test_ways_agree_on_correct_runtimes() -> None:
     assert engine.counts.refused["torch:eager", "recurrent-layer"] == 2  # two of the three have no such layer
     assert engine.counts.answers["onnxruntime:disabled", "same"] >= 14
     assert np.sum([n for (_, answer), n in engine.counts.answers.items() if answer == "undecided"]) == 0
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize("kind", ["float8e4m3fn", "uint4", "bfloat16", "int8"])
+def test_elements_that_numpy_lacks_are_not_taken_for_bytes(kind: str) -> None:
+    text = f"g (float[2] x) => ({kind}[2] y) <float s = {{1}}, {kind} z = {{0}}> {{ y = QuantizeLinear (x, s, z) }}"
+    if kind == "bfloat16":
+        text = "g (float[2] x) => (bfloat16[2] y) { y = Cast <to = 16> (x) }"
+    quantised = Program.from_proto(onnx.parser.parse_model(HEAD + text))
+    (target,) = resolve(["ort:disabled"])
+    others = {target.name: others_of(target, build_ways())}
+    with Runner([target, *(o.target for o in others[target.name])], adapters=adapters_for(others)) as runner:
+        engine = Equivalence(runner, load_specs(), {}, others=others)
+        assert list(engine.check("quantised", quantised, 0)) == []
+    assert engine.counts.answers[target.name, "same"] >= (4 if kind == "int8" else 0)

@@ -5,6 +5,7 @@ Runs in the worker's interpreter, and beside a ``repro.py``: imports only the st
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+
+_FOREIGN = re.compile(r"bfloat16|float[468]e|\bu?int[24]\b")
 
 
 def _saved(model: bytes, options: Any, name: str, providers: list[str], **entries: str) -> Any:
@@ -49,8 +52,21 @@ def _external_data(model: bytes, options: Any, providers: list[str]) -> Any:
     return _saved(model, options, "model.onnx", providers, **entries)
 
 
+def _names(session: Any) -> list[str]:
+    """Names of its outputs.
+
+    Raises:
+        NotImplementedError: one has elements that numpy lacks, and would be given as bytes.
+    """
+    outputs = session.get_outputs()
+    for output in outputs:
+        if _FOREIGN.search(output.type):
+            raise NotImplementedError(f"output {output.name!r} is a {output.type}, which numpy does not have")
+    return [output.name for output in outputs]
+
+
 def _feed(session: Any, feeds: dict[str, Any]) -> dict[str, Any]:
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds)))  # noqa: B905 - Python 3.9
+    return dict(zip(_names(session), session.run(None, feeds)))  # noqa: B905 - Python 3.9
 
 
 def _bound(model: bytes, options: Any, providers: list[str], feeds: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +75,7 @@ def _bound(model: bytes, options: Any, providers: list[str], feeds: dict[str, An
     binding = session.io_binding()
     for name, value in feeds.items():
         binding.bind_cpu_input(name, np.ascontiguousarray(value).reshape(value.shape))
-    names = [o.name for o in session.get_outputs()]
+    names = _names(session)
     for name in names:
         binding.bind_output(name)
     session.run_with_iobinding(binding)
