@@ -22,6 +22,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.trace import Trace, parse_trace
 from irfuzz.oracle import signature
+from irfuzz.oracle.derived import concerned
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.reduce.session import Try
@@ -152,7 +153,7 @@ def reduce_finding(
     with contextlib.ExitStack() as stack:
         runners = [stack.enter_context(Runner(targets, Limits(seconds=timeout))) for _ in range(jobs)]
         seen = _seen(runners[0], stored, program, inputs, wanted)
-        watch = Watch(runners, seen, program)
+        watch = Watch(runners, seen, program, targets=concerned(targets[0], targets))
         case = State(state, program, inputs, f"{seen.symptom} of {seen.target}")
         stack.callback(case.close)
         edits: int | None = None
@@ -183,7 +184,7 @@ def reduce_finding(
                 on_try=told,
             )
             case.finish(small.program, small.inputs, complete=small.complete)
-        verdicts, results = watch.judged(case.program, case.inputs, fresh=True)
+        verdicts, results = Watch(runners[:1], seen, program).judged(case.program, case.inputs, fresh=True)
         again = same_fault(verdicts, seen)
         if again is None:
             raise UsageError(f"{stored.folder}: the smaller case, kept in {state}, does not show it in a fresh process")
@@ -233,7 +234,7 @@ def _targets(stored: Stored) -> tuple[Target, ...]:
 
 def _seen(runner: Runner, stored: Stored, program: Program, inputs: Mapping[str, Value], wanted: Verdict) -> Verdict:
     """The verdict of a run of today."""
-    watch = Watch([runner], wanted, program)
+    watch = Watch([runner], wanted, program, targets=concerned(runner.targets[0], runner.targets))
     verdicts, results = watch.judged(program, inputs, fresh=True)
     found = same_fault(verdicts, wanted)
     if found is not None:

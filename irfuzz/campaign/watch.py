@@ -14,6 +14,7 @@ from irfuzz.localize.cut import Cutter
 from irfuzz.localize.replay import Replayed, replay
 from irfuzz.oracle import judge, normalise_message
 from irfuzz.oracle.message import names_of
+from irfuzz.oracle.table import oracles_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import REFERENCE
 from irfuzz.reduce.session import OutOfBudget
@@ -25,6 +26,9 @@ REGIONS = 4
 """So many of the nodes that are wrong alone are tried as programs of their own."""
 
 _TOLD = frozenset({Symptom.REJECTION, Symptom.CRASH})
+
+_ENDS = _TOLD | {Symptom.HANG, Symptom.MEMORY}
+"""Does not show where the blamed target answers, so that the others need not be asked."""
 
 
 def told_by(verdict: Verdict, program: Program) -> str:
@@ -97,21 +101,36 @@ class Watch:
     def judged(
         self, program: Program, inputs: Mapping[str, Value], *, fresh: bool = False
     ) -> tuple[list[Verdict], list[RunResult]]:
-        """Everything that is said of one more run, and that run."""
+        """What is said of one more run as far as it may be this fault, and that run."""
         runner = self._runners.get()
         try:
-            results = (runner.run_fresh if fresh else runner.run)(program, inputs, self._targets)
+            results = self._results(runner.run_fresh if fresh else runner.run, program, inputs)
             ran = tuple(r.target for r in results if r.exit is Exit.OK)
 
             def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
                 return runner.run(moved or program, other, ran)
 
             verdicts = judge(
-                program, inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=self._invalid
+                program, inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=self._invalid,
+                table=oracles_of(self.verdict.symptom),
             )  # fmt: skip
             return verdicts, results
         finally:
             self._runners.put(runner)
+
+    def _results(
+        self, run: Callable[..., list[RunResult]], program: Program, inputs: Mapping[str, Value]
+    ) -> list[RunResult]:
+        """What the targets do; only the blamed one where that shows that there is nothing to be seen."""
+        first = [t for t in self._targets if t.name == self.verdict.target]
+        if self.verdict.symptom not in _ENDS or not first:
+            return run(program, inputs, self._targets)
+        found = run(program, inputs, first)
+        if found[0].exit is Exit.OK:
+            return found
+        found += run(program, inputs, [t for t in self._targets if t not in first])
+        by_name = {r.target.name: r for r in found}
+        return [by_name[t.name] for t in self._targets]
 
     def values_of(self, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
         """Every inner tensor, as a witness computes it; the blamed target is not asked."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from irfuzz.execute.types import Exit, Role, RunResult, Stage, Value
+from irfuzz.execute.types import Exit, Role, RunResult, Stage, Target, Value
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import components
@@ -45,6 +45,16 @@ def judge_apart(results: Sequence[RunResult], rerun: Rerun | None, judge_all: Ju
         judged = [*own, *beside, *mine]
         found += _about(mine, own, judge_all(judged, shared and shared.of(judged)))
     return found
+
+
+def concerned(blamed: Target, targets: Sequence[Target]) -> tuple[Target, ...]:
+    """The targets on which a verdict on one of them depends: runtimes, its own component, and what that starts from."""
+    if blamed.role is Role.RUNTIME:
+        return tuple(t for t in targets if t.role is Role.RUNTIME)
+    befores = {t.before for t in targets if t.component == blamed.component}
+    return tuple(
+        t for t in targets if t.role is Role.RUNTIME or t.component == blamed.component or t.name in befores
+    )  # fmt: skip
 
 
 class _Shared:

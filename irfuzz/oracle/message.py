@@ -43,6 +43,8 @@ def _unquoted(match: re.Match[str]) -> str:
 _STEPS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "#"),
+    # TensorFlow numbers the functions that it traces.
+    (re.compile(r"\{\{function_node __inference_[^}]*\}\}"), "{{function_node _}}"),
     # Paths, with or without a line number.
     (
         re.compile(

@@ -18,7 +18,7 @@ from irfuzz.oracle.limits import judge_hang, judge_memory
 from irfuzz.oracle.rejection import judge_rejection
 from irfuzz.oracle.shadowed import judge_numeric
 from irfuzz.oracle.special import judge_special
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.types import Symptom, Verdict
 
 GROUP = "irfuzz.oracles"
 """Entry points of other distributions: name = a function from a ``Case`` to verdicts."""
@@ -38,6 +38,17 @@ BUILT_IN: Mapping[str, Oracle] = MappingProxyType(
         "leniency": judge_leniency,
     }
 )
+
+
+_OF_NUMBERS = frozenset({"nan-inf", "numeric", "exact"})
+"""What these say is ``nan-inf`` or ``difference``, and takes reruns and a run in float64."""
+
+
+def oracles_of(symptom: Symptom) -> Mapping[str, Oracle]:
+    """Those that may say that a symptom shows."""
+    if symptom in (Symptom.NAN_INF, Symptom.DIFFERENCE):
+        return oracles()
+    return MappingProxyType({name: oracle for name, oracle in oracles().items() if name not in _OF_NUMBERS})
 
 
 @cache

@@ -13,6 +13,7 @@ import pytest
 from irfuzz.execute.types import Exit, Role, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.oracle import Symptom, judge
+from irfuzz.oracle.derived import concerned
 
 pytestmark = pytest.mark.unit
 
@@ -94,3 +95,14 @@ def test_a_dead_process_is_a_finding_and_a_slow_conversion_a_suspect() -> None:
     dead = tool("sim", None, exit=Exit.CRASH, stage=Stage.CONVERT, error="SIGSEGV")
     slow = tool("slim", None, exit=Exit.HANG, stage=Stage.CONVERT, error="gave no answer in time")
     assert verdicts(*BASE, dead, slow) == [(Symptom.CRASH, "sim", False), (Symptom.HANG, "slim", True)]
+
+
+def test_who_concerns_whom() -> None:
+    runtimes = [Target("onnxruntime:disabled", "onnxruntime"), Target("torch:eager", "torch")]
+    build = Target("torch-onnx:script", "torch-onnx", role=Role.CONVERTER, before="torch:eager")
+    slim = Target("onnxslim", "onnxslim", role=Role.TOOL, before="torch-onnx:script")
+    fold = Target("fold", "graphsurgeon", role=Role.TOOL, before="onnxruntime:disabled")
+    every = (*runtimes, build, slim, fold)
+    assert concerned(runtimes[0], every) == tuple(runtimes)
+    assert concerned(slim, every) == (*runtimes, build, slim)
+    assert concerned(fold, every) == (*runtimes, fold)

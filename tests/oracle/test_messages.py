@@ -30,6 +30,10 @@ POOL = (
         ('In Node, ("conv1", Conv, "", -1) : bad', 'In Node, ("b_7", Conv, "d", -1) : bad'),
         ('File "/a/b/c.py", line 12, in f', 'File "/z/c.py", line 99, in f'),
         ("bad value -1.5e-3 of scale", "bad value 12 of scale"),
+        (
+            "{{function_node __inference_<lambda>_4783}} ConcatOp : Dimension 2 in both shapes must be equal",
+            "{{function_node __inference_forward_12}} ConcatOp : Dimension 1 in both shapes must be equal",
+        ),
         ("first\nsecond", "  \nfirst\nthird"),
     ],
 )
@@ -47,6 +51,7 @@ def test_what_differs_from_program_to_program_is_stripped(one, other):
         ("bound to tensor(float)", "bound to tensor(int8)"),
         ("operator 'ReduceLogSum_1'", "operator 'ReduceMax_1'"),
         ("f() failed", "g() failed"),
+        ("{{function_node __wrapped__Einsum_N_2_device_}} bad", "{{function_node __wrapped__Pad_device_}} bad"),
     ],
 )
 def test_operators_types_and_errors_stay(one, other):
