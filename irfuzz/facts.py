@@ -96,6 +96,10 @@ class OptionalFact:
     elem: Fact | None
 
 
+MAP = "map_type"
+"""What is not looked into of an ``OpaqueFact`` that is a map: ONNX's name of the type."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpaqueFact:
     """A value that irfuzz carries but does not look into (maps, sparse tensors, unknown types)."""

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.report import evolved
     from irfuzz.search.evolve import Plan, evolve
     from irfuzz.search.genetic import Settings
-    from irfuzz.search.genome import Level
+    from irfuzz.search.genome import Level, NothingEvolves
 
     path, program = one_model(args.model, to_run=True)
     ranges = ranges_of(args, path, program)
@@ -69,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
         guide=args.guide,
     )
     with Runner(_targets(args.targets, args.fitness)) as runner, about(path):
-        outcome = evolve(program, runner, plan, ranges, _progress)
+        try:
+            outcome = evolve(program, runner, plan, ranges, _progress)
+        except NothingEvolves as error:
+            raise UsageError(f"{path}: {error}") from None
         targets = runner.targets
     if outcome.witness is not None and out is not None:
         evolved.write_witness(outcome.witness, targets, out)

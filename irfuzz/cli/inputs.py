@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import one_line
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.facts import MAP, OpaqueFact, OptionalFact, SequenceFact
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -31,7 +32,7 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
 
     Args:
         paths: files and folders.
-        to_run: what they give is compared, so those without outputs are left out too.
+        to_run: what they give is compared, so those without outputs, or with one that is a map, are left out too.
 
     Raises:
         UsageError: none loads.
@@ -53,8 +54,8 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
             except InvalidProgram as error:
                 problems.append(str(error))
                 continue
-            if to_run and not program.graph.outputs:
-                problems.append(f"{path}: the graph has no outputs, so nothing of it can be compared")
+            if to_run and (why := _not_compared(program)):
+                problems.append(f"{path}: {why}")
             else:
                 programs[path] = program
     if not programs:
@@ -63,6 +64,21 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
     for problem in problems:
         print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
     return programs
+
+
+def _not_compared(program: Program) -> str:
+    """Why the outputs of a program cannot be compared; empty where they can."""
+    if not program.graph.outputs:
+        return "the graph has no outputs, so nothing of it can be compared"
+    for value in program.graph.outputs:
+        fact = program.fact(value)
+        inner = fact.elem if isinstance(fact, SequenceFact | OptionalFact) else fact
+        if isinstance(inner, OpaqueFact) and inner.why == MAP:
+            return (
+                f"output {value.name!r} is a map, or a sequence of maps, which cannot be compared; take it from the "
+                "outputs (of models from scikit-learn: convert them with options={'zipmap': False})"
+            )
+    return ""
 
 
 def one_model(path: Path, *, to_run: bool = False) -> tuple[Path, Program]:

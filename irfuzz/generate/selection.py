@@ -89,6 +89,9 @@ def select(parts: list[Part], wanted: Wanted, least: int, allowance: int, choice
     return Selection(tuple(sorted(best)), tuple(found[pair] for pair in sorted(found)))
 
 
+_PAIRS = 2000
+"""So many pairs of moves are tried at most where no single one makes room."""
+
 _Partners: TypeAlias = "dict[tuple[str, Kind], list[tuple[int, tuple[str, str]]]]"
 """By operator and kind of value: places of chosen parts, and the pair that arises with each."""
 
@@ -122,17 +125,32 @@ class _Search:
             if not lacking and not short and self.named <= have:
                 break
             move = self._best(chosen, have, short, lacking, {(w.consumer, w.position) for w in wires.values()})
-            move = move or self._making_room(chosen, len(wires))
+            move = move or self._making_room(chosen, lacking)
             if move is None:
                 missing = self.wanted.missing(have | {("sequence", *pair) for pair in wires})
                 raise InternalError(f"model synthesis: no node covers {missing[:3]}")
             chosen |= move
         return self._without_needless(chosen)
 
-    def _making_room(self, chosen: set[int], wired: int) -> set[int] | None:
-        """The smallest move that lets one more sequence be wired, where each input that it could go to is taken."""
-        found = (set(move - chosen) for move in self.moves if not move <= chosen)
-        return min((m for m in found if len(self.matching(chosen | m)) > wired), key=len, default=None)
+    def _making_room(self, chosen: set[int], lacking: set[tuple[str, str]]) -> set[int] | None:
+        """What lets one more sequence be wired, where each input that it could go to is taken.
+
+        The smallest move, else the smallest two of which one brings such a sequence, else all that is left.
+        """
+        found = sorted((set(move - chosen) for move in self.moves if not move <= chosen), key=len)
+
+        def helps(new: set[int]) -> bool:
+            more = chosen | new
+            fixed = {f[1:] for i in more for f in self.own[i] if f[0] == "sequence"}
+            return len(self.pairs - fixed - self.matching(more).keys()) < len(lacking)
+
+        single = next((new for new in found if helps(new)), None)
+        if single is not None:
+            return single
+        bringing = [new for new in found if self._inner(new | chosen, lacking)]
+        both = sorted((one | other for one in bringing for other in found), key=len)
+        rest = set(range(len(self.parts))) - chosen
+        return next((new for new in [*both[:_PAIRS], rest] if helps(new)), None)
 
     def matching(self, chosen: set[int]) -> dict[tuple[str, str], Wire]:
         """Wires that cover as many sequences as can be, no input twice (Kuhn's algorithm)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -57,7 +58,7 @@ class DimensionToSymbol:
                 for i in _numbers(program, v)
                 if _shape(program, v)[i] == size
             ]
-        name = _fresh(program)
+        name = next(fresh_sizes(program))
         reason = rehearse(program, self.context.specs, lambda copy: give_sizes(copy, places, name))
         if reason is not None:
             return Skipped(reason)
@@ -108,9 +109,7 @@ def _numbers(program: Program, value: ir.Value) -> list[int]:
     return [axis for axis, size in enumerate(_shape(program, value)) if type(size) is int and size > 0]
 
 
-def _fresh(program: Program) -> str:
+def fresh_sizes(program: Program) -> Iterator[str]:
+    """Names that no size of the program has."""
     used = {d for value in program.values() for d in _shape(program, value) if isinstance(d, str)}
-    index = 0
-    while f"size_{index}" in used:
-        index += 1
-    return f"size_{index}"
+    return (name for name in map("size_{}".format, itertools.count()) if name not in used)

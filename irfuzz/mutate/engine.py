@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,6 +19,7 @@ from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context, Novelty, Wanted
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
+from irfuzz.mutate.name_sizes import NameSizes
 from irfuzz.mutate.published import OPERATORS, PAPERS, expanded
 from irfuzz.mutate.splice import Splice
 from irfuzz.mutate.table import BUILTIN, GROWING, ON_DEMAND, PARTS, WEIGHTS, build_mutators
@@ -181,10 +182,10 @@ class Engine:
             return None
         done: list[Edit] = []
         work = program.clone()
-        frozen = self._freeze(work)
-        if frozen is not None:
-            work.asked = {}
-            done.append(frozen)
+        for name in (FreezeDefaults.name, NameSizes.name):
+            mutator = self._table[name]
+            if mutator.sites(work):
+                work = self._prepare(work, mutator, done)
         given = len(done)
         most = self.max_nodes if max_nodes is None else max_nodes
         full: set[str] = set()  # what would make it too large: a plan often names the same mutator ten times
@@ -233,14 +234,19 @@ class Engine:
             sites = work.asked[key] = mutator.sites(work)
         return sites
 
-    def _freeze(self, work: Program) -> Edit | None:
-        """What old models need before anything is known of their weights."""
-        mutator = self._table[FreezeDefaults.name]
-        if not mutator.sites(work):
-            return None
-        edit = Edit(mutator.name, mutator.version, SITE, (), mutator.relation, "")
-        answer = mutator.apply(work, SITE, Choices.from_record(()))
-        return None if isinstance(answer, Skipped) else replace(edit, detail=described(mutator, answer)[0])
+    def _prepare(self, work: Program, mutator: Mutator, done: list[Edit]) -> Program:
+        """What some models need before much is known of their values; as it was where that does not hold."""
+        made = work.clone()
+        try:
+            answer = mutator.apply(made, SITE, Choices.from_record(()))
+        except InvalidProgram:
+            return work
+        if isinstance(answer, Skipped):
+            return work
+        detail, relation = described(mutator, answer)
+        done.append(Edit(mutator.name, mutator.version, SITE, (), relation, detail))
+        made.asked = {}
+        return made
 
     def _attempt(
         self, work: Program, choices: Choices, counts: Counts, most: int, wanted: str | None = None

@@ -59,12 +59,26 @@ EXACT_INPUTS: dict[str, tuple[int, ...]] = {
 
 _DIVISORS = frozenset({"Div", "Mod"})
 
-FORGETFUL = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "SequenceLength", "OptionalHasElement"})
-"""Operators whose result stays usable as a shape or index whatever the elements of their input are."""
+FORGETFUL = frozenset(
+    {
+        *("Shape", "Size", "ArgMax", "ArgMin", "NonZero", "SequenceLength", "OptionalHasElement"),
+        "DynamicQuantizeLinear",
+    }
+)
+"""Operators whose result stays usable as a shape, index or scale whatever the elements of their input are."""
 
 RANDOM = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"}
 )
+
+_LEARNT = frozenset(
+    {
+        *("Binarizer", "FeatureVectorizer", "Imputer", "LabelEncoder", "LinearClassifier", "LinearRegressor"),
+        *("Normalizer", "SVMClassifier", "SVMRegressor", "Scaler", "ZipMap"),
+        *("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
+    }
+)
+"""Operators of ai.onnx.ml that take any elements."""
 
 _INDEXED = frozenset({"Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND"})
 
@@ -172,7 +186,7 @@ def _enter_deep(
     """``_enter_plain`` for what has bodies or calls a function; ``fed`` gets what each input of a body may be."""
     if node.domain not in _DEFAULT or node.op_type not in _CONTROL:
         function = functions.get(node.op_identifier())
-        exact = range(len(node.inputs)) if function is None else _exact_parameters(function, functions)
+        exact = _exact_parameters(function, functions) if function is not None else _exact_elsewhere(node)
         stack.extend(v for index in exact if index < len(node.inputs) and (v := node.inputs[index]) is not None)
         return
     op, inputs = node.op_type, node.inputs
@@ -226,6 +240,16 @@ def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:
         if op == "Loop":
             found.append(body.outputs[0])
     return [v for v in found if v is not None]
+
+
+def _exact_elsewhere(node: ir.Node) -> Sequence[int]:
+    """Inputs of an operator of another domain whose elements may not be changed freely; all where it is not known."""
+    if node.domain == "ai.onnx.ml":
+        if node.op_type in _LEARNT:
+            return ()
+        if node.op_type == "ArrayFeatureExtractor":
+            return _SECOND
+    return range(len(node.inputs))
 
 
 def _exact_parameters(function: ir.Function, functions: _Functions) -> list[int]:

@@ -38,6 +38,7 @@ from irfuzz.mutate.insert_strings import InsertStrings
 from irfuzz.mutate.invalid_element import InvalidElement
 from irfuzz.mutate.invalid_value import InvalidValue
 from irfuzz.mutate.merge_values import MergeValues
+from irfuzz.mutate.name_sizes import NameSizes
 from irfuzz.mutate.negative_axes import NegativeAxes
 from irfuzz.mutate.outline_function import OutlineFunction
 from irfuzz.mutate.quantise_region import QuantiseRegion
@@ -118,6 +119,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {
     "invalid-value": InvalidValue,
     "invalid-element": InvalidElement,
     "freeze-defaults": FreezeDefaults,
+    "name-sizes": NameSizes,
     "gaussian-fuzzing": GaussianFuzzing,
     "weight-shuffling": WeightShuffling,
     "neuron-effect-block": NeuronEffectBlock,
@@ -173,6 +175,7 @@ WEIGHTS: dict[str, float] = {
     "inline-function": 2.5,
     "unwrap-control-flow": 2.0,
     "freeze-defaults": 0.0,
+    "name-sizes": 0.0,
 }
 """How often a mutator is tried relative to those that are not listed, which have 1."""
 

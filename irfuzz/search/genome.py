@@ -84,6 +84,10 @@ class Genome:
         return program, values
 
 
+class NothingEvolves(UsageError):
+    """A model has no inputs or weights of the level that is searched on which a search may work."""
+
+
 def genome_of(
     program: Program, level: Level, ranges: Mapping[str, Ends], seed: int, start: Mapping[str, Value] | None = None
 ) -> Genome:
@@ -95,7 +99,7 @@ def genome_of(
     variances of BatchNormalization do not become negative. Inputs of ``start`` take the place of drawn ones.
 
     Raises:
-        UsageError: a range is that of nothing in the program; nothing can evolve.
+        UsageError: a range is that of nothing in the program; ``NothingEvolves``.
         Unsupported: an input cannot be made.
     """
     known = {v.name for v in program.graph.inputs} | set(program.graph.initializers)
@@ -132,7 +136,7 @@ def genome_of(
         total += block.size if fits else 0
     if not total:
         what = {Level.INPUT: "input", Level.WEIGHTS: "weight"}.get(level, "input or weight")
-        raise UsageError(f"the model has no {what} that can evolve (floats; integers with a range, booleans)")
+        raise NothingEvolves(f"the model has no {what} that can evolve (floats; integers with a range, booleans)")
     names = tuple(weights.get(b.name, b.name) for b in left_out)
     return Genome(program, probe, tuple(kept), weights, base, names)
 

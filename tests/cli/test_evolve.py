@@ -131,7 +131,7 @@ def test_equal_seeds_find_the_same(tmp_path: Path, capsys) -> None:
     [
         (["--range", "x=2,1"], "LO <= HI"),
         (["--range", "nothing=0,1"], "no such input"),
-        (["--level", "weights"], "no weight that can evolve"),
+        (["--level", "weights"], "model.onnx: the model has no weight that can evolve"),
         (["--level", "layers"], "layers"),
         (["--population", "3"], "at least 4"),
         (["--fitness", "inconsistency", "--targets", "reference"], "give two"),

@@ -13,16 +13,18 @@ from onnx import version_converter
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
+from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.change_weights import WAYS
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.special_values import FLOAT_SPECIALS, INTEGER_SPECIALS, special_number
 from irfuzz.mutate.splice import donor_of
 from irfuzz.mutate.table import BUILTIN, build_mutators
 from irfuzz.mutate.trace import FixedDonors
 from irfuzz.mutate.types import Mutator, Relation, Skipped
-from irfuzz.spec import Specs
+from irfuzz.spec import Specs, load_specs
 
 Table = dict[str, Mutator]
 Parse = Callable[..., Program]
@@ -90,7 +92,14 @@ MAY_ADD = (
 
 ELSEWHERE = frozenset(
     {
-        *("freeze-defaults", "constant-to-input", "input-to-constant", "dimension-to-symbol", "symbol-to-number"),
+        *(
+            "freeze-defaults",
+            "name-sizes",
+            "constant-to-input",
+            "input-to-constant",
+            "dimension-to-symbol",
+            "symbol-to-number",
+        ),
         *("invalid-value", "invalid-element"),
     }
 )
@@ -422,6 +431,30 @@ def test_old_models_get_constants(table: Table, parse: Parse) -> None:
     assert mutator.sites(work) == []
     assert isinstance(mutator.apply(work, "model", Choices.from_seed(0)), Skipped)
     onnx.checker.check_model(work.to_proto(), full_check=True)
+
+
+def test_unknown_sizes_get_names(table: Table, parse: Parse) -> None:
+    """One may then be anything that it was before; of several each is one where it is fed, as without names."""
+    program = parse("g (float[?, 4] x) => (float[?, 4] y) { y = Relu (x) }")
+    mutator = table["name-sizes"]
+    assert mutator.sites(program) == ["model"]
+    mutant = Engine(load_specs(), ["insert-layer"]).mutate(program, Choices.from_seed(1))
+    assert mutant is not None
+    assert [edit.mutator for edit in mutant.edits] == ["name-sizes", "insert-layer"]
+    work = program.clone()
+    assert isinstance(mutator.apply(work, "model", Choices.from_seed(0)), str)
+    assert work.tensor(work.graph.outputs[0]).shape == ("size_0", 4)  # type: ignore[union-attr]
+    assert {make_inputs(work, seed)["x"].shape[0] for seed in range(20)} > {1}
+    assert mutator.sites(work) == []
+    assert isinstance(mutator.apply(work, "model", Choices.from_seed(0)), Skipped)
+    two = parse("g (float[?, 4] x, float[?, size_0] y) => (float[?, ?] z) { z = Concat <axis = 1> (x, y) }")
+    assert isinstance(mutator.apply(two, "model", Choices.from_seed(0)), str)
+    assert [two.tensor(v).shape for v in two.graph.inputs] == [("size_1", 4), ("size_2", "size_0")]  # type: ignore[union-attr]
+    for seed in range(9):
+        made = make_inputs(two, seed)
+        assert made["x"].shape == (1, 4)
+        assert made["y"].shape[0] == 1
+    onnx.checker.check_model(two.to_proto(), full_check=True)
 
 
 def test_open_indices_hold_the_data_to_its_size(table: Table, parse: Parse) -> None:

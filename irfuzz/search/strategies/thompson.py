@@ -34,7 +34,7 @@ COSTS = {
 }  # fmt: skip
 """The same of those that take longer or less, as measured: seconds would make searches differ from run to run."""
 
-_NO_ARMS = frozenset({"invalid-value", "invalid-element", "freeze-defaults"})
+_NO_ARMS = frozenset({"invalid-value", "invalid-element", "freeze-defaults", "name-sizes"})
 """Mutators that are for something else than coverage."""
 
 
