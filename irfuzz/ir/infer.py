@@ -231,6 +231,8 @@ class Inference:
         try:
             return infer_call(call)
         except InvalidProgram as error:
+            if UNTYPED in inputs:
+                return [UNTYPED] * len(node.outputs)  # ONNX asks for the type of what is carried, not understood
             raise InvalidProgram(f"{where}: {error}") from None
 
     def _function(
