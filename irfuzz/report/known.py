@@ -48,6 +48,8 @@ class Known:
         docs: where irfuzz's own documentation tells more.
         among: the operators may stand among others.
         one_of: operators of which one at least is there, beside ``operators``; empty for any.
+        got: regular expression that is found in what the component gave, where a shape or type is wrong; empty for any.
+        most: how many operators there are at most; 0 for any number.
     """
 
     id: str
@@ -66,6 +68,8 @@ class Known:
     passes: tuple[str, ...] = ()
     among: bool = False
     one_of: tuple[str, ...] = ()
+    got: str = ""
+    most: int = 0
 
     def explains(self, row: FindingRow) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
@@ -82,10 +86,15 @@ class Known:
             return False
         if self.message and re.search(self.message, subject.message) is None:
             return False
+        if self.got and re.search(self.got, subject.got) is None:
+            return False
+        if self.most and len(subject.operators) > self.most:
+            return False
         if self.passes and subject.passes and not {*self.passes} & {*subject.passes}:
             return False
-        there, wanted = subject.operators, frozenset(self.operators)
-        others = self.message or self.among
+        others = self.message or self.got or self.among
+        there = subject.operators | subject.carriers if others else subject.operators
+        wanted = frozenset(self.operators)
         if self.one_of:
             chosen = there & frozenset(self.one_of)
             if not chosen:
@@ -110,8 +119,10 @@ class Subject:
         message: what it said.
         passes: optimiser passes that make it, where they are known.
         operators: of the main graph; none where the model cannot be read.
+        carriers: those of the main graph that ``operators`` leaves out.
         attributes: that are set on a node.
         dtypes: element types of inputs, outputs and initializers.
+        got: shape and type that it gave, where they are wrong.
     """
 
     component: str
@@ -122,6 +133,8 @@ class Subject:
     operators: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     dtypes: frozenset[int] = frozenset()
+    carriers: frozenset[str] = frozenset()
+    got: str = ""
 
     @classmethod
     def of(cls, row: FindingRow) -> Subject:
@@ -134,15 +147,18 @@ class Subject:
             row.symptom,
             str(evidence.get("message", "")),
             names_of(str(evidence.get("pass", ""))),
+            got=str(evidence.get("got", "")),
         )
         try:
             graph = onnx.load_model_from_string(row.model).graph
         except DecodeError:
             return found
+        operators = operators_of(graph)
         kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
         return replace(
             found,
-            operators=frozenset(operators_of(graph)),
+            operators=frozenset(operators),
+            carriers=frozenset(n.op_type for n in graph.node if n.domain in ("", "ai.onnx")) - operators,
             attributes=frozenset(a.name for node in graph.node for a in node.attribute),
             dtypes=frozenset(kinds | {t.data_type for t in graph.initializer}),
         )
@@ -194,9 +210,10 @@ def read_rules(path: Path) -> tuple[Known, ...]:
     return rules
 
 
-_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since")
+_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since", "got")
 _LISTS = ("symptoms", "operators", "one_of", "attributes", "passes")
 _FLAGS = ("among",)
+_COUNTS = ("most",)
 
 
 def _rule(path: Path, number: int, entry: Any) -> Known:
@@ -206,18 +223,21 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
     for name, value in entry.items():
         texts = name in _TEXTS and isinstance(value, str)
         lists = name in _LISTS and isinstance(value, list) and all(isinstance(v, str) for v in value)
-        if not (texts or lists or (name in _FLAGS and isinstance(value, bool))):
+        flags = name in _FLAGS and isinstance(value, bool)
+        counts = name in _COUNTS and isinstance(value, int) and not isinstance(value, bool) and value > 0
+        if not (texts or lists or flags or counts):
             raise UsageError(f"{where}: {name}: expected {_kind(name)}, got {value!r}")
     for name in ("id", "title", "component", "symptoms"):
         if not entry.get(name):
             raise UsageError(f"{where}: {name}: is missing")
-    if not any(entry.get(name) for name in ("operators", "one_of", "message")):
+    if not any(entry.get(name) for name in ("operators", "one_of", "message", "got")):
         raise UsageError(
-            f"{where}: operators: is missing, and so are one_of and message, one of which may stand for it"
+            f"{where}: operators: is missing, and so are one_of, message and got, one of which may stand for it"
         )
     try:
         symptoms = tuple(Symptom(s) for s in entry["symptoms"])
         re.compile(entry.get("message", ""))
+        re.compile(entry.get("got", ""))
         if entry.get("dtype"):
             helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
     except (ValueError, re.error) as error:
@@ -232,5 +252,6 @@ def _kind(name: str) -> str:
         **dict.fromkeys(_TEXTS, "text"),
         **dict.fromkeys(_LISTS, "a list of texts"),
         **dict.fromkeys(_FLAGS, "true"),
+        **dict.fromkeys(_COUNTS, "a number above 0"),
     }
     return kinds.get(name, f"one of {', '.join(kinds)}")
