@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -50,6 +50,7 @@ class Known:
         one_of: operators of which one at least is there, beside ``operators``; empty for any.
         got: regular expression that is found in what the component gave, where a shape or type is wrong; empty for any.
         most: how many operators there are at most; 0 for any number.
+        within: of which one at least is in a local function or a body; empty for any.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Known:
     one_of: tuple[str, ...] = ()
     got: str = ""
     most: int = 0
+    within: tuple[str, ...] = ()
 
     def explains(self, row: FindingRow) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
@@ -89,6 +91,8 @@ class Known:
         if self.got and re.search(self.got, subject.got) is None:
             return False
         if self.most and len(subject.operators) > self.most:
+            return False
+        if self.within and not subject.within & {*self.within}:
             return False
         if self.passes and subject.passes and not {*self.passes} & {*subject.passes}:
             return False
@@ -123,6 +127,7 @@ class Subject:
         attributes: that are set on a node.
         dtypes: element types of inputs, outputs and initializers.
         got: shape and type that it gave, where they are wrong.
+        within: operators of local functions and of bodies.
     """
 
     component: str
@@ -135,6 +140,7 @@ class Subject:
     dtypes: frozenset[int] = frozenset()
     carriers: frozenset[str] = frozenset()
     got: str = ""
+    within: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, row: FindingRow) -> Subject:
@@ -150,7 +156,8 @@ class Subject:
             got=str(evidence.get("got", "")),
         )
         try:
-            graph = onnx.load_model_from_string(row.model).graph
+            model = onnx.load_model_from_string(row.model)
+            graph = model.graph
         except DecodeError:
             return found
         operators = operators_of(graph)
@@ -160,6 +167,7 @@ class Subject:
             operators=frozenset(operators),
             carriers=frozenset(n.op_type for n in graph.node if n.domain in ("", "ai.onnx")) - operators,
             attributes=frozenset(a.name for node in graph.node for a in node.attribute),
+            within=frozenset(_inside([f.node for f in model.functions], graph)),
             dtypes=frozenset(kinds | {t.data_type for t in graph.initializer}),
         )
 
@@ -169,6 +177,21 @@ def operators_of(graph: onnx.GraphProto) -> set[str]:
     names = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in graph.node}
     names -= CARRIERS
     return names - {"Cast"} or names
+
+
+def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProto) -> set[str]:
+    """Operators of functions and, at any depth, of bodies."""
+    found: set[str] = set()
+    waiting = [(nodes, True) for nodes in functions] + [(graph.node, False)]
+    while waiting:
+        nodes, inside = waiting.pop()
+        for node in nodes:
+            if inside:
+                found.add(node.op_type)
+            waiting += [
+                (body.node, True) for a in node.attribute for body in (*a.graphs, *([a.g] if a.HasField("g") else []))
+            ]
+    return found
 
 
 def known_issues(row: FindingRow, rules: Sequence[Known] | None = None) -> list[Known]:
@@ -211,7 +234,7 @@ def read_rules(path: Path) -> tuple[Known, ...]:
 
 
 _TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since", "got")
-_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes")
+_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes", "within")
 _FLAGS = ("among",)
 _COUNTS = ("most",)
 
@@ -242,7 +265,7 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
             helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
     except (ValueError, re.error) as error:
         raise UsageError(f"{where}: {error}") from None
-    lists = {name: tuple(entry[name]) for name in ("operators", "one_of", "attributes", "passes") if name in entry}
+    lists = {name: tuple(entry[name]) for name in _LISTS[1:] if name in entry}
     fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms}
     return Known(**fields)
 

@@ -91,6 +91,13 @@ def test_a_rule_says_no() -> None:
     of_cast = Known("id", "t", "mine", ("difference",), ("Cast",), message="no type")  # type: ignore[arg-type]
     assert of_cast.explains(row(cast, "difference", "mine", "1.4", "no type"))
     assert not replace(of_cast, message="").explains(row(cast, "difference", "mine", "1.4"))
+    body = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[1] x) => (float[1] y) { y = If (c) '
+        "<then_branch = t () => (float[1] a) { a = Elu (x) }, else_branch = e () => (float[1] b) { b = Neg (x) }> }"
+    ).SerializeToString()
+    inside = Known("id", "t", "mine", ("difference",), ("If",), within=("Elu", "Selu"))  # type: ignore[arg-type]
+    assert inside.explains(row(body, "difference", "mine", "1.4"))
+    assert not replace(inside, within=("Selu", "If")).explains(row(body, "difference", "mine", "1.4"))
     about = json.loads(labelled(row(model, "difference", "mine", "1.4"), [rule]).verdict)
     assert [k["id"] for k in about["known"]] == ["id"]
 
