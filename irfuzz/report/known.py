@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -48,6 +48,9 @@ class Known:
         docs: where irfuzz's own documentation tells more.
         among: the operators may stand among others.
         one_of: operators of which one at least is there, beside ``operators``; empty for any.
+        got: regular expression that is found in what the component gave, where a shape or type is wrong; empty for any.
+        most: how many operators there are at most; 0 for any number.
+        within: of which one at least is in a local function or a body; empty for any.
     """
 
     id: str
@@ -66,6 +69,9 @@ class Known:
     passes: tuple[str, ...] = ()
     among: bool = False
     one_of: tuple[str, ...] = ()
+    got: str = ""
+    most: int = 0
+    within: tuple[str, ...] = ()
 
     def explains(self, row: FindingRow) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
@@ -82,10 +88,17 @@ class Known:
             return False
         if self.message and re.search(self.message, subject.message) is None:
             return False
+        if self.got and re.search(self.got, subject.got) is None:
+            return False
+        if self.most and len(subject.operators) > self.most:
+            return False
+        if self.within and not subject.within & {*self.within}:
+            return False
         if self.passes and subject.passes and not {*self.passes} & {*subject.passes}:
             return False
-        there, wanted = subject.operators, frozenset(self.operators)
-        others = self.message or self.among
+        others = self.message or self.got or self.among
+        there = subject.operators | subject.carriers if others else subject.operators
+        wanted = frozenset(self.operators)
         if self.one_of:
             chosen = there & frozenset(self.one_of)
             if not chosen:
@@ -110,8 +123,11 @@ class Subject:
         message: what it said.
         passes: optimiser passes that make it, where they are known.
         operators: of the main graph; none where the model cannot be read.
+        carriers: those of the main graph that ``operators`` leaves out.
         attributes: that are set on a node.
         dtypes: element types of inputs, outputs and initializers.
+        got: shape and type that it gave, where they are wrong.
+        within: operators of local functions and of bodies.
     """
 
     component: str
@@ -122,6 +138,9 @@ class Subject:
     operators: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     dtypes: frozenset[int] = frozenset()
+    carriers: frozenset[str] = frozenset()
+    got: str = ""
+    within: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, row: FindingRow) -> Subject:
@@ -134,16 +153,21 @@ class Subject:
             row.symptom,
             str(evidence.get("message", "")),
             names_of(str(evidence.get("pass", ""))),
+            got=str(evidence.get("got", "")),
         )
         try:
-            graph = onnx.load_model_from_string(row.model).graph
+            model = onnx.load_model_from_string(row.model)
+            graph = model.graph
         except DecodeError:
             return found
+        operators = operators_of(graph)
         kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
         return replace(
             found,
-            operators=frozenset(operators_of(graph)),
+            operators=frozenset(operators),
+            carriers=frozenset(n.op_type for n in graph.node if n.domain in ("", "ai.onnx")) - operators,
             attributes=frozenset(a.name for node in graph.node for a in node.attribute),
+            within=frozenset(_inside([f.node for f in model.functions], graph)),
             dtypes=frozenset(kinds | {t.data_type for t in graph.initializer}),
         )
 
@@ -153,6 +177,21 @@ def operators_of(graph: onnx.GraphProto) -> set[str]:
     names = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in graph.node}
     names -= CARRIERS
     return names - {"Cast"} or names
+
+
+def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProto) -> set[str]:
+    """Operators of functions and, at any depth, of bodies."""
+    found: set[str] = set()
+    waiting = [(nodes, True) for nodes in functions] + [(graph.node, False)]
+    while waiting:
+        nodes, inside = waiting.pop()
+        for node in nodes:
+            if inside:
+                found.add(node.op_type)
+            waiting += [
+                (body.node, True) for a in node.attribute for body in (*a.graphs, *([a.g] if a.HasField("g") else []))
+            ]
+    return found
 
 
 def known_issues(row: FindingRow, rules: Sequence[Known] | None = None) -> list[Known]:
@@ -194,9 +233,10 @@ def read_rules(path: Path) -> tuple[Known, ...]:
     return rules
 
 
-_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since")
-_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes")
+_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since", "got")
+_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes", "within")
 _FLAGS = ("among",)
+_COUNTS = ("most",)
 
 
 def _rule(path: Path, number: int, entry: Any) -> Known:
@@ -206,23 +246,26 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
     for name, value in entry.items():
         texts = name in _TEXTS and isinstance(value, str)
         lists = name in _LISTS and isinstance(value, list) and all(isinstance(v, str) for v in value)
-        if not (texts or lists or (name in _FLAGS and isinstance(value, bool))):
+        flags = name in _FLAGS and isinstance(value, bool)
+        counts = name in _COUNTS and isinstance(value, int) and not isinstance(value, bool) and value > 0
+        if not (texts or lists or flags or counts):
             raise UsageError(f"{where}: {name}: expected {_kind(name)}, got {value!r}")
     for name in ("id", "title", "component", "symptoms"):
         if not entry.get(name):
             raise UsageError(f"{where}: {name}: is missing")
-    if not any(entry.get(name) for name in ("operators", "one_of", "message")):
+    if not any(entry.get(name) for name in ("operators", "one_of", "message", "got")):
         raise UsageError(
-            f"{where}: operators: is missing, and so are one_of and message, one of which may stand for it"
+            f"{where}: operators: is missing, and so are one_of, message and got, one of which may stand for it"
         )
     try:
         symptoms = tuple(Symptom(s) for s in entry["symptoms"])
         re.compile(entry.get("message", ""))
+        re.compile(entry.get("got", ""))
         if entry.get("dtype"):
             helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
     except (ValueError, re.error) as error:
         raise UsageError(f"{where}: {error}") from None
-    lists = {name: tuple(entry[name]) for name in ("operators", "one_of", "attributes", "passes") if name in entry}
+    lists = {name: tuple(entry[name]) for name in _LISTS[1:] if name in entry}
     fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms}
     return Known(**fields)
 
@@ -232,5 +275,6 @@ def _kind(name: str) -> str:
         **dict.fromkeys(_TEXTS, "text"),
         **dict.fromkeys(_LISTS, "a list of texts"),
         **dict.fromkeys(_FLAGS, "true"),
+        **dict.fromkeys(_COUNTS, "a number above 0"),
     }
     return kinds.get(name, f"one of {', '.join(kinds)}")

@@ -14,8 +14,11 @@ from irfuzz.report.known import Known, known_issues, labelled, read_rules, shipp
 from irfuzz.store.database import FindingRow
 
 
-def row(model: bytes, symptom: str, component: str, version: str, message: str = "", passes: str = "") -> FindingRow:
-    verdict = {"oracle": "", "evidence": {"message": message, "pass": passes}, "witnesses": [], "output": ""}
+def row(
+    model: bytes, symptom: str, component: str, version: str, message: str = "", passes: str = "", got: str = ""
+) -> FindingRow:
+    evidence = {"message": message, "pass": passes, "got": got}
+    verdict = {"oracle": "", "evidence": evidence, "witnesses": [], "output": ""}
     runs = [{"target": f"{component}:all", "component": component, "version": version}]
     return FindingRow(
         "s", symptom, f"{component}:all", False, "t", json.dumps(verdict), json.dumps(runs), "", model, b"", b"", b"",
@@ -75,6 +78,26 @@ def test_a_rule_says_no() -> None:
     told = replace(rule, message="no such (kernel|plan)", operators=("MaxPool",))
     assert told.explains(row(model, "difference", "mine", "1.4", "there is no such plan"))
     assert not told.explains(row(model, "difference", "mine", "1.4", "there is none"))
+    few = replace(rule, among=True, most=2)
+    assert few.explains(row(more, "difference", "mine", "1.4"))
+    assert not replace(few, most=1).explains(row(more, "difference", "mine", "1.4"))
+    given = replace(rule, got="^float16")
+    assert given.explains(row(more, "difference", "mine", "1.4", got="float16[1]"))
+    assert not given.explains(row(more, "difference", "mine", "1.4", got="float32[1]"))
+    cast = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) '
+        "{ a = Cast <to = 11> (x) b = Neg (a) y = Cast <to = 1> (b) }"
+    ).SerializeToString()
+    of_cast = Known("id", "t", "mine", ("difference",), ("Cast",), message="no type")  # type: ignore[arg-type]
+    assert of_cast.explains(row(cast, "difference", "mine", "1.4", "no type"))
+    assert not replace(of_cast, message="").explains(row(cast, "difference", "mine", "1.4"))
+    body = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[1] x) => (float[1] y) { y = If (c) '
+        "<then_branch = t () => (float[1] a) { a = Elu (x) }, else_branch = e () => (float[1] b) { b = Neg (x) }> }"
+    ).SerializeToString()
+    inside = Known("id", "t", "mine", ("difference",), ("If",), within=("Elu", "Selu"))  # type: ignore[arg-type]
+    assert inside.explains(row(body, "difference", "mine", "1.4"))
+    assert not replace(inside, within=("Selu", "If")).explains(row(body, "difference", "mine", "1.4"))
     about = json.loads(labelled(row(model, "difference", "mine", "1.4"), [rule]).verdict)
     assert [k["id"] for k in about["known"]] == ["id"]
 
@@ -86,6 +109,7 @@ def test_a_rule_says_no() -> None:
         ("schema = 1\n[[issue]]\nid = 'a'", "issue 1: title: is missing"),
         ("schema = 1\n[[issue]]\nid = 'a'\nname = 'b'", "issue 1: name: expected one of id"),
         ("schema = 1\n[[issue]]\nid = 'a'\ntitle = 'b'\ncomponent = 'c'\nsymptoms = ['d']\noperators = ['e']", "'d'"),
+        ("schema = 1\n[[issue]]\nid = 'a'\nmost = 0", "issue 1: most: expected a number above 0"),
         ("schema = ", "not TOML"),
     ],
 )
