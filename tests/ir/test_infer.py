@@ -292,6 +292,6 @@ def test_slices_with_lists_that_do_not_fit(ends: int, axes: tuple[int, ...]) -> 
 
 def test_what_reads_an_untyped_value_is_untyped() -> None:
     """ONNX's inference of Gemm raises where its input has no element type."""
-    node = "z = acme.Unknown (x) y = Gemm (z, w)"
-    model = f'<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>\ng (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) {{ {node} }}'
+    model = """<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>
+        g (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { z = acme.Unknown (x) y = Gemm (z, w) }"""
     assert shape_of(program(model), "y") == (2, 4)
