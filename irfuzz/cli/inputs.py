@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import one_line
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
-from irfuzz.facts import MAP, OpaqueFact, OptionalFact, SequenceFact
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -68,6 +67,8 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
 
 def _not_compared(program: Program) -> str:
     """Why the outputs of a program cannot be compared; empty where they can."""
+    from irfuzz.facts import MAP, OpaqueFact, OptionalFact, SequenceFact
+
     if not program.graph.outputs:
         return "the graph has no outputs, so nothing of it can be compared"
     for value in program.graph.outputs:
