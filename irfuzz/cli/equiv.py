@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ ABOUT = """Rewrite models into forms that compute the same, and compare each for
 
 Also runs each model in other ways: optimised, sparse, from a data set, saved and loaded (EAGLE's rules 1, 8, 11, 16).
 Needs no second component. What differs by more than rounding explains, or is refused only when optimised, is printed
-with the rewrite and the operator. Bodies of If, Loop and Scan and local functions are not rewritten inside.
+with the rewrite and the operator. Of If, Loop, Scan and functions, what runs is written out and rewritten too.
 Exit code: 0 nothing differs, 1 something does, 2 wrong usage or bad input, or no target runs any model."""
 EXAMPLES = """examples:
   irfuzz equiv model.onnx
@@ -95,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[str, Way]) -> int:
     from irfuzz.campaign.equivalence import Equivalence
+    from irfuzz.campaign.unfolded_forms import check_unfolded
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.table import resolve
     from irfuzz.execute.ways import adapters_for, others_of
@@ -114,8 +116,10 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
         engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
         for path, program in programs.items():
             try:
-                for item in engine.check(
-                    path.name, program, args.forms, inputs=inputs_with_extremes(program, args.seed), since=0
+                inputs = inputs_with_extremes(program, args.seed)
+                for item in chain(
+                    engine.check(path.name, program, args.forms, inputs=inputs, since=0),
+                    check_unfolded(engine, runner, path.name, program, args.forms, inputs),
                 ):
                     if out is not None:
                         _keep(out, len(found) + 1, item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx_ir as ir
@@ -151,14 +151,29 @@ def unroll(program: Program, node: ir.Node) -> None:
     write_out(program, node, _taken(program, node), turns)
 
 
-def write_out(program: Program, node: ir.Node, body: ir.Graph, turns: int) -> None:
+def write_out(
+    program: Program,
+    node: ir.Node,
+    body: ir.Graph,
+    turns: int,
+    *,
+    before_turn: Callable[[int], None] = lambda turn: None,
+) -> None:
     """Replace an If, Loop or Scan by so many turns of one of its bodies, whatever it does at run time.
+
+    Args:
+        program: is edited.
+        node: of its main graph.
+        body: one of the node's.
+        turns: how often it is written, from 0 on.
+        before_turn: called with the number of each turn before the body's nodes are copied.
 
     Raises:
         InvalidProgram: something inside is ill-typed then; the program is half changed.
     """
     program.model.ir_version = max(program.model.ir_version, FREE_INITIALIZERS)
     if node.op_type == "If":
+        before_turn(0)
         _put_results(program, node, _turn(program, node, body, []))
         return
     count = _states(node)
@@ -171,6 +186,7 @@ def write_out(program: Program, node: ir.Node, body: ir.Graph, turns: int) -> No
             given = [program.constant(np.array(turn, np.int64), "turn"), *keep, *state]
         else:
             given = [*state, *_slices(program, node, turn, turns)]
+        before_turn(turn)
         results = _turn(program, node, body, given)[len(keep) :]
         state = list(results[:count])
         for parts, result in zip(stacked, results[count:], strict=True):

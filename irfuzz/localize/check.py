@@ -20,6 +20,7 @@ from irfuzz.localize.hidden import Map, localise
 from irfuzz.localize.labelled import Labels, inconsistencies_of
 from irfuzz.localize.replay import Replayed, feeds, replay
 from irfuzz.localize.saved import Saved
+from irfuzz.localize.unfold import Unfolded, unfold_faithfully
 from irfuzz.oracle.cradle import Inconsistency
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Located:
         replayed: each node alone, the faulty ones first.
         why_not: why there is no map.
         causes: AUDEE's, where they were asked for.
+        unfolded: the program whose nodes are told, if bodies and functions were written out for this input.
     """
 
     base: str
@@ -52,6 +54,7 @@ class Located:
     replayed: tuple[Replayed, ...]
     why_not: str = ""
     causes: Causes | None = None
+    unfolded: Unfolded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,8 @@ def _decided_alone(
             continue
         found = _locate(runner, program, samples[d.sample], live[base], live[d.target], d.sample, causal=causal)
         sure = [r for r in found.replayed if r.faulty and math.isfinite(r.distance) and not r.specials]
-        faulty = next((r for r in sure if feeds(program, r.name, d.output)), None)
+        looked_at = program if found.unfolded is None else found.unfolded.program
+        faulty = next((r for r in sure if feeds(looked_at, r.name, d.output)), None)
         decided[d.target] = "" if faulty is None else f"alone, {faulty.name} ({faulty.op}): {faulty.detail}"
         located += [found] if faulty is not None else []
     told = tuple(
@@ -253,6 +257,8 @@ def _locate(
     *,
     causal: bool,
 ) -> Located:
+    unfolded = unfold_faithfully(runner, program, inputs, base, target)
+    program = program if unfolded is None else unfolded.program
     one, two = run_tapped(runner, program, inputs, [base, target], apart=True)
     known = {**inputs, **one.outputs, **one.taps}
     why_not = ""
@@ -262,4 +268,4 @@ def _locate(
     made = None if why_not else localise(program, one, two)
     replayed = tuple(replay(runner, program, known, base, target))
     causes = Causal(runner, base, target).causes(program, inputs) if causal else None
-    return Located(base.name, target.name, sample, made, replayed, why_not, causes)
+    return Located(base.name, target.name, sample, made, replayed, why_not, causes, unfolded)

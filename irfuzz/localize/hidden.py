@@ -13,6 +13,7 @@ import onnx_ir as ir
 from irfuzz._native import difference
 from irfuzz.execute.types import RunResult, Value
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.localize.unfold import place_of
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -37,6 +38,7 @@ class Layer:
         before: the largest ``delta`` of the inbound nodes (equation 5).
         rate: the inconsistency introduction rate ``R_L`` (equation 6).
         highlighted: the rate is above the third quartile.
+        place: where in the model it stands, if that is inside a body or function (``unfold.PLACE``).
     """
 
     name: str
@@ -46,6 +48,7 @@ class Layer:
     before: float
     rate: float
     highlighted: bool
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def localise(program: Program, one: RunResult, two: RunResult) -> Map:
     """The map of two runs with taps (``run_tapped``) on the same inputs."""
     states = [{**r.outputs, **r.taps} for r in (one, two)]
     found: dict[str, tuple[str, tuple[str, ...], float, float]] = {}
+    places: dict[str, str] = {}
     by_node: dict[ir.Node, str] = {}
     for node in program.nodes():
         inbound = _inbound(node, by_node)
@@ -90,10 +94,11 @@ def localise(program: Program, one: RunResult, two: RunResult) -> Map:
         by_node[node] = name
         before = max((found[i][2] for i in inbound), default=0.0)
         found[name] = (node.op_type, inbound, max(deltas), before)
+        places[name] = place_of(node)
     rates = {name: rate(delta, before) for name, (_, _, delta, before) in found.items()}
     quartile = _quantile([r for r in rates.values() if math.isfinite(r)])
     layers = tuple(
-        Layer(name, op, inbound, delta, before, rates[name], rates[name] > quartile)
+        Layer(name, op, inbound, delta, before, rates[name], rates[name] > quartile, places[name])
         for name, (op, inbound, delta, before) in found.items()
     )
     return Map(layers, quartile, one.taps_faithful and two.taps_faithful)

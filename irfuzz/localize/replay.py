@@ -17,6 +17,7 @@ from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.localize.cut import Cutter
+from irfuzz.localize.unfold import PLACE
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.numbers import FACTOR, is_float
 from irfuzz.oracle.numeric import floor
@@ -58,6 +59,7 @@ class Replayed:
         bound: what rounding explains there.
         detail: output and element, message or reason.
         specials: an input of it holds NaN or an infinity.
+        place: where in the model the last node stands, if that is inside a body or function (``unfold.PLACE``).
     """
 
     first: int
@@ -70,6 +72,7 @@ class Replayed:
     bound: float = 0.0
     detail: str = ""
     specials: bool = False
+    place: str = ""
 
     @property
     def faulty(self) -> bool:
@@ -189,7 +192,8 @@ def _entry(
     nodes = cutter.nodes[place[0] : place[1]]
     name = next((o for o in nodes[-1].output if o), "")
     op = " ".join(n.op_type for n in nodes if n.op_type != "Constant")
-    return Replayed(*place, name, op, outcome, ratio, distance, bound, detail)
+    inside = next((p.value for p in nodes[-1].metadata_props if p.key == PLACE), "")
+    return Replayed(*place, name, op, outcome, ratio, distance, bound, detail, place=inside)
 
 
 def compare_alone(

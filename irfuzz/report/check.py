@@ -73,9 +73,11 @@ def _located(found: Located) -> dict[str, Any]:
         "why_no_map": found.why_not,
         "map": None if found.map is None else _map(found.map),
         "causes": None if found.causes is None else _causes(found.causes),
+        "closed": {} if found.unfolded is None else dict(found.unfolded.left),
         "replay": [
             {
                 "name": r.name,
+                "place": r.place,
                 "op": r.op,
                 "nodes": [r.first, r.end],
                 "outcome": r.outcome.value,
@@ -96,6 +98,7 @@ def _map(made: Map) -> dict[str, Any]:
         "layers": [
             {
                 "name": layer.name,
+                "place": layer.place,
                 "op": layer.op,
                 "inbound": list(layer.inbound),
                 "delta": _number(layer.delta),
@@ -188,24 +191,32 @@ def _located_lines(found: Located) -> list[str]:
     lines = [f"where {found.target} and {found.base} part, on input {found.sample}:"]
     if faulty:
         lines += [f"  {'node':<44}{'operator':<24}{'over bound':>11}  alone, on the inputs it has on {found.base}"]
-        lines += [f"  {r.name[:42]:<44}{r.op[:22]:<24}{r.ratio:>11.3g}  {r.detail}" for r in faulty[:SHOWN]]
+        lines += [f"  {_where(r)}{r.op[:22]:<24}{r.ratio:>11.3g}  {r.detail}" for r in faulty[:SHOWN]]
         lines += _more(len(faulty))
     else:
         lines.append("  no node differs alone by more than rounding")
     skipped = sum(r.outcome in (Outcome.SKIPPED, Outcome.UNSUPPORTED) for r in found.replayed)
     if skipped:
         lines.append(f"  ({skipped} nodes could not be run alone)")
+    if found.unfolded is not None:
+        lines += [f"  ({site} stays closed: {why})" for site, why in list(found.unfolded.left.items())[:SHOWN]]
     if found.causes is not None:
         lines += _cause_lines(found.causes)
     if found.map is None:
         return [*lines, f"  no map: {found.why_not}"]
     high = [layer for layer in found.map.ranked if layer.highlighted]
     lines += [f"  {'hidden state':<44}{'operator':<24}{'delta':>11}{'R':>13}  CRADLE's map, highest rates"]
-    lines += [f"  {x.name[:42]:<44}{x.op[:22]:<24}{x.delta:>11.3g}{x.rate:>13.4g}" for x in high[:SHOWN]]
+    lines += [f"  {_where(x)}{x.op[:22]:<24}{x.delta:>11.3g}{x.rate:>13.4g}" for x in high[:SHOWN]]
     lines += _more(len(high))
     if not found.map.faithful:
         lines.append("  (reading hidden states changed the outputs: what is fused otherwise was not)")
     return lines
+
+
+def _where(found: Replayed | Layer) -> str:
+    """The name of a node, or its place inside a body, of which the end says more than the beginning."""
+    text = found.place or found.name
+    return f"{text if len(text) <= 42 else '...' + text[-39:]:<44}"
 
 
 def _cause_lines(found: Causes) -> list[str]:
@@ -263,7 +274,7 @@ def _svg(made: Map, faulty: dict[str, Replayed]) -> str:
         edge = 'stroke="#c62828" stroke-width="3"' if layer.name in faulty else 'stroke="#777"'
         label = html.escape(layer.op[:26])
         boxes.append(
-            f"<g><title>{html.escape(layer.name)}</title>"
+            f"<g><title>{html.escape(layer.place or layer.name)}</title>"
             f'<rect x="{x}" y="{y}" width="{BOX[0]}" height="{BOX[1]}" rx="5" fill="{fill}" {edge}/>'
             f'<text x="{x + 6}" y="{y + 17}" font-weight="bold">{label}</text>'
             f'<text x="{x + 6}" y="{y + 35}">delta {layer.delta:.3g}, R {layer.rate:.4g}</text></g>'
@@ -286,8 +297,8 @@ def _places(layers: Sequence[Layer]) -> tuple[dict[str, tuple[int, int]], list[i
 
 def _replay_table(replayed: Sequence[Replayed]) -> str:
     rows = "\n".join(
-        f"<tr><td>{html.escape(r.name)}</td><td>{html.escape(r.op)}</td><td>{r.outcome}</td><td>{r.ratio:.3g}</td>"
-        f"<td>{r.distance:.3g}</td><td>{html.escape(r.detail)}</td></tr>"
+        f"<tr><td>{html.escape(r.place or r.name)}</td><td>{html.escape(r.op)}</td><td>{r.outcome}</td>"
+        f"<td>{r.ratio:.3g}</td><td>{r.distance:.3g}</td><td>{html.escape(r.detail)}</td></tr>"
         for r in replayed
     )
     return (

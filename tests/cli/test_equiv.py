@@ -88,3 +88,20 @@ def test_bad_input_ends_with_2(tmp_path: Path, capsys) -> None:
     assert main(["equiv", model, "--rewrites", "conv-per-group", "--targets", "reference", "-o", str(out)]) == 2
     assert "no form was compared" in capsys.readouterr().err
     assert not out.parent.exists()
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(("condition", "code"), [("1", 1), ("0", 0)])
+def test_the_branch_that_runs_is_rewritten_inside(condition: str, code: int, tmp_path: Path, capsys) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 2] y)
+    <float[4, 2] w = {{1, 2, 3, 4, 5, 6, 7, 8}}, bool c = {{{condition}}}> {{
+        r = Tanh(x)
+        y = If(c) <then_branch = yes () => (float[3, 2] t) {{ t = MatMul(r, w) }},
+                   else_branch = no () => (float[3, 2] e) {{ h = Gemm(r, w) e = Neg(h) }}>
+    }}"""
+    words = ["--rewrites", "split-rows", "--targets", f"{TARGETS}:RepeatsTheFirstRow", "--forms", "8", "--json"]
+    assert main(["equiv", saved(text, tmp_path), *words]) == code
+    found = json.loads(capsys.readouterr().out)["contradictions"]
+    assert {(row["model"], row["operator"]) for row in found} == (
+        {("model.onnx (bodies written out)", "MatMul")} if code else set()
+    )

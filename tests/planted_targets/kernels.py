@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,35 @@ class Fuses:
         outputs = dict(zip(evaluator.output_names, evaluator.run(None, inputs), strict=True))
         fused = "Tanh Softmax Mul" in operators
         return {name: value + 1 if fused else value for name, value in outputs.items()}
+
+
+def _every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """With those of bodies."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from _every_node(attribute.g.node)
+
+
+class FirstAxisEverywhere(_Planted):
+    """As ``FirstAxis``, in bodies and functions too, to which the evaluator hands no kernels."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        proto = onnx.load_model_from_string(model)
+        for nodes in (proto.graph.node, *(f.node for f in proto.functions)):
+            for node in _every_node(nodes):
+                for attribute in node.attribute if node.op_type == "Softmax" else ():
+                    attribute.i = 0
+        return super().run(proto.SerializeToString(), inputs)
+
+
+class OtherBranch(_Planted):
+    """Takes the other branch of every If."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        proto = onnx.load_model_from_string(model)
+        other = {"then_branch": "else_branch", "else_branch": "then_branch"}
+        for node in _every_node(proto.graph.node):
+            for attribute in node.attribute if node.op_type == "If" else ():
+                attribute.name = other[attribute.name]
+        return super().run(proto.SerializeToString(), inputs)

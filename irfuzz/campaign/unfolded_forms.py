@@ -1,0 +1,45 @@
+"""Compares rewritten forms of what a model computes inside If, Loop, Scan and functions, which no rewrite enters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from irfuzz.localize.unfold import has_bodies, unfold
+
+if TYPE_CHECKING:
+    from irfuzz.campaign.contradiction import Contradiction
+    from irfuzz.campaign.equivalence import Equivalence
+    from irfuzz.execute.runner import Runner
+    from irfuzz.execute.types import Value
+    from irfuzz.ir.program import Program
+
+SUFFIX = " (bodies written out)"
+"""Behind the name of a model, when forms of its written out bodies are told."""
+
+
+def check_unfolded(
+    engine: Equivalence, runner: Runner, name: str, program: Program, forms: int, inputs: Mapping[str, Value]
+) -> Iterator[Contradiction]:
+    """As ``Equivalence.check``, for the program with the bodies that these inputs run written out.
+
+    Nothing is told of programs without bodies and calls, nor if no target runs the program.
+
+    Args:
+        engine: tests its targets against themselves.
+        runner: the engine's.
+        name: of the model.
+        program: stays as it is.
+        forms: how many are compared.
+        inputs: values by graph input name; they decide which branches are taken.
+
+    Raises:
+        Unsupported: a form needs an input that cannot be made.
+    """
+    if not has_bodies(program):
+        return
+    for target in engine.targets:
+        made = unfold(runner, program, inputs, target)
+        if made is not None:
+            yield from engine.check(name + SUFFIX, made.program, forms, inputs=inputs, since=0)
+            return
