@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from pathlib import Path
 
-from irfuzz.cli.inputs import page_to_write
+from irfuzz.cli.inputs import page_to_write, reading
 from irfuzz.cli.parser import Parser, one_line, place
 from irfuzz.errors import InvalidProgram, UsageError
 
@@ -54,12 +53,8 @@ def run(args: argparse.Namespace) -> int:
     files.sort(key=lambda path: (_modified(path), path))
     coverage, fusions, levels = Coverage(load()), Fusions(), OperatorLevel()
     curve: list[tuple[str, dict[str, float]]] = []
-    told = time.monotonic()
-    with Checker() as checker, Converters() as converters:
-        for done, path in enumerate(files):
-            if time.monotonic() - told > 5:
-                told = time.monotonic()
-                print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
+    with reading(files) as progress, Checker() as checker, Converters() as converters:
+        for path in progress.over(files):
             try:
                 program = load_seed(path, checker=checker, converters=converters, foreign=True)
                 program = without_functions(program)

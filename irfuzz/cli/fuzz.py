@@ -119,7 +119,6 @@ def arguments(parser: Parser) -> None:
         "other ways (those that take long on one program in --every); a finding names the rewrite and the operator.",
     )  # fmt: skip
     add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
-    add("-q", "--quiet", action="store_true", help="Print no progress.")
 
 
 def run(args: argparse.Namespace) -> int:

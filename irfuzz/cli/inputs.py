@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 import zipfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import one_line
+from irfuzz.cli.progress import Progress
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 KEPT = ".onnx.seed"
 """Ending of the seeds that are kept beside traces: no search for models takes them for mutants."""
-
-PATIENCE = 5.0
-"""Seconds of reading after which it is said how far it has come, and again after as many."""
 
 _made: list[Path] = []
 """Folders for results that were not there before this command, outer ones first."""
@@ -42,12 +39,8 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
 
     files, problems = find_models(paths)
     programs: dict[Path, Program] = {}
-    told = time.monotonic()
-    with Checker() as checker, Converters() as converters:
-        for done, path in enumerate(files):
-            if time.monotonic() - told > PATIENCE:
-                told = time.monotonic()
-                print(f"irfuzz: reading models: {done} of {len(files)}", file=sys.stderr)
+    with reading(files) as progress, Checker() as checker, Converters() as converters:
+        for path in progress.over(files):
             try:
                 program = load_seed(path, checker=checker, converters=converters)
             except InvalidProgram as error:
@@ -63,6 +56,13 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
     for problem in problems:
         print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
     return programs
+
+
+def reading(files: Sequence[Path]) -> Progress:
+    """The progress of reading models."""
+    if len(files) == 1:
+        return Progress(f"reading {files[0].name}")
+    return Progress("reading models", len(files))
 
 
 def _not_compared(program: Program) -> str:

@@ -32,12 +32,13 @@ from irfuzz.cli import (
     targets,
 )
 from irfuzz.cli.inputs import nothing_left_behind
+from irfuzz.cli.interrupt import STOPPED, obeying
 from irfuzz.cli.parser import Parser, one_line, parse
+from irfuzz.cli.progress import quiet
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 
 BAD_INPUT = 2
 INTERNAL = 3
-STOPPED = 130
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of writing that are the machine's, not ours."""
@@ -145,8 +146,10 @@ def _run(words: list[str]) -> int:
         raise UsageError(f"unknown {what} {words[0]!r}: {hint}; see `irfuzz --help`")
     parser = Parser(command.NAME, command.ABOUT, command.EXAMPLES)
     command.arguments(parser)
-    with nothing_left_behind():
-        return command.run(parse(parser, words[1:]))
+    parser.add_argument("-q", "--quiet", action="store_true", help="Print no progress.")
+    args = parse(parser, words[1:])
+    with obeying(), quiet(silent=args.quiet), nothing_left_behind():
+        return command.run(args)
 
 
 def _overview() -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from irfuzz import interrupt
 from irfuzz.isolate import linux
 from irfuzz.isolate.log import Log
 from irfuzz.isolate.types import Limits, StartError, WorkerSpec
@@ -37,6 +38,25 @@ SCRIPT = Path(__file__).with_name("zygote.py")
 ANSWER_SECONDS = 15.0
 """How long a zygote may take to fork or kill: far more than it needs even on a busy machine."""
 MESSAGE = 65536
+
+
+_scratch: set[Path] = set()
+"""Folders of the zygotes that run, for a process that has to end without closing them."""
+
+
+def end_everything() -> None:
+    """Kill all processes below this one, whoever started them."""
+    for pid in linux.descendants(os.getpid()):
+        linux.kill(pid)
+
+
+def remove_scratch() -> None:
+    """Remove the folders of zygotes that nobody is going to close."""
+    for folder in _scratch.copy():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+interrupt.at_stop(end_everything)
 
 
 class ZygoteGone(Exception):
@@ -90,6 +110,7 @@ class Zygote:
         self.resident = 0
         self.versions: dict[str, str] = {}
         self.scratch = Path(tempfile.mkdtemp(prefix="irfuzz-"))
+        _scratch.add(self.scratch)
         # Whole messages, and file descriptors with them.
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -270,3 +291,4 @@ class Zygote:
         self.control.close()
         self._log.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
+        _scratch.discard(self.scratch)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from irfuzz import interrupt
 from irfuzz.errors import InternalError
 from irfuzz.isolate import ending, linux, transport
 from irfuzz.isolate.line import Ended, LateAnswer, Line
@@ -57,6 +58,7 @@ class Worker:
         """
         if self._closed:
             raise InternalError(f"worker {self._spec.name} is closed")
+        interrupt.check()
         if self._zygote is None:
             self._zygote = Zygote(self._spec, self._limits)
 
@@ -157,7 +159,13 @@ class Worker:
                 self._destroy()
             self.start()
             self._busy = True
-            reply = self._request(parts, seconds, fresh, many)
+            try:
+                with interrupt.waiting(self._spec.name):
+                    reply = self._request(parts, seconds, fresh, many)
+            except StartError:
+                interrupt.check()  # it was us who ended it
+                raise
+            interrupt.check()
             self._busy = False
             return reply
         finally:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from irfuzz import interrupt
 from irfuzz.errors import UsageError
 from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
@@ -72,6 +73,7 @@ class Command:
                 process.terminate()
                 process.communicate()
                 raise
+        interrupt.check()  # what was ended for that says nothing about the candidate
         lines = said.decode(errors="replace").strip().splitlines()
         last = f": {lines[-1][:200]}" if lines else ""
         return (process.returncode != 0) is self._fail, f"exits with {process.returncode}{last}"

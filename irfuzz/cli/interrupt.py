@@ -1,0 +1,126 @@
+"""Ctrl-C ends a command within two seconds, whatever it does, with what is known so far printed.
+
+Python raises ``KeyboardInterrupt`` in the main thread as soon as that is between two steps of its own. Here the
+workers are killed too, so that nobody waits for them, and a thread looks on: if the command has not ended after
+``GRACE`` seconds (a long call into a library, a clean-up that hangs), the thread prints what is known, ends every
+process and leaves with the code of an interrupt.
+
+A command says what is known by ``telling``; it is called at most once, by the command's own thread if it can.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from types import FrameType
+
+from irfuzz import interrupt
+
+STOPPED = 130
+"""Exit code of what a signal stopped, as shells have it."""
+
+GRACE = 1.5
+"""Seconds that a command has to come to its end by itself."""
+
+AGAIN = 0.1
+"""Seconds between two looks for processes that were being made when the first were killed."""
+
+
+class _Known:
+    """What a command prints when it is interrupted, once."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        if self._lock.acquire(blocking=False):
+            self._tell()
+
+
+_known: list[_Known] = []
+
+
+@contextlib.contextmanager
+def telling(tell: Callable[[], None]) -> Generator[None]:
+    """Have ``tell`` print what is known so far if what is done inside is interrupted.
+
+    Args:
+        tell: prints it, and says that it is not all; it asks no worker, and reads what another thread may be changing.
+    """
+    known = _Known(tell)
+    _known.append(known)
+    try:
+        yield
+    except KeyboardInterrupt:
+        known()
+        raise
+    finally:
+        _known.remove(known)
+
+
+@contextlib.contextmanager
+def obeying() -> Generator[None]:
+    """What is done inside ends within two seconds of Ctrl-C; only in the main thread, and if nobody else handles it."""
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    interrupt.resume()
+    told, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    ended = threading.Event()
+    watch = threading.Thread(target=_watch, args=(told, ended), name="irfuzz-interrupt", daemon=True)
+    before = signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, _asked)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.set_wakeup_fd(before)
+        os.close(wakes)
+        watch.join()
+        os.close(told)
+
+
+def _asked(_number: int, _frame: FrameType | None) -> None:
+    if interrupt.stopped():
+        return  # what is known is being printed, and ``_watch`` sees to the end
+    interrupt.stop()
+    raise KeyboardInterrupt
+
+
+def _watch(told: int, ended: threading.Event) -> None:
+    """Wait for a signal, in whose handler the main thread may not be able to run, and see that the command ends."""
+    while number := os.read(told, 1):
+        if number[0] != signal.SIGINT or signal.getsignal(signal.SIGINT) is not _asked:
+            continue  # a campaign finishes what its jobs are busy with
+        end = time.monotonic() + GRACE
+        while time.monotonic() < end:
+            if ended.wait(AGAIN):
+                return
+            if interrupt.stopped():
+                interrupt.stop()  # what was on its way to being started, too
+        _leave()
+
+
+def _leave() -> None:
+    """End the process from this thread."""
+    with contextlib.suppress(Exception):  # nothing may keep it from ending, least of all a report of half a result
+        for known in _known:
+            known()
+    with contextlib.suppress(Exception):
+        print("irfuzz: stopped", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        from irfuzz.isolate.process import remove_scratch
+
+        interrupt.stop()
+        remove_scratch()
+    os._exit(STOPPED)
