@@ -87,7 +87,8 @@ def _risk(draft: Draft, step: Step, inputs: list[TensorFact | None]) -> str | No
         ):
             return "a cast that may leave the range"
     if step.op == "Pow" and first is not None and first.dtype.is_integer():
-        exponent = draft.constants.get(step.inputs[1] or "")
+        # A near miss may have left the exponent out; inference then says what is wrong.
+        exponent = draft.constants.get((step.inputs[1] if len(step.inputs) > 1 else None) or "")
         if exponent is None or exponent.min(initial=0) < 0:
             return "an integer to a power that may be negative"
     return None

@@ -22,7 +22,7 @@ from irfuzz.mutate.insert_pattern import InsertPattern
 from irfuzz.mutate.near_miss import MISSES
 from irfuzz.mutate.pattern_book import Pattern, patterns, read
 from irfuzz.mutate.pattern_call import judge, spell
-from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, retyped, sizes_of
+from irfuzz.mutate.pattern_draft import Draft, Step, bind, draw_rest, draw_sizes, make, retyped, sizes_of
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import Specs
 
@@ -171,6 +171,14 @@ def test_a_division_of_integers_by_what_may_be_zero_is_refused(specs: Specs) -> 
     assert divisor is not None
     draft.constants[divisor] = np.zeros_like(draft.constants[divisor])
     assert "division" in (judge(specs, 17, draft, 1 << 16) or "")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("inputs", [["x"], ["x", None], ["x", "e"]])
+def test_a_power_of_integers_without_a_constant_exponent_is_refused(specs: Specs, inputs: list[str | None]) -> None:
+    whole = TensorFact(ir.DataType.INT64, (2,))
+    draft = Draft({"x": whole, "e": whole}, [Step("Pow", inputs, {}, ["y"])], {})
+    assert judge(specs, 17, draft, 1 << 16) == "an integer to a power that may be negative"
 
 
 @pytest.mark.unit

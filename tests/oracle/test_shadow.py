@@ -47,6 +47,20 @@ def test_the_reference_is_exact_and_the_bound_holds_any_order_of_a_sum(shade, pa
     assert (bound < 1e-3 * np.abs(run.reference["y"]).max()).all()
 
 
+@pytest.mark.parametrize("op", ["Elu", "Selu", "Celu"])
+@pytest.mark.parametrize("scale", [1e-3, 1e-6])
+def test_what_goes_through_one_may_be_computed_as_it_is_written(shade, parse, op, scale):
+    """``exp(x) - 1`` in single precision is right to a rounding of one, and an error of a hundred of these is none."""
+    program = parse(f"g (float[200] x) => (float[200] y) {{ y = {op}(x) }}")
+    x = -np.abs(np.random.default_rng(2).normal(0, scale, 200)).astype(np.float32)
+    run = shade.run(program, {"x": x})
+    bound = bounds(run, "y")
+    gamma, alpha = (1.0507009873554805, 1.6732632423543772) if op == "Selu" else (1.0, 1.0)
+    written = (gamma * (alpha * (np.exp(x) - np.float32(1)))).astype(np.float32)
+    assert (np.abs(written - run.reference["y"]) <= bound).all()
+    assert (bound < 100 * np.finfo(np.float32).eps).all()
+
+
 def test_counts_of_tokens_are_wide_like_what_they_meet(shade, parse):
     program = parse(
         """g (int64[4, 5] x, float[2, 3, 4] w) => (float[2, 2, 4] y) {

@@ -406,9 +406,9 @@ def _is_whole(args: Any, result: Any, limit: float, *, elementwise: bool) -> Any
 
 _RELATIVE = "div reciprocal sqrt rsqrt square addcmul addcdiv lerp hardswish hardsigmoid leaky_relu fmod remainder"
 _FUNCTIONS = """
-    exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan cosh erf erfc pow logaddexp logit atan2
+    exp exp2 log log2 log10 log1p sin cos tan asin acos atan cosh erf erfc pow logaddexp logit atan2
 """
-_THROUGH_ONE = "elu celu selu tanh sigmoid softplus sinh asinh acosh atanh gelu mish silu logsumexp"
+_THROUGH_ONE = "elu celu selu expm1 tanh sigmoid softplus sinh asinh acosh atanh gelu mish silu logsumexp"
 _PART_OF_ONE = 0.25
 RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(_RELATIVE.split(), _own),
