@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement
 from irfuzz.ir.held import HeldTensor
+from irfuzz.ir.outside import Placing, referring
 from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
 from irfuzz.ir.value import TypedValue, verbatim_of
 from irfuzz.ir.wire import block, block_tag, int_tag, text, varint
@@ -34,10 +35,15 @@ _I = {n: int_tag(n) for n in range(1, 30)}
 _GRAPH_TYPES = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 
 
-def encode_bytes(model: ir.Model, residue: Residue = Residue()) -> bytes:  # noqa: B008 (frozen)
+def encode_bytes(
+    model: ir.Model,
+    residue: Residue = Residue(),  # noqa: B008 (frozen)
+    placing: Placing | None = None,
+) -> bytes:
     """Serialise a program as a ``ModelProto``.
 
-    Equal programs built alike give equal bytes, in any process.
+    Equal programs built alike give equal bytes, in any process. With ``placing`` it refers to initializers in other
+    files, which the caller writes.
 
     Raises:
         InvalidProgram: a value has no name, an initializer no tensor, or the model is over 2 GiB.
@@ -50,7 +56,7 @@ def encode_bytes(model: ir.Model, residue: Residue = Residue()) -> bytes:  # noq
         parts += (_I[5], varint(model.model_version))
     if model.doc_string:
         parts.append(text(_T[6], model.doc_string))
-    parts.append(block(_T[7], _graph(model.graph)))
+    parts.append(block(_T[7], _graph(model.graph, placing)))
     parts.append(_opset_imports(8, model.opset_imports))
     parts.append(_strings(14, model.metadata_props))
     for info in residue.training_info:
@@ -211,7 +217,7 @@ def _opset_imports(field: int, imports: Mapping[str, int]) -> bytes:
     return b"".join(block(tag, text(_T[1], d) + _I[2] + varint(v)) for d, v in imports.items())
 
 
-def _graph(graph: ir.Graph) -> bytes:
+def _graph(graph: ir.Graph, placing: Placing | None = None) -> bytes:
     carried = graph.meta.get(CARRIED) or Carried()
     parts: list[bytes] = []
     infos: list[bytes] = []
@@ -228,7 +234,8 @@ def _graph(graph: ir.Graph) -> bytes:
         if type(tensor) is SparseTensor:
             sparse.append(block(_T[15], _sparse(tensor, name)))
         else:
-            data = tensor_bytes(tensor)
+            away = None if placing is None else placing(tensor)
+            data = tensor_bytes(tensor) if away is None else referring(tensor, away)
             own = _own_name(name)
             parts += (_T[5], varint(len(data) + len(own)), data, own)
     if graph.doc_string:

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from irfuzz.ir.mapped_file import FileSpan, span_of
 from irfuzz.ir.wire import block_tag, varint
 
 Held: TypeAlias = Mapping[int, "bytes | memoryview"]
@@ -32,6 +33,15 @@ class HeldTensor(ir.Tensor):
         props = {e.key: e.value for e in proto.metadata_props}
         super().__init__(array, dtype, name=proto.name, doc_string=proto.doc_string or None, metadata_props=props)
         self._front, self._behind = _without(proto, (*_BEHIND, "name")), _without(proto, (*_BEFORE, "raw_data"))
+
+    @property
+    def span(self) -> FileSpan | None:
+        """Where in a mapped file the elements lie; ``None`` if they were read into memory."""
+        return span_of(self.numpy())
+
+    def stated(self) -> bytes:
+        """The ``TensorProto`` without its name and its elements."""
+        return self._front + self._behind
 
     def wire(self) -> bytes:
         """The ``TensorProto`` without its name, with the fields that it was read with."""

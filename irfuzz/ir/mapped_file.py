@@ -1,0 +1,56 @@
+"""Files whose bytes are looked at where they lie, and the way back from such bytes to their file."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpan:
+    """Bytes of a file.
+
+    Attributes:
+        path: absolute.
+        offset: of the first byte.
+        size: in bytes.
+    """
+
+    path: Path
+    offset: int
+    size: int
+
+
+class MappedFile(mmap.mmap):
+    """A file in memory, read only: pages are read when they are looked at, and shared by all who map the file.
+
+    The file must stay as long as it is: a page that is cut off ends the process that reads it.
+    """
+
+    path: Path
+
+    @classmethod
+    def of(cls, file: BinaryIO, path: Path) -> MappedFile:
+        """Map a file that is open and not empty; ``path`` is where it was found."""
+        made = cls(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+        made.path = path.absolute()
+        return made
+
+
+def span_of(data: object) -> FileSpan | None:
+    """Where in a file the elements of an array or view lie; ``None`` if they lie in memory or are not contiguous."""
+    source = data
+    while isinstance(source, np.ndarray):
+        source = source.base
+    owner = source.obj if isinstance(source, memoryview) else source
+    if not isinstance(owner, MappedFile):
+        return None
+    array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
+    if not array.flags.c_contiguous:
+        return None
+    start = np.frombuffer(owner, np.uint8).__array_interface__["data"][0]
+    return FileSpan(owner.path, array.__array_interface__["data"][0] - start, array.nbytes)

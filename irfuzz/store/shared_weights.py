@@ -1,0 +1,155 @@
+"""Programs written as ONNX that refers to their large weights, which stand once in a store of blobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.frontends.onnx_file import save_file
+from irfuzz.ir import serde
+from irfuzz.ir.held import Held, can_hold
+from irfuzz.ir.outside import Outside, byte_size
+from irfuzz.ir.program import Program
+from irfuzz.store.blobs import SUFFIX, Blobs, FolderBlobs, digest_of
+
+SHARED = 1 << 10
+"""Bytes from which on a weight is stored by its digest, if its program has ``LARGE_PROGRAM`` bytes of weights."""
+
+LARGE_PROGRAM = 1 << 20
+"""Bytes of weights from which on those of a program are shared; smaller programs are stored whole."""
+
+FOLDER = "weights"
+"""Folder beside saved models in which their weights are."""
+
+_BLOB = "irfuzz.blob"
+"""Key in ``tensor.meta`` of the digest of its bytes."""
+
+_LOCATION = re.compile(rf"(?:.*/)?([0-9a-f]{{64}}){re.escape(SUFFIX)}")
+
+
+def weight_bytes(program: Program) -> int:
+    """Bytes of the initializers of a program's main graph."""
+    return sum(byte_size(t) for v in program.graph.initializers.values() if (t := v.const_value) is not None)
+
+
+def blob_digest(tensor: ir.TensorProtocol) -> str:
+    """The digest under which a tensor's elements are stored; kept with the tensor."""
+    known = tensor.meta.get(_BLOB)
+    if known is None:
+        known = tensor.meta[_BLOB] = digest_of(_elements(tensor))
+    return known
+
+
+def shared_bytes(
+    program: Program,
+    blobs: Blobs,
+    *,
+    least: int = SHARED,
+    folder: str = "",
+    keep: Callable[[ir.TensorProtocol], bool] = lambda tensor: True,
+) -> bytes:
+    """A program as ONNX whose weights of at least ``least`` bytes are in ``blobs`` and named there.
+
+    Args:
+        program: stays as it is.
+        blobs: get the weights that they do not have.
+        least: bytes of a weight that is not written into the model.
+        folder: where a reader of the model finds the blobs, relative to the model.
+        keep: which of the weights that are not there yet get into ``blobs``; the others are written into the model.
+    """
+
+    def place(tensor: ir.TensorProtocol) -> Outside | None:
+        size = byte_size(tensor)
+        if size < least:
+            return None
+        digest = blob_digest(tensor)
+        if not blobs.has(digest):
+            if not keep(tensor):
+                return None
+            blobs.put(_elements(tensor))
+        name = f"{digest}{SUFFIX}"
+        return Outside(f"{folder}/{name}" if folder else name, 0, size)
+
+    return serde.encode_bytes(program.model, program.residue, place)
+
+
+def blobs_named(data: bytes) -> list[str]:
+    """Digests of the blobs to which a model refers, each once."""
+    found: dict[str, None] = {}
+    for tensor in onnx.ModelProto.FromString(data).graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            found[_digest_in(tensor)] = None
+    return list(found)
+
+
+def shared_program(data: bytes, blobs: Blobs) -> Program:
+    """The program that ``shared_bytes`` wrote, its weights mapped from ``blobs``; whole models are read as well.
+
+    Raises:
+        InvalidProgram: it is not such a model, or a blob has another length than its tensor.
+        InternalError: a blob is missing.
+    """
+    model = onnx.ModelProto.FromString(data)
+    held: dict[int, bytes | memoryview] = {}
+    digests: dict[str, str] = {}
+    for index, tensor in enumerate(model.graph.initializer):
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        digest = digests[tensor.name] = _digest_in(tensor)
+        view = blobs.map(digest)
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+        tensor.raw_data = b"" if can_hold(tensor.data_type) else bytes(view)
+        if can_hold(tensor.data_type):
+            held[index] = view
+    if not digests:
+        return Program.from_bytes(data)
+    program = _decoded(model, held)
+    for name, digest in digests.items():
+        tensor = program.graph.initializers[name].const_value
+        if tensor is not None:
+            tensor.meta[_BLOB] = digest
+    return program
+
+
+def save_shared(program: Program, path: Path, *, least: int = SHARED) -> None:
+    """Write a model whose weights are files of the folder ``weights`` beside it, shared with other models there.
+
+    A program of little weight is written whole. ``onnx.load`` and every runtime find the weights by the model's path.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    if weight_bytes(program) < LARGE_PROGRAM:
+        save_file(program, path)
+        return
+    save_file(shared_bytes(program, FolderBlobs(path.parent / FOLDER), least=least, folder=FOLDER), path)
+
+
+def _decoded(model: onnx.ModelProto, held: Held) -> Program:
+    program = Program(*serde.decode(model, held))
+    program.infer()
+    return program
+
+
+def _digest_in(tensor: onnx.TensorProto) -> str:
+    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    named = _LOCATION.fullmatch(location)
+    if named is None:
+        raise InvalidProgram(f"tensor {tensor.name!r}: its data are in {location!r}, which is no blob of irfuzz")
+    return named[1]
+
+
+def _elements(tensor: ir.TensorProtocol) -> memoryview | bytes:
+    """The bytes of a tensor, as a view if they stand in memory as they are stored."""
+    if can_hold(tensor.dtype.value):
+        array = tensor.numpy()
+        if array.flags.c_contiguous and array.dtype.isnative:
+            return array.reshape(-1).view(np.uint8).data
+    return tensor.tobytes()
