@@ -40,7 +40,7 @@ from irfuzz.isolate import Limits
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.start_anew import bare
-from irfuzz.mutate.table import FUZZING
+from irfuzz.mutate.table import campaign_weights
 from irfuzz.oracle import judge
 from irfuzz.resources import seeds_dir
 from irfuzz.spec import load_specs
@@ -277,7 +277,7 @@ HELD_OUT: dict[str, Test] = {
 def programs(count: int, seed: int, share: float, edits: int = 4) -> Iterator[tuple[Program, dict[str, Any]]]:
     """Mutants and their inputs, as the first job of a campaign makes them."""
     seen = Seen()
-    engine = Engine(load_specs(), seen=seen, max_nodes=200, max_opset=21, weights=FUZZING)
+    engine = Engine(load_specs(), seen=seen, max_nodes=200, max_opset=21, weights=campaign_weights())
     held = {p.stem: Program.from_bytes(p.read_bytes()) for p in sorted(seeds_dir().glob("*.onnx"))}
     worth = {name: 1 / (1 + len(p.nodes()) / 30) for name, p in held.items()}
     picked = Counter[str]()

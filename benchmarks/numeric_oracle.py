@@ -47,7 +47,7 @@ from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.table import FUZZING
+from irfuzz.mutate.table import campaign_weights
 from irfuzz.oracle import Symptom, Verdict, judge
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.numbers import is_float, smallest
@@ -115,7 +115,7 @@ def programs(seed: int, share: float = 0.0) -> Iterator[tuple[int, Program, dict
     small = [(name, program) for name, program in sprouts().items()]
     first += small
     made: deque[tuple[str, Program]] = deque(maxlen=KEPT)
-    engine = Engine(load_specs(), weights=FUZZING, max_nodes=60)
+    engine = Engine(load_specs(), weights=campaign_weights(), max_nodes=60)
     ranges = seed_ranges()
     number = -1
     while True:

@@ -29,7 +29,7 @@ from irfuzz.ir.program import Program
 from irfuzz.memory import settle
 from irfuzz.mutate.engine import Engine, why_not_mutated
 from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.table import FUZZING
+from irfuzz.mutate.table import campaign_weights
 from irfuzz.mutate.trace import FixedDonors
 from irfuzz.mutate.types import Relation
 from irfuzz.resources import seeds_dir
@@ -83,7 +83,7 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
         frontier.add(program)
     engine = Engine(
         specs, USES.get(name), max_nodes=DEPTH, seen=seen, donors=FixedDonors(donors), wanted=frontier,
-        weights=FUZZING | {"invalid-value": 0.0, "invalid-element": 0.0} if USES.get(name) is None else None,
+        weights=campaign_weights() | {"invalid-value": 0.0, "invalid-element": 0.0} if USES.get(name) is None else None,
     )  # fmt: skip
     search = make_search(name, tuple(engine.mutators))
     small = [Kept(n, 1, 0, p) for n, p in sprouts().items()]

@@ -18,7 +18,7 @@ from irfuzz.mutate.engine import Engine, Mutant
 from irfuzz.mutate.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.start_anew import bare
-from irfuzz.mutate.table import FUZZING
+from irfuzz.mutate.table import campaign_weights
 from irfuzz.search.coverage.frontier import Frontier
 from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.space import load
@@ -78,7 +78,7 @@ class Steering:
             seen=self._seen,
             donors=self._corpus,
             max_opset=max_opset,
-            weights=FUZZING if named is None else None,
+            weights=campaign_weights() if named is None else None,
             wanted=self.frontier,
         )
         self.search = make_search(self._config.search, tuple(self.engine.mutators))

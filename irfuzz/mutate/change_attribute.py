@@ -15,7 +15,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import attribute_bucket
 from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict, put_in_place, restorable, with_sizes
 from irfuzz.mutate.sites import has_open_indices, layer_nodes, node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 from irfuzz.spec import sample_call
 
 _TRIES = 4
@@ -33,6 +33,10 @@ class ChangeAttribute:
     name: ClassVar[str] = "change-attribute"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=2.0,
+        papers=(Published("comet", 4, "MParam", "Mutate Parameter", note="values valid for the layer's inputs only"),),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers whose operator has attributes and can be sampled."""

@@ -17,7 +17,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable
 from irfuzz.mutate.sites import is_exact, layer_sites, node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 _TRIES = 5
 _KEEP_VALUES = frozenset({"Clip", "Pad"})
@@ -32,6 +32,9 @@ class ChangeDtype:
     name: ClassVar[str] = "change-dtype"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=1.5, papers=(Published("comet", 1, "MDtype", "Mutate Datatype", note="rare types on request only"),)
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers whose element types were measured."""

@@ -25,7 +25,7 @@ from irfuzz.mutate.relayer import (
     shape_text,
 )
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 MAX_RANK = 6
 _SPATIAL = {"Conv": 2, "ConvTranspose": 2, "MaxPool": 1, "AveragePool": 1, "LpPool": 1}
@@ -50,6 +50,17 @@ class ChangeRank:
     name: ClassVar[str] = "change-rank"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        papers=(
+            Published(
+                "comet",
+                2,
+                "MDims",
+                "Mutate Dimension",
+                note="sizes are also split and merged; elements are never dropped",
+            ),
+        )
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers whose rules are known."""

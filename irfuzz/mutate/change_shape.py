@@ -26,7 +26,7 @@ from irfuzz.mutate.relayer import (
     shape_text,
 )
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs
@@ -42,6 +42,13 @@ class ChangeShape:
     name: ClassVar[str] = "change-shape"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        papers=(
+            Published(
+                "comet", 3, "MShape", "Mutate Shape", note="one axis at a time; also by repetition and reduction"
+            ),
+        )
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers whose rules are known."""

@@ -14,7 +14,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.neurons import neuron_axes
 from irfuzz.mutate.sites import exact_values, layer_nodes, main_uses, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 _EXTREMES = (0.0, -1.0, 1e-30, 1e-8, 1e-3, 10.0, 1e3, 1e8, 1e30)
 
@@ -27,6 +27,7 @@ class ChangeWeights:
     name: ClassVar[str] = "change-weights"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.5)
     ways: ClassVar[tuple[str, ...]] = (
         "Gaussian noise", "weight shuffle", "neuron block", "neuron inverse", "neuron switch", "scale", "zero",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import attributes, uncopyable
 from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, layer_sites, node_after, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class ConnectLayers:
     name: ClassVar[str] = "connect-layers"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(papers=(Published("comet", 7, "CL", "Connect Layers"),))
 
     def sites(self, program: Program) -> list[str]:
         """Layers that can be copied."""

@@ -17,7 +17,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS
 from irfuzz.mutate.rehearse import rehearse
 from irfuzz.mutate.sites import exact_values, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 MOST_INPUTS = 8
 """A program with so many inputs gets no more."""
@@ -50,6 +50,7 @@ class ConstantToInput:
     name: ClassVar[str] = "constant-to-input"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
         """Constants that are not too large."""

@@ -15,7 +15,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.sites import has_subgraph
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 TARGETS = tuple(range(13, 22))
 """Versions that a model may be converted to."""
@@ -40,6 +40,7 @@ class ConvertOpset:
     name: ClassVar[str] = "convert-opset"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.3, cost=4.0)
 
     def sites(self, program: Program) -> list[str]:
         """The model, where the converter can be trusted with it."""

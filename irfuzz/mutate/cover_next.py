@@ -17,7 +17,7 @@ from irfuzz.mutate.grow import Grower, finish
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import draw_direct, open_positions, readers, types_at
 from irfuzz.mutate.relayer import dims_of, largest, sized_values
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped, Use
 
 if TYPE_CHECKING:
     from irfuzz.facts import TensorFact
@@ -43,6 +43,7 @@ class CoverNext:
     name: ClassVar[str] = "cover-next"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.0, campaign_weight=1.0, cost=1.3, grows=True, use=Use.ON_DEMAND)
 
     def sites(self, program: Program) -> list[str]:
         """The program as a whole, where something can be read."""

@@ -16,7 +16,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.rehearse import rehearse
 from irfuzz.mutate.sites import value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 Place = tuple[str, int]
 """A graph input's name and one of its axes."""
@@ -36,6 +36,7 @@ class DimensionToSymbol:
     name: ClassVar[str] = "dimension-to-symbol"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.3)
 
     def sites(self, program: Program) -> list[str]:
         """Inputs with a size that is a number."""

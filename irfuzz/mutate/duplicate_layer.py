@@ -12,7 +12,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import attributes, splice_in, uncopyable
 from irfuzz.mutate.sites import is_exact, layer_sites, node_after, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,9 @@ class DuplicateLayer:
     name: ClassVar[str] = "duplicate-layer"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        grows=True, papers=(Published("lemon", 9, "LC", "Layer Copy", note="what has another shape is adapted"),)
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers."""

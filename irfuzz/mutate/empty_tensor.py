@@ -21,7 +21,7 @@ from irfuzz.mutate.negative_axes import REDUCTIONS
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes, facts_of, inputs_alike, with_sizes
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, main_uses, node_after, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import check_call
 
 NEVER = frozenset({"MatMul", "MatMulInteger", "QLinearMatMul", "Attention", "TfIdfVectorizer"})
@@ -48,6 +48,7 @@ class EmptyTensor:
     name: ClassVar[str] = "empty-tensor"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
         """Layers with one output whose rules are known."""

@@ -22,8 +22,8 @@ from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
 from irfuzz.mutate.name_sizes import NameSizes
 from irfuzz.mutate.published import OPERATORS, PAPERS, expanded
 from irfuzz.mutate.splice import Splice
-from irfuzz.mutate.table import BUILTIN, GROWING, ON_DEMAND, PARTS, WEIGHTS, build_mutators
-from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped
+from irfuzz.mutate.table import BUILTIN, build_mutators
+from irfuzz.mutate.types import Applied, Donors, Edit, Mutator, Relation, Skipped, Use, profile_of
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -142,14 +142,16 @@ class Engine:
         for name in weights or ():
             if name not in table:
                 raise UsageError(f"weights: unknown mutator {name!r}; known: {', '.join(sorted(table))}")
-        asked = {name: 1.0 for name in mutators or () if name in ON_DEMAND}
-        given = {**WEIGHTS, **asked, **(weights or {})}
+        named = [table[name] for name in mutators or () if name in table]
+        asked = {mutator.name: 1.0 for mutator in named if profile_of(mutator).use is Use.ON_DEMAND}
+        given = {**asked, **(weights or {})}
         self._names = tuple(self.mutators)
-        self._weights = tuple(float(given.get(name, 1.0)) for name in self._names)
+        profiles = [profile_of(mutator) for mutator in self.mutators.values()]
+        self._weights = tuple(float(given.get(n, p.weight)) for n, p in zip(self._names, profiles, strict=True))
         if min(self._weights) < 0 or sum(self._weights) <= 0:
             got = dict(zip(self._names, self._weights, strict=True))
             raise UsageError(f"weights: expected none below 0 and one above it, got {got}")
-        full = tuple(0.0 if n in GROWING else w for n, w in zip(self._names, self._weights, strict=True))
+        full = tuple(0.0 if p.grows else w for p, w in zip(profiles, self._weights, strict=True))
         self._weights_when_full = full if sum(full) > 0 else self._weights
 
     def mutate(
@@ -387,7 +389,7 @@ def select(wanted: Sequence[str] | None, table: Mapping[str, Mutator]) -> tuple[
         UsageError: a name is unknown, or none is given.
     """
     if wanted is None:
-        return tuple(name for name in table if name not in PARTS)
+        return tuple(name for name, made in table.items() if profile_of(made).use is not Use.PART)
     wanted = expanded(wanted)
     for name in wanted:
         if name not in table:

@@ -17,7 +17,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, runs
 from irfuzz.mutate.relayer import largest, predict, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 CHOOSERS = ("TopK", "ArgMax", "ArgMin", "Hardmax", "MaxPool", "ReduceMax", "ReduceMin")
 """Operators whose result hangs on the order of equal elements, or that compare them."""
@@ -40,6 +40,7 @@ class ExactTies:
     name: ClassVar[str] = "exact-ties"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
         """Numbers that flow between layers and have two elements at least."""

@@ -12,7 +12,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import attributes, uncopyable
 from irfuzz.mutate.sites import is_exact, layer_nodes, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -28,6 +28,9 @@ class ExchangeLayers:
     name: ClassVar[str] = "exchange-layers"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.5, papers=(Published("lemon", 11, "LS", "Layer Switch", note="what has another shape is adapted"),)
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers with one output that compute on their first input alone, where there are two of them."""

@@ -12,7 +12,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.sites import value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 MOST_OUTPUTS = 8
 """A program with so many outputs gets no more: each is compared, and each keeps optimisers from their work."""
@@ -26,6 +26,7 @@ class ExposeValue:
     name: ClassVar[str] = "expose-value"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
         """Computed dense tensors of known rank that are no output yet."""

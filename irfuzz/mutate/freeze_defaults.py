@@ -8,7 +8,7 @@ from typing import ClassVar
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 SITE = "model"
 _FREE_INITIALIZERS = 4
@@ -26,6 +26,7 @@ class FreezeDefaults:
     name: ClassVar[str] = "freeze-defaults"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.0, covers=False)
 
     def sites(self, program: Program) -> list[str]:
         """The model, where it has such inputs."""

@@ -11,7 +11,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import require_no_less
 from irfuzz.mutate.sites import node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class InlineFunction:
     name: ClassVar[str] = "inline-function"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=2.5)
 
     def sites(self, program: Program) -> list[str]:
         """Calls in the main graph."""

@@ -19,7 +19,7 @@ from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.rehearse import rehearse
 from irfuzz.mutate.relayer import USUAL_ELEMENTS
 from irfuzz.mutate.sites import exact_values, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import InputPlan
 
 
@@ -31,6 +31,7 @@ class InputToConstant:
     name: ClassVar[str] = "input-to-constant"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=1.5)
 
     def sites(self, program: Program) -> list[str]:
         """Inputs of known size, where there are two at least."""

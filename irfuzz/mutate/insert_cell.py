@@ -16,7 +16,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.insert_chain import by_inverse_use
 from irfuzz.mutate.relayer import dims_of, largest, sized_sites
 from irfuzz.mutate.sites import node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 CELLS = (1, 2)
 INNER = (2, 4)
@@ -34,6 +34,16 @@ class InsertCell:
     name: ClassVar[str] = "insert-cell"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.4,
+        cost=2.8,
+        grows=True,
+        papers=(
+            Published(
+                "muffin", 2, "cell", "Cell-based Structure", note="behind any value of a program, a sprout for one"
+            ),
+        ),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""

@@ -13,7 +13,7 @@ from irfuzz.mutate.grow import Grower, finish
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import dims_of, largest, sized_sites
 from irfuzz.mutate.sites import node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 if TYPE_CHECKING:
     from irfuzz.spec import OpSpec
@@ -33,6 +33,14 @@ class InsertChain:
     name: ClassVar[str] = "insert-chain"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.5,
+        cost=2.6,
+        grows=True,
+        papers=(
+            Published("muffin", 1, "chain", "Chain Structure", note="behind any value of a program, a sprout for one"),
+        ),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""

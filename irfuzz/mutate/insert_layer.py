@@ -19,7 +19,7 @@ from irfuzz.mutate.open_sizes import Closing, close, draw_closing
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites, splice_in
 from irfuzz.mutate.sites import RANDOM, main_uses, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 from irfuzz.spec import OpSpec
 
 _TRIES = 5
@@ -59,6 +59,16 @@ class InsertLayer:
     name: ClassVar[str] = "insert-layer"
     version: ClassVar[int] = 3
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=4.0,
+        campaign_weight=6.0,
+        cost=0.7,
+        grows=True,
+        papers=(
+            Published("comet", 5, "IL", "Insert Layers", note="the result may also be combined with the value"),
+            Published("lemon", 8, "LA", "Layer Addition", note="any operator; what has another shape is adapted"),
+        ),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""

@@ -12,7 +12,7 @@ from irfuzz.mutate.grow import Grower
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import dims_of, largest, sized_sites, splice_in
 from irfuzz.mutate.sites import node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 MOST = 4
 """Layers in a row."""
@@ -26,6 +26,12 @@ class InsertLayers:
     name: ClassVar[str] = "insert-layers"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.5,
+        cost=1.1,
+        grows=True,
+        papers=(Published("lemon", 12, "MLA", "Multi-Layers Addition", note="what has another shape is adapted"),),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""

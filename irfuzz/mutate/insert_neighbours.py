@@ -24,7 +24,7 @@ from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.sites import RANDOM, is_exact_input, tensor_fact, value_at
 from irfuzz.mutate.start_anew import bare, draw_type, feed, start_anew
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import OpSpec, sample_call
 
 _PAIRS = 4
@@ -73,6 +73,7 @@ class InsertNeighbours:
     name: ClassVar[str] = "insert-neighbours"
     version: ClassVar[int] = 3
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=3.0, campaign_weight=16.0, cost=0.8, grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names, of a type that casts lead from."""

@@ -15,7 +15,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 _ANYTHING = 18
 """First opset whose operators on optionals take what is no optional, too."""
@@ -29,6 +29,7 @@ class InsertOptional:
     name: ClassVar[str] = "insert-optional"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.4, grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers."""

@@ -19,7 +19,7 @@ from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.sites import tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 EXACT = 0.3
 """How often a pattern is inserted as optimisers know it."""
@@ -40,6 +40,7 @@ class InsertPattern:
     name: ClassVar[str] = "insert-pattern"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=4.0, campaign_weight=10.0, cost=0.8, grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names, of a type that casts lead from."""

@@ -18,7 +18,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import call_runs, runs
 from irfuzz.mutate.relayer import dims_of, splice_in, with_sizes
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Applied, Relation, Skipped
+from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 from irfuzz.spec import Call, sample_call
 
 _F = ir.DataType.FLOAT
@@ -46,6 +46,7 @@ class InsertRandom:
     name: ClassVar[str] = "insert-random"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, which get another reader or pass through a Reshape or Where."""

@@ -21,7 +21,7 @@ from irfuzz.mutate.materialise import random_array
 from irfuzz.mutate.portable import CASTABLE, runs
 from irfuzz.mutate.relayer import largest, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import InputPlan
 
 _MOST_PARTS = 32
@@ -70,6 +70,7 @@ class InsertSequence:
     name: ClassVar[str] = "insert-sequence"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers."""

@@ -17,7 +17,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, runs
 from irfuzz.mutate.relayer import dims_of, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 _D = ir.DataType
 _TEXT = _D.STRING
@@ -75,6 +75,7 @@ class InsertStrings:
     name: ClassVar[str] = "insert-strings"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.4, grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Numbers between layers, in opsets that can normalise text."""

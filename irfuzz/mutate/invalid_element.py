@@ -21,7 +21,7 @@ from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.portable import INTEGER_LIMITS
 from irfuzz.mutate.relayer import dims_of, largest, sized_sites
 from irfuzz.mutate.sites import EXACT_INPUTS, is_exact_input, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped, Use
 from irfuzz.spec import OpSpec, check_call
 
 _TRIES = 8
@@ -43,6 +43,7 @@ class InvalidElement:
     name: ClassVar[str] = "invalid-element"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.INVALID
+    profile: ClassVar[Profile] = Profile(weight=0.0, campaign_weight=0.75, use=Use.ON_DEMAND, covers=False)
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers of a program that may have one more output."""

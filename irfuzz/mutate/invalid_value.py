@@ -12,7 +12,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.sites import node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped, Use
 from irfuzz.spec import OpSpec, check_call
 
 
@@ -28,6 +28,7 @@ class InvalidValue:
     name: ClassVar[str] = "invalid-value"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.INVALID
+    profile: ClassVar[Profile] = Profile(weight=0.0, campaign_weight=0.25, use=Use.ON_DEMAND, covers=False)
 
     def sites(self, program: Program) -> list[str]:
         """Nodes with an attribute for which invalid values are declared."""

@@ -17,7 +17,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import largest, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 _NUMERIC = ("Add", "Sub", "Mul", "Max", "Min", "Sum", "Mean", "PRelu", "Pow")
 _LOGICAL = ("And", "Or", "Xor")
@@ -33,6 +33,9 @@ class MergeValues:
     name: ClassVar[str] = "merge-values"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        papers=(Published("comet", 6, "ML", "Merge Layers", note="a value of another type is adapted first"),)
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Values that some node of the main graph reads."""

@@ -16,7 +16,7 @@ from irfuzz.ir.value import set_fact
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.dimension_to_symbol import fresh_sizes
 from irfuzz.mutate.freeze_defaults import SITE
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 ONE = (1,)
 """What sizes of which there are several may be: with broadcasting it fits wherever two of them meet."""
@@ -34,6 +34,7 @@ class NameSizes:
     name: ClassVar[str] = "name-sizes"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.0, covers=False)
 
     def sites(self, program: Program) -> list[str]:
         """The model, where it has such inputs."""

@@ -15,7 +15,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import node_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 MIN_OPSET = 13
 """Before, operators took negative axes one after the other."""
@@ -74,6 +74,7 @@ class NegativeAxes:
     name: ClassVar[str] = "negative-axes"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
         """Nodes with an axis, axes, or a constant index."""

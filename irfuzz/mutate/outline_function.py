@@ -18,7 +18,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import constant_node, is_plain_constant, require_types
 from irfuzz.mutate.region import Region, Regions, closed, gather_region, region_of, region_sites, replace_region
 from irfuzz.mutate.sites import node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 DOMAIN = "irfuzz.local"
 
@@ -60,6 +60,7 @@ class OutlineFunction:
     name: ClassVar[str] = "outline-function"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.75)
 
     def sites(self, program: Program) -> list[str]:
         """Nodes that may stand in a function."""

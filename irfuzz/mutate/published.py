@@ -1,76 +1,33 @@
-"""The mutation operators that papers define, by name: the mutators that do the same, and where they differ."""
+"""The mutation operators that papers define, by name, as the mutators that do the same say of themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from irfuzz.mutate.table import BUILTIN
+from irfuzz.mutate.types import Published, Use, profile_of
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """An operator of a paper.
-
-    Attributes:
-        name: the paper's.
-        title: the paper's, in full.
-        mutators: those of the table that do it; the first one is the operator itself.
-        note: where irfuzz does more or other than the paper says; empty where it is the same.
-    """
-
-    name: str
-    title: str
-    mutators: tuple[str, ...]
-    note: str = ""
+def _rows(paper: str) -> tuple[Published, ...]:
+    """A paper's operators, each once, in the paper's order."""
+    found = (p for made in BUILTIN.values() for p in profile_of(made).papers if p.paper == paper and not p.beside)
+    return tuple(sorted(found, key=lambda p: p.row))
 
 
-COMET = (
-    Published("MDtype", "Mutate Datatype", ("change-dtype", "rare-dtype"), note="rare types on request only"),
-    Published(
-        "MDims",
-        "Mutate Dimension",
-        ("change-rank",),
-        note="sizes are also split and merged; elements are never dropped",
-    ),
-    Published("MShape", "Mutate Shape", ("change-shape",), note="one axis at a time; also by repetition and reduction"),
-    Published("MParam", "Mutate Parameter", ("change-attribute",), note="values valid for the layer's inputs only"),
-    Published("IL", "Insert Layers", ("insert-layer",), note="the result may also be combined with the value"),
-    Published("ML", "Merge Layers", ("merge-values",), note="a value of another type is adapted first"),
-    Published("CL", "Connect Layers", ("connect-layers",)),
-    Published(
-        "SpecialI", "Special Input", ("special-values",), note="also -0, denormals, extremes, and single elements"
-    ),
-)
-"""Li et al., TOSEM 2023, table 3. The number of layers (one to ten) is the number of edits:
-``irfuzz.search.strategies.mcmc``."""
+def mutators_of(operator: Published) -> tuple[str, ...]:
+    """Names of the mutators that do it, those on demand too; the first one is the operator itself."""
+    found = [(p, name) for name, made in BUILTIN.items() for p in profile_of(made).papers]
+    same = [(p.beside, name) for p, name in found if (p.paper, p.row) == (operator.paper, operator.row)]
+    return tuple(name for _, name in sorted(same, key=lambda item: item[0]))
 
-LEMON = (
-    Published("GF", "Gaussian Fuzzing", ("gaussian-fuzzing",)),
-    Published("WS", "Weight Shuffling", ("weight-shuffling",)),
-    Published("NEB", "Neuron Effect Block", ("neuron-effect-block",)),
-    Published("NAI", "Neuron Activation Inverse", ("neuron-activation-inverse",), note="a bias keeps its sign"),
-    Published("NS", "Neuron Switch", ("neuron-switch",), note="a bias keeps its place"),
-    Published("ARem", "Activation Removal", ("remove-activation",), note="what has another shape is adapted"),
-    Published("ARep", "Activation Replacement", ("replace-activation",)),
-    Published("LA", "Layer Addition", ("insert-layer",), note="any operator; what has another shape is adapted"),
-    Published("LC", "Layer Copy", ("duplicate-layer",), note="what has another shape is adapted"),
-    Published("LR", "Layer Removal", ("remove-layer",), note="what has another shape is adapted"),
-    Published("LS", "Layer Switch", ("exchange-layers", "swap-layers"), note="what has another shape is adapted"),
-    Published("MLA", "Multi-Layers Addition", ("insert-layers",), note="what has another shape is adapted"),
-)
-"""Wang et al., ESEC/FSE 2020, table 1."""
 
-MUFFIN = (
-    Published("chain", "Chain Structure", ("insert-chain",), note="behind any value of a program, a sprout for one"),
-    Published("cell", "Cell-based Structure", ("insert-cell",), note="behind any value of a program, a sprout for one"),
-)
-"""Gu et al., ICSE 2022, section 3.1."""
-
-PAPERS: dict[str, tuple[Published, ...]] = {"comet": COMET, "lemon": LEMON, "muffin": MUFFIN}
+PAPERS: dict[str, tuple[Published, ...]] = {paper: _rows(paper) for paper in ("comet", "lemon", "muffin")}
 """Names of groups that stand for all mutators of a paper, wherever mutators are named."""
 
-
 OPERATORS: dict[str, tuple[str, ...]] = {
-    p.name: tuple(name for name in p.mutators if name != "rare-dtype") for paper in PAPERS.values() for p in paper
+    p.name: tuple(name for name in mutators_of(p) if profile_of(BUILTIN[name]).use is not Use.ON_DEMAND)
+    for paper in PAPERS.values()
+    for p in paper
 }
 """By an operator's name in its paper, the mutators that do it; rare types are no part of what runs everywhere."""
 

@@ -18,7 +18,7 @@ from irfuzz.mutate.quantised import Scheme, dequantise, of_constant, of_value, p
 from irfuzz.mutate.region import needs_declaration
 from irfuzz.mutate.relayer import dims_of, splice_in
 from irfuzz.mutate.sites import exact_values, is_exact, layer_nodes, main_uses, node_after, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import OpSpec
 
 FIRST_OPSET = 10
@@ -43,6 +43,7 @@ class QuantiseRegion:
     name: ClassVar[str] = "quantise-region"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Layers that read and compute float32."""

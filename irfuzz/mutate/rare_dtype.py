@@ -23,7 +23,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import attributes, facts_of, largest, sized_sites
 from irfuzz.mutate.sites import is_exact, layer_nodes, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped, Use
 from irfuzz.spec import OpSpec, check_call
 
 _FRESH = 0.7
@@ -50,6 +50,12 @@ class RareDtype:
     name: ClassVar[str] = "rare-dtype"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.0,
+        cost=0.7,
+        use=Use.ON_DEMAND,
+        papers=(Published("comet", 1, "MDtype", "Mutate Datatype", note="rare types on request only", beside=True),),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Values between layers, all of whose sizes are known or have names."""

@@ -14,7 +14,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import put_in_place
 from irfuzz.mutate.replace_activation import ACTIVATIONS
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,9 @@ class RemoveLayer:
     name: ClassVar[str] = "remove-layer"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.75, papers=(Published("lemon", 10, "LR", "Layer Removal", note="what has another shape is adapted"),)
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers with one output."""
@@ -54,6 +57,10 @@ class RemoveActivation(RemoveLayer):
     """ARem: readers of an activation read its input instead."""
 
     name: ClassVar[str] = "remove-activation"
+    profile: ClassVar[Profile] = Profile(
+        use=Use.PART,
+        papers=(Published("lemon", 6, "ARem", "Activation Removal", note="what has another shape is adapted"),),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Activations."""

@@ -12,7 +12,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, put_in_place
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 ACTIVATIONS = (
     "Relu", "Sigmoid", "Tanh", "Elu", "Selu", "LeakyRelu", "Softplus", "Softsign", "HardSigmoid", "HardSwish", "Mish",
@@ -29,6 +29,7 @@ class ReplaceActivation:
     name: ClassVar[str] = "replace-activation"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(papers=(Published("lemon", 7, "ARep", "Activation Replacement"),))
 
     def sites(self, program: Program) -> list[str]:
         """Activations."""

@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.sites import exact_values, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 _NOT_NEGATIVE = {("BatchNormalization", 4)}
 """Inputs that any other number would turn into NaN."""
@@ -33,6 +33,7 @@ class ShareInitializers:
     name: ClassVar[str] = "share-initializers"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
         """Constants that are read and have a twin."""

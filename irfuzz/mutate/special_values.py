@@ -16,7 +16,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS, runs
 from irfuzz.mutate.sites import exact_values, is_exact, layer_nodes, main_uses, tensor_fact, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 _FEW = 3
 """At most this many elements become special, unless all do."""
@@ -42,6 +42,14 @@ class SpecialValues:
     name: ClassVar[str] = "special-values"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        weight=0.5,
+        papers=(
+            Published(
+                "comet", 8, "SpecialI", "Special Input", note="also -0, denormals, extremes, and single elements"
+            ),
+        ),
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Inputs of layers whose elements are free."""

@@ -17,7 +17,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes, dims_of, largest, splice_in, with_sizes
 from irfuzz.mutate.sites import flow_values, is_exact, layer_nodes, node_after, tensor_fact, value_at
-from irfuzz.mutate.types import Donors, Relation, Skipped
+from irfuzz.mutate.types import Donors, Profile, Relation, Skipped
 
 MAX_PIECE = 8
 """Most nodes that are taken at once."""
@@ -46,6 +46,7 @@ class Splice:
     name: ClassVar[str] = "splice"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.75, cost=1.0)
 
     def sites(self, program: Program) -> list[str]:
         """Values, each with each donor's digest."""

@@ -10,7 +10,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import main_uses, value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class SplitInitializer:
     name: ClassVar[str] = "split-initializer"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
         """Constants with several readers."""

@@ -11,7 +11,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 MAX_ELEMENTS = 4096
 """Larger initializers stay what they are."""
@@ -25,6 +25,7 @@ class StoreConstant:
     name: ClassVar[str] = "store-constant"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
         """Initializers that are not too large, and Constant nodes."""

@@ -12,7 +12,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import attributes, put_in_place, uncopyable
 from irfuzz.mutate.sites import is_exact, layer_nodes, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,9 @@ class SwapLayers:
     name: ClassVar[str] = "swap-layers"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(
+        papers=(Published("lemon", 11, "LS", "Layer Switch", note="what has another shape is adapted", beside=True),)
+    )
 
     def sites(self, program: Program) -> list[str]:
         """Layers with one output whose first input comes from another such layer."""

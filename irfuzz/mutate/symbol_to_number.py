@@ -15,7 +15,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.dimension_to_symbol import give_sizes
 from irfuzz.mutate.rehearse import rehearse
 from irfuzz.mutate.sites import value_at
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 SIZES = (1, 2, 3, 4, 7)
 """What a name stands for where nothing limits it."""
@@ -29,6 +29,7 @@ class SymbolToNumber:
     name: ClassVar[str] = "symbol-to-number"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(weight=1.0)
 
     def sites(self, program: Program) -> list[str]:
         """Inputs with a named size."""

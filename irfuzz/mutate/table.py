@@ -53,7 +53,7 @@ from irfuzz.mutate.store_constant import StoreConstant
 from irfuzz.mutate.swap_layers import SwapLayers
 from irfuzz.mutate.symbol_to_number import SymbolToNumber
 from irfuzz.mutate.transpose_pair import TransposePair
-from irfuzz.mutate.types import Mutator
+from irfuzz.mutate.types import Mutator, profile_of
 from irfuzz.mutate.unwrap_control_flow import UnwrapControlFlow
 from irfuzz.mutate.weight_operators import (
     GaussianFuzzing,
@@ -69,139 +69,73 @@ from irfuzz.mutate.wrap_scan import WrapScan
 GROUP = "irfuzz.mutators"
 """Entry-point group: each entry is a callable that takes a ``Context`` and gives a ``Mutator`` of the entry's name."""
 
-BUILTIN: dict[str, Callable[[Context], Mutator]] = {
-    "change-dtype": ChangeDtype,
-    "change-rank": ChangeRank,
-    "change-shape": ChangeShape,
-    "change-attribute": ChangeAttribute,
-    "insert-layer": InsertLayer,
-    "insert-layers": InsertLayers,
-    "insert-chain": InsertChain,
-    "insert-cell": InsertCell,
-    "cover-next": CoverNext,
-    "insert-pattern": InsertPattern,
-    "insert-neighbours": InsertNeighbours,
-    "insert-sequence": InsertSequence,
-    "insert-optional": InsertOptional,
-    "insert-strings": InsertStrings,
-    "insert-random": InsertRandom,
-    "merge-values": MergeValues,
-    "connect-layers": ConnectLayers,
-    "special-values": SpecialValues,
-    "change-weights": ChangeWeights,
-    "convert-opset": ConvertOpset,
-    "splice": Splice,
-    "duplicate-layer": DuplicateLayer,
-    "remove-layer": RemoveLayer,
-    "swap-layers": SwapLayers,
-    "exchange-layers": ExchangeLayers,
-    "replace-activation": ReplaceActivation,
-    "expose-value": ExposeValue,
-    "split-initializer": SplitInitializer,
-    "share-initializers": ShareInitializers,
-    "store-constant": StoreConstant,
-    "negative-axes": NegativeAxes,
-    "transpose-pair": TransposePair,
-    "wrap-if": WrapIf,
-    "wrap-loop": WrapLoop,
-    "wrap-scan": WrapScan,
-    "unwrap-control-flow": UnwrapControlFlow,
-    "outline-function": OutlineFunction,
-    "inline-function": InlineFunction,
-    "quantise-region": QuantiseRegion,
-    "constant-to-input": ConstantToInput,
-    "input-to-constant": InputToConstant,
-    "dimension-to-symbol": DimensionToSymbol,
-    "symbol-to-number": SymbolToNumber,
-    "exact-ties": ExactTies,
-    "empty-tensor": EmptyTensor,
-    "rare-dtype": RareDtype,
-    "invalid-value": InvalidValue,
-    "invalid-element": InvalidElement,
-    "freeze-defaults": FreezeDefaults,
-    "name-sizes": NameSizes,
-    "gaussian-fuzzing": GaussianFuzzing,
-    "weight-shuffling": WeightShuffling,
-    "neuron-effect-block": NeuronEffectBlock,
-    "neuron-activation-inverse": NeuronActivationInverse,
-    "neuron-switch": NeuronSwitch,
-    "remove-activation": RemoveActivation,
-}
+_CLASSES: tuple[type[Mutator], ...] = (
+    ChangeDtype,
+    ChangeRank,
+    ChangeShape,
+    ChangeAttribute,
+    InsertLayer,
+    InsertLayers,
+    InsertChain,
+    InsertCell,
+    CoverNext,
+    InsertPattern,
+    InsertNeighbours,
+    InsertSequence,
+    InsertOptional,
+    InsertStrings,
+    InsertRandom,
+    MergeValues,
+    ConnectLayers,
+    SpecialValues,
+    ChangeWeights,
+    ConvertOpset,
+    Splice,
+    DuplicateLayer,
+    RemoveLayer,
+    SwapLayers,
+    ExchangeLayers,
+    ReplaceActivation,
+    ExposeValue,
+    SplitInitializer,
+    ShareInitializers,
+    StoreConstant,
+    NegativeAxes,
+    TransposePair,
+    WrapIf,
+    WrapLoop,
+    WrapScan,
+    UnwrapControlFlow,
+    OutlineFunction,
+    InlineFunction,
+    QuantiseRegion,
+    ConstantToInput,
+    InputToConstant,
+    DimensionToSymbol,
+    SymbolToNumber,
+    ExactTies,
+    EmptyTensor,
+    RareDtype,
+    InvalidValue,
+    InvalidElement,
+    FreezeDefaults,
+    NameSizes,
+    GaussianFuzzing,
+    WeightShuffling,
+    NeuronEffectBlock,
+    NeuronActivationInverse,
+    NeuronSwitch,
+    RemoveActivation,
+)
+"""In this order they are listed and drawn; weights, costs and papers are attributes of the classes (``Profile``)."""
 
-PARTS = frozenset(
-    {
-        "gaussian-fuzzing", "weight-shuffling", "neuron-effect-block", "neuron-activation-inverse", "neuron-switch",
-        "remove-activation",
-    }
-)  # fmt: skip
-"""A paper's operators that are part of what another mutator does: used only where they, or their paper, are named."""
+BUILTIN: dict[str, Callable[[Context], Mutator]] = {made.name: made for made in _CLASSES}
 
-WEIGHTS: dict[str, float] = {
-    "insert-layer": 4.0,
-    "insert-layers": 0.5,
-    "insert-chain": 0.5,
-    "insert-cell": 0.4,
-    "cover-next": 0.0,
-    "exchange-layers": 0.5,
-    "rare-dtype": 0.0,
-    "insert-pattern": 4.0,
-    "insert-neighbours": 3.0,
-    "change-attribute": 2.0,
-    "change-dtype": 1.5,
-    "change-weights": 0.5,
-    "special-values": 0.5,
-    "convert-opset": 0.3,
-    "remove-layer": 0.75,
-    "splice": 0.75,
-    "expose-value": 0.4,
-    "split-initializer": 0.4,
-    "share-initializers": 0.4,
-    "store-constant": 0.4,
-    "negative-axes": 0.5,
-    "constant-to-input": 0.5,
-    "input-to-constant": 1.5,
-    "dimension-to-symbol": 0.3,
-    "symbol-to-number": 1.0,
-    "exact-ties": 0.5,
-    "empty-tensor": 0.5,
-    "insert-optional": 0.4,
-    "insert-strings": 0.4,
-    "insert-random": 0.5,
-    "invalid-value": 0.0,
-    "invalid-element": 0.0,
-    "wrap-if": 0.75,
-    "wrap-loop": 0.75,
-    "outline-function": 0.75,
-    "inline-function": 2.5,
-    "unwrap-control-flow": 2.0,
-    "freeze-defaults": 0.0,
-    "name-sizes": 0.0,
-}
-"""How often a mutator is tried relative to those that are not listed, which have 1."""
 
-ON_DEMAND = frozenset({"invalid-value", "invalid-element", "rare-dtype", "cover-next"})
-"""Mutators without a weight that have one where they are named: who wants mutants mostly wants valid ones that run, and
-``cover-next`` aims at nothing where nobody keeps count."""
-
-GROWING = frozenset(
-    {
-        "insert-layer", "insert-layers", "insert-chain", "insert-cell", "cover-next", "insert-pattern",
-        "insert-neighbours", "insert-sequence", "insert-optional", "insert-strings", "transpose-pair",
-        "quantise-region", "duplicate-layer",
-    }
-)  # fmt: skip
-"""Mutators that hardly ever leave a program with no more nodes than before: not tried on one that must not grow."""
-
-FUZZING: dict[str, float] = {
-    "insert-pattern": 10.0,
-    "insert-neighbours": 16.0,
-    "insert-layer": 6.0,
-    "cover-next": 1.0,
-    "invalid-value": 0.25,
-    "invalid-element": 0.75,
-}
-"""Weights of a campaign that differ: new operators and patterns bring the most, and whether a component survives what
-is invalid is worth a look now and then."""
+def campaign_weights() -> dict[str, float]:
+    """Weights of built-in mutators that differ in a campaign, by name."""
+    found = {name: profile_of(made).campaign_weight for name, made in BUILTIN.items()}
+    return {name: weight for name, weight in found.items() if weight is not None}
 
 
 def build_mutators(context: Context) -> dict[str, Mutator]:

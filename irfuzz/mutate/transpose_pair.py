@@ -16,7 +16,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.types import Profile, Relation, Skipped
 
 MAX_LAYERS = 4
 """At most this many layers stand between the pair."""
@@ -54,6 +54,7 @@ class TransposePair:
     name: ClassVar[str] = "transpose-pair"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.EQUIVALENT
+    profile: ClassVar[Profile] = Profile(grows=True)
 
     def sites(self, program: Program) -> list[str]:
         """Layers that treat elements or lines alike, with a result of rank 2 at least."""

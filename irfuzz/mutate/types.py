@@ -63,6 +63,63 @@ class Applied:
     relation: Relation
 
 
+class Use(StrEnum):
+    """When an engine uses a mutator that nobody has named."""
+
+    ALWAYS = "always"
+    ON_DEMAND = "on demand"
+    """Never, but with weight 1 if it is named: who wants mutants mostly wants valid ones that run."""
+    PART = "part"
+    """Never: it is a part of what another mutator does, and an operator of a paper that can be asked for alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An operator that a paper defines, on the mutator that does it.
+
+    Attributes:
+        paper: ``comet`` (Li et al., TOSEM 2023, table 3), ``lemon`` (Wang et al., ESEC/FSE 2020, table 1) or
+            ``muffin`` (Gu et al., ICSE 2022, section 3.1).
+        row: its place in the paper's table.
+        name: the paper's.
+        title: the paper's, in full.
+        note: where irfuzz does more or other than the paper says; empty if it is the same.
+        beside: another mutator is the operator itself, and this one does more of its kind.
+    """
+
+    paper: str
+    row: int
+    name: str
+    title: str
+    note: str = ""
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How an engine and a search are to use a mutator.
+
+    Attributes:
+        weight: how often it is tried, relative to others.
+        campaign_weight: the same in a campaign; ``weight`` if omitted. There new operators and patterns bring the most,
+            and whether a component survives what is invalid is worth a look now and then.
+        cost: of an edit beside that of running a small program, which is 1, as measured: seconds would make searches
+            differ from run to run.
+        grows: it hardly ever leaves a program with no more nodes than before: not tried on one that must not grow.
+        covers: it may bring new calls; the others are for something else than coverage.
+        use: when it is used.
+        papers: what it is called in papers.
+    """
+
+    weight: float = 1.0
+    campaign_weight: float | None = None
+    cost: float = 0.4
+    grows: bool = False
+    covers: bool = True
+    use: Use = Use.ALWAYS
+    papers: tuple[Published, ...] = ()
+
+
 class Donors(Protocol):
     """Other programs of the campaign, for mutators that take parts from a second parent."""
 
@@ -75,6 +132,11 @@ class Donors(Protocol):
         ...
 
 
+def profile_of(mutator: object) -> Profile:
+    """The profile of a mutator or of its class; the default one if it has none."""
+    return getattr(mutator, "profile", Profile())
+
+
 class Mutator(Protocol):
     """One way to change a program. It checks first and edits second, never half.
 
@@ -82,6 +144,8 @@ class Mutator(Protocol):
         name: kebab-case, unique among mutators.
         version: raised whenever the same draws would give another program.
         relation: what edits of this mutator do to the meaning, unless ``apply`` says otherwise.
+
+    A class attribute ``profile`` of type ``Profile`` says how often it is used; without one the defaults hold.
     """
 
     name: ClassVar[str]

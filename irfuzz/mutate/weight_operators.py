@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from irfuzz.mutate.change_weights import ChangeWeights
+from irfuzz.mutate.types import Profile, Published, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class GaussianFuzzing(ChangeWeights):
 
     name: ClassVar[str] = "gaussian-fuzzing"
     version: ClassVar[int] = 1
+    profile: ClassVar[Profile] = Profile(use=Use.PART, papers=(Published("lemon", 1, "GF", "Gaussian Fuzzing"),))
     ways: ClassVar[tuple[str, ...]] = ("Gaussian noise",)
 
 
@@ -23,6 +25,7 @@ class WeightShuffling(ChangeWeights):
 
     name: ClassVar[str] = "weight-shuffling"
     version: ClassVar[int] = 1
+    profile: ClassVar[Profile] = Profile(use=Use.PART, papers=(Published("lemon", 2, "WS", "Weight Shuffling"),))
     ways: ClassVar[tuple[str, ...]] = ("weight shuffle",)
 
 
@@ -32,6 +35,7 @@ class NeuronEffectBlock(ChangeWeights):
 
     name: ClassVar[str] = "neuron-effect-block"
     version: ClassVar[int] = 1
+    profile: ClassVar[Profile] = Profile(use=Use.PART, papers=(Published("lemon", 3, "NEB", "Neuron Effect Block"),))
     ways: ClassVar[tuple[str, ...]] = ("neuron block",)
 
 
@@ -41,6 +45,9 @@ class NeuronActivationInverse(ChangeWeights):
 
     name: ClassVar[str] = "neuron-activation-inverse"
     version: ClassVar[int] = 1
+    profile: ClassVar[Profile] = Profile(
+        use=Use.PART, papers=(Published("lemon", 4, "NAI", "Neuron Activation Inverse", note="a bias keeps its sign"),)
+    )
     ways: ClassVar[tuple[str, ...]] = ("neuron inverse",)
 
 
@@ -50,4 +57,7 @@ class NeuronSwitch(ChangeWeights):
 
     name: ClassVar[str] = "neuron-switch"
     version: ClassVar[int] = 1
+    profile: ClassVar[Profile] = Profile(
+        use=Use.PART, papers=(Published("lemon", 5, "NS", "Neuron Switch", note="a bias keeps its place"),)
+    )
     ways: ClassVar[tuple[str, ...]] = ("neuron switch",)

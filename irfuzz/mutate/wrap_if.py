@@ -19,7 +19,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, runs
 from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
-from irfuzz.mutate.types import Applied, Relation, Skipped
+from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 
 _UNARY = ("Neg", "Abs", "Relu", "Sigmoid", "Tanh", "Floor", "Not")
 _STORED = 1 << 12
@@ -34,6 +34,7 @@ class WrapIf:
     name: ClassVar[str] = "wrap-if"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.75)
 
     def sites(self, program: Program) -> list[str]:
         """Nodes that may stand in a body."""

@@ -20,7 +20,7 @@ from irfuzz.mutate.portable import runs
 from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region, same_type
 from irfuzz.mutate.relayer import dims_of, largest
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
-from irfuzz.mutate.types import Applied, Relation, Skipped
+from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 
 MAX_TRIPS = 4
 
@@ -38,6 +38,7 @@ class WrapLoop:
     name: ClassVar[str] = "wrap-loop"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(weight=0.75, cost=0.8)
 
     def sites(self, program: Program) -> list[str]:
         """Nodes that may stand in a body."""

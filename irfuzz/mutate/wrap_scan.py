@@ -20,7 +20,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region
 from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
-from irfuzz.mutate.types import Applied, Relation, Skipped
+from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 
 MAX_LENGTH = 64
 """Most slices: each one costs a runtime a whole call of the body."""
@@ -66,6 +66,7 @@ class WrapScan:
     name: ClassVar[str] = "wrap-scan"
     version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
+    profile: ClassVar[Profile] = Profile(cost=0.9)
 
     def sites(self, program: Program) -> list[str]:
         """Nodes that may stand in a body."""

@@ -19,8 +19,8 @@ from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.engine import STEADY, TOO_LARGE, Engine, replay
 from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.table import GROWING
-from irfuzz.mutate.types import Applied, Relation, Skipped
+from irfuzz.mutate.table import BUILTIN
+from irfuzz.mutate.types import Applied, Relation, Skipped, profile_of
 from irfuzz.resources import seeds_dir
 from irfuzz.spec import Specs, load_specs
 
@@ -73,6 +73,9 @@ def test_no_mutant_is_larger_than_allowed(specs: Specs, seeds: dict[str, Program
         mutant = engine.mutate(program, Choices.from_seed(seed), edits=4)
         assert mutant is None or len(mutant.program.nodes()) <= 15
     assert any(reason == TOO_LARGE for _, reason in engine.counts.skipped)
+
+
+GROWING = {name for name, made in BUILTIN.items() if profile_of(made).grows}
 
 
 def test_growing_mutators_are_spared_where_nothing_may_grow(specs: Specs, seeds: dict[str, Program]) -> None:

@@ -13,8 +13,8 @@ from irfuzz.facts import TensorFact
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.infer import constant_fact
 from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.table import FUZZING, WEIGHTS
-from irfuzz.mutate.types import Relation
+from irfuzz.mutate.table import BUILTIN
+from irfuzz.mutate.types import Relation, profile_of
 from irfuzz.spec import Specs, check_call
 
 pytestmark = pytest.mark.unit
@@ -57,5 +57,7 @@ def all_of(tensor: ir.TensorProtocol) -> TensorFact:
 
 
 def test_only_campaigns_make_them_unasked() -> None:
-    assert WEIGHTS["invalid-element"] == 0.0
-    assert FUZZING["invalid-element"] > 0
+    profile = profile_of(BUILTIN["invalid-element"])
+    assert profile.weight == 0.0
+    assert profile.campaign_weight is not None
+    assert profile.campaign_weight > 0

@@ -16,9 +16,10 @@ from irfuzz.mutate.change_weights import WAYS, ChangeWeights
 from irfuzz.mutate.engine import Engine, replay, select
 from irfuzz.mutate.neurons import neuron_axes
 from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.published import COMET, LEMON, MUFFIN, OPERATORS, PAPERS, group
+from irfuzz.mutate.published import OPERATORS, PAPERS, group, mutators_of
 from irfuzz.mutate.replace_activation import ACTIVATIONS
-from irfuzz.mutate.table import BUILTIN, PARTS
+from irfuzz.mutate.table import BUILTIN
+from irfuzz.mutate.types import Use, profile_of
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]
@@ -37,11 +38,15 @@ g (float[2, 6] x) => (float[2, 4] y)
 
 
 def test_every_published_operator_is_realised() -> None:
-    assert [p.name for p in COMET] == ["MDtype", "MDims", "MShape", "MParam", "IL", "ML", "CL", "SpecialI"]
-    assert [p.name for p in LEMON] == ["GF", "WS", "NEB", "NAI", "NS", "ARem", "ARep", "LA", "LC", "LR", "LS", "MLA"]
-    assert [p.name for p in MUFFIN] == ["chain", "cell"]
-    for published in (*COMET, *LEMON, *MUFFIN):
-        assert set(published.mutators) <= set(BUILTIN)
+    comet, lemon, muffin = PAPERS.values()
+    assert [p.name for p in comet] == ["MDtype", "MDims", "MShape", "MParam", "IL", "ML", "CL", "SpecialI"]
+    assert [p.name for p in lemon] == ["GF", "WS", "NEB", "NAI", "NS", "ARem", "ARep", "LA", "LC", "LR", "LS", "MLA"]
+    assert [p.name for p in muffin] == ["chain", "cell"]
+    for paper in PAPERS.values():
+        assert [p.row for p in paper] == list(range(1, len(paper) + 1))
+        assert all(mutators_of(p) for p in paper)
+    assert mutators_of(lemon[10]) == ("exchange-layers", "swap-layers")  # the operator itself first
+    assert (mutators_of(comet[0]), OPERATORS["MDtype"]) == (("change-dtype", "rare-dtype"), ("change-dtype",))
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -70,7 +75,7 @@ def test_operators_on_weights_do_one_thing_and_all_of_them_what_change_weights_d
 
 
 def test_parts_of_mutators_are_used_only_where_they_are_named(specs: Specs) -> None:
-    assert not PARTS & set(Engine(specs).mutators)
+    assert not any(profile_of(mutator).use is Use.PART for mutator in Engine(specs).mutators.values())
     assert "gaussian-fuzzing" in Engine(specs, ["lemon"]).mutators
 
 

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from irfuzz.choices import Choices
+from irfuzz.mutate.table import BUILTIN
+from irfuzz.mutate.types import Profile, profile_of
 from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
 from irfuzz.search.strategies.weighted import candidates, energy
 
@@ -24,18 +26,10 @@ _LATE = 0.99
 PRIOR = 0.5
 """Cost before anything is known, and with it what the other arms bring for as much: every arm is tried."""
 
-EDIT = 0.4
-"""Cost of an edit beside that of a program, which is 1 for a small one."""
 
-COSTS = {
-    "cover-next": 1.3, "insert-cell": 2.8, "insert-chain": 2.6, "insert-layers": 1.1, "insert-layer": 0.7,
-    "insert-neighbours": 0.8, "insert-pattern": 0.8, "splice": 1.0, "convert-opset": 4.0, "wrap-scan": 0.9,
-    "wrap-loop": 0.8, "rare-dtype": 0.7,
-}  # fmt: skip
-"""The same of those that take longer or less, as measured: seconds would make searches differ from run to run."""
-
-_NO_ARMS = frozenset({"invalid-value", "invalid-element", "freeze-defaults", "name-sizes"})
-"""Mutators that are for something else than coverage."""
+def _profile(name: str) -> Profile:
+    """Of a built-in mutator; those of other packages count as an average one."""
+    return profile_of(BUILTIN[name]) if name in BUILTIN else Profile()
 
 
 class Arms:
@@ -125,7 +119,7 @@ class Thompson:
     sprouts: ClassVar[bool] = True
 
     def __init__(self, mutators: Sequence[str]) -> None:
-        self._mutators = Arms([name for name in mutators if name not in _NO_ARMS])
+        self._mutators = Arms([name for name in mutators if _profile(name).covers])
         self._seeds = Arms(keeps=SEEDS_FADE)
         self._recent = 1.0
 
@@ -156,7 +150,7 @@ class Thompson:
         made = (*outcome.applied, *failed)
         worth = float(outcome.gain) if outcome.worth is None else outcome.worth
         base = (0.5 + outcome.nodes / 60.0) / max(1, len(made))
-        costs = [base + COSTS.get(name, EDIT) for name in made]
+        costs = [base + _profile(name).cost for name in made]
         self._mutators.fade()
         self._seeds.fade()
         due = [math.sqrt(self._mutators.rate(n)) * c for n, c in zip(outcome.applied, costs, strict=False)]
