@@ -101,6 +101,21 @@ class Runner:
         self._baseline.close()
         self._shadow.close()
 
+    def add(self, target: Target, limits: Limits | None = None) -> Target:
+        """Take one more target while the runner is open; it is the last of ``targets`` then.
+
+        Args:
+            target: as ``resolve`` gives it.
+            limits: of its requests, where it has a worker of its own; the runner's where omitted.
+
+        Raises:
+            UsageError: it cannot be used.
+        """
+        self._begin(target, limits)
+        started = self._start(target)
+        self.targets = (*self.targets, started)
+        return started
+
     def run(
         self,
         program: Program | bytes,
@@ -233,13 +248,17 @@ class Runner:
             raise InternalError(f"the runner is not open, so target {target.name!r} has no worker")
         return lane
 
-    def _begin(self, target: Target) -> None:
+    def _begin(self, target: Target, limits: Limits | None = None) -> None:
         """Let the target's worker import, without waiting for it."""
         key = _key(target)
         if key not in self._lanes:
             adapter = self._adapters.get(target.name) or adapter_of(target)
             self._lanes[key] = Lane(
-                adapter, target.interpreter, _limits_of(target, self._limits), self._baseline, lines=self._lines
+                adapter,
+                target.interpreter,
+                _limits_of(target, limits or self._limits),
+                self._baseline,
+                lines=self._lines,
             )
 
     def _start(self, target: Target) -> Target:

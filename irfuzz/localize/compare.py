@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irfuzz._native import difference, distances
-from irfuzz.errors import UsageError
+from irfuzz._native import distances
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.oracle.case import Case
@@ -50,12 +49,18 @@ class Disagreement:
     Attributes:
         sample: its number.
         target: who is off, as far as that is known.
-        base: whom it was compared with.
+        base: whom it was compared with; empty if no other target ran.
         output: graph output; empty where a target did not run through.
         distance: the largest absolute difference, infinite where it is one of kind.
         bound: what was allowed.
         what: one line.
-        undecided: it differs, but where ONNX leaves open what is right.
+        undecided: it differs, but where ONNX leaves open what is right, or a limit of our own ended the run.
+        symptom: what is wrong.
+        also: other targets of the same component that show the same.
+        message: what the component said, without what differs from input to input; empty for values.
+        said: what it said itself; of values the shape or type that it gave, where that is wrong.
+        limit: the limit of our own that ended the run, and its flag; empty if it was none.
+        firm: the other targets, or the shadow, tell who is off; otherwise it is a convention.
     """
 
     sample: int
@@ -66,39 +71,34 @@ class Disagreement:
     bound: float
     what: str
     undecided: bool = False
-
-
-def ends(number: int, ran: Sequence[RunResult], main: Target) -> Iterator[Disagreement]:
-    """Targets that do not run through what another runs.
-
-    Raises:
-        UsageError: none runs through.
-    """
-    ran_through = [r.target.name for r in ran if r.exit is Exit.OK]
-    if not ran_through:
-        first = ran[0]
-        raise UsageError(f"no target runs the model on sample {number}; {first.target.name}: {first.error}")
-    against = main.name if main.name in ran_through else ran_through[0]
-    for r in ran:
-        if r.exit is not Exit.OK:
-            what = f"{r.exit} at {r.stage}: {r.error}"
-            yield Disagreement(number, r.target.name, against, "", math.inf, 0.0, what)
+    symptom: Symptom = Symptom.DIFFERENCE
+    also: tuple[str, ...] = ()
+    message: str = ""
+    said: str = ""
+    limit: str = ""
+    firm: bool = True
 
 
 def beyond(number: int, ran: Sequence[RunResult], main: Target, tolerance: Tolerance) -> Iterator[Disagreement]:
-    """Outputs beyond fixed bounds."""
-    judge_result = next((r for r in ran if r.target.name == main.name), None)
-    if judge_result is None or judge_result.exit is not Exit.OK:
-        judge_result = next(r for r in ran if r.exit is Exit.OK)
-    against = judge_result.target.name
-    for r in ran:
-        if r is judge_result or r.exit is not Exit.OK:
-            continue
-        for name, expected in judge_result.outputs.items():
-            what, far = _apart(name, r.outputs.get(name), expected, tolerance)
-            if what:
+    """Outputs beyond fixed bounds of the largest group that keeps them; of equal groups the base's is right."""
+    through = sorted((r for r in ran if r.exit is Exit.OK), key=lambda r: r.target.name != main.name)
+    for name in through[0].outputs if through else ():
+        groups: list[list[RunResult]] = []
+        for r in through:
+            for group in groups:
+                if not _apart(name, r.outputs.get(name), group[0].outputs.get(name), tolerance)[0]:
+                    group.append(r)
+                    break
+            else:
+                groups.append([r])
+        right = max(groups, key=len)
+        for group in groups:
+            for r in group if group is not right else ():
+                what, far = _apart(name, r.outputs.get(name), right[0].outputs.get(name), tolerance)
                 atol = tolerance.atols.get(name, tolerance.atol)
-                yield Disagreement(number, r.target.name, against, name, far, atol, what)
+                yield Disagreement(
+                    number, r.target.name, right[0].target.name, name, far, atol, what, firm=len(right) > len(group)
+                )
 
 
 def _apart(name: str, got: Value, expected: Value, tolerance: Tolerance) -> tuple[str, float]:
@@ -138,27 +138,42 @@ def judged(
     def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
         return runner.run(program if moved is None else moved, other, live)
 
+    names_of_rows = [r.target.name for r in ran]
     for verdict in judge(program, inputs, ran, rerun=rerun, shadow=runner.shadow):
         if verdict.symptom not in OF_VALUES:
             continue
-        doubt = str(verdict.evidence.get("suspect", ""))
-        against = main.name if main.name in verdict.witnesses else next(iter(verdict.witnesses), main.name)
-        target = verdict.target
-        if target == main.name and _ALONE in doubt:
-            target, against = against, target  # nobody can tell who is right: the base is taken for it
         evidence = verdict.evidence
-        place = evidence.get("element", verdict.output)
-        what = f"{place}: {evidence.get('got', '')}, expected {evidence.get('expected', '')}"
-        if doubt:
-            what += f" ({doubt})"
-        distance = math.inf if verdict.distance is None else verdict.distance
-        undecided = verdict.suspect and _ALONE not in doubt
-        if _ALONE in doubt and (left_open := _left_open(Case(program, inputs, ran), verdict)):
+        doubt = str(evidence.get("suspect", ""))
+        alone = _ALONE in doubt
+        against = main.name if main.name in verdict.witnesses else next(iter(verdict.witnesses), main.name)
+        first = against if alone else ""
+        blamed = [verdict.target, *(n for n in str(evidence.get("also", "")).split(", ") if n in names_of_rows)]
+        if alone and _outnumber(blamed, verdict.witnesses, main):
+            # Nobody independent can tell who is right: the larger group is taken for it, of equals the base's.
+            blamed, against = [n for n in names_of_rows if n in verdict.witnesses] or [against], verdict.target
+        what = _told(verdict, doubt, first)
+        undecided = verdict.suspect and not alone
+        if alone and (left_open := _left_open(Case(program, inputs, ran), verdict)):
             undecided = True
             what += f", and {left_open}"
+        distance = math.inf if verdict.distance is None else verdict.distance
         yield Disagreement(
-            number, target, against, verdict.output, distance, verdict.bound or 0.0, what, undecided=undecided
-        )
+            number, blamed[0], against, verdict.output, distance, verdict.bound or 0.0, what, undecided=undecided,
+            symptom=verdict.symptom, also=tuple(blamed[1:]), said=str(evidence.get("got", "")), firm=not alone,
+        )  # fmt: skip
+
+
+def _told(verdict: Verdict, doubt: str, other: str) -> str:
+    """One line about the worst element; ``other`` is named where nobody knows which of two is right."""
+    evidence = verdict.evidence
+    got, expected = evidence.get("got", ""), evidence.get("expected", "")
+    values = f"{got} on {verdict.target}, {expected} on {other}" if other else f"{got}, expected {expected}"
+    return f"{evidence.get('element', verdict.output)}: {values}" + (f" ({doubt})" if doubt else "")
+
+
+def _outnumber(blamed: Sequence[str], witnesses: Sequence[str], main: Target) -> bool:
+    """Whether those that a verdict blames without proof are more than those it holds against them."""
+    return len(blamed) > len(witnesses) or (len(blamed) == len(witnesses) and main.name in blamed)
 
 
 def _left_open(case: Case, verdict: Verdict) -> str:
@@ -170,23 +185,3 @@ def _left_open(case: Case, verdict: Verdict) -> str:
     specials = path.specials or verdict.symptom is Symptom.NAN_INF
     opens = [o.what for o in path.open if specials or not o.specials_only]
     return f"undefined behaviour ({', '.join(opens)})" if opens else path.blur()
-
-
-def farthest_of(ran: Sequence[RunResult], main: Target) -> dict[str, float]:
-    """Largest difference of any output to the base's, by target."""
-    base = next((r for r in ran if r.target.name == main.name and r.exit is Exit.OK), None)
-    found: dict[str, float] = {}
-    for r in ran:
-        if base is None or r is base or r.exit is not Exit.OK:
-            continue
-        found[r.target.name] = 0.0
-        for name, a in base.outputs.items():
-            b = r.outputs.get(name)
-            if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.dtype.kind in "OUSc":
-                continue
-            far = math.inf
-            if a.shape == b.shape and a.dtype == b.dtype:
-                apart = difference(a, b)
-                far = math.inf if apart.mismatched else apart.max_abs
-            found[r.target.name] = max(found[r.target.name], far)
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -21,6 +21,8 @@ from irfuzz.localize.unfold import PLACE
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.numbers import FACTOR, is_float
 from irfuzz.oracle.numeric import floor
+from irfuzz.oracle.shapes import describe
+from irfuzz.oracle.types import Symptom
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -60,6 +62,8 @@ class Replayed:
         detail: output and element, message or reason.
         specials: an input of it holds NaN or an infinity.
         place: where in the model the last node stands, if that is inside a body or function (``unfold.PLACE``).
+        symptom: what is wrong, where it is faulty.
+        said: the target's own message where it fails, what it gave where type or shape are wrong.
     """
 
     first: int
@@ -73,6 +77,8 @@ class Replayed:
     detail: str = ""
     specials: bool = False
     place: str = ""
+    symptom: Symptom | None = None
+    said: str = ""
 
     @property
     def faulty(self) -> bool:
@@ -88,6 +94,8 @@ def replay(
     other: Target,
     *,
     stopping: Callable[[], bool] = lambda: False,
+    first: Collection[str] = (),
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Replayed]:
     """Run every node alone on both targets, with the inputs that it had on the first.
 
@@ -101,6 +109,8 @@ def replay(
         base: whose inputs every node gets.
         other: the target under suspicion.
         stopping: asked now and then; true once what was found so far has to do.
+        first: operators whose nodes are run before all others.
+        progress: is told how many nodes are done, and of how many.
 
     Returns:
         One entry a node, the faulty ones first and the largest ratio first among them; before them the run of nodes,
@@ -109,13 +119,15 @@ def replay(
     cutter = Cutter(program, known)
     found: list[Replayed] = []
     places = [p for p, n in enumerate(cutter.nodes) if n.op_type != "Constant"]
+    places.sort(key=lambda p: cutter.nodes[p].op_type not in first)
     for at in range(0, len(places), CHUNK):
+        progress(at, len(places))
         if stopping():
             break
         found += _chunk(runner, cutter, [(p, p + 1) for p in places[at : at + CHUNK]], base, other)
     found.sort(key=lambda r: (not r.faulty, r.outcome is not Outcome.OPEN, -r.ratio, r.first))
     if found and not found[0].faulty and not stopping():
-        region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes))
+        region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes), stopping)
         return found if region is None else [region, *found]
     return found
 
@@ -136,7 +148,9 @@ def feeds(program: Program, name: str, output: str) -> bool:
     return False
 
 
-def _narrow(run: Callable[[int, int], Replayed], count: int) -> Replayed | None:
+def _narrow(
+    run: Callable[[int, int], Replayed], count: int, stopping: Callable[[], bool] = lambda: False
+) -> Replayed | None:
     """The smallest run of nodes that is faulty, as far as halving finds it; ``None`` where there is none.
 
     What ONNX leaves open in a part of a run excuses the whole, so a run that differs where it may is halved too, after
@@ -147,7 +161,7 @@ def _narrow(run: Callable[[int, int], Replayed], count: int) -> Replayed | None:
     if not best.faulty and best.outcome is not Outcome.OPEN:
         return None
     step = count // 2
-    while step:
+    while step and not stopping():
         parts = [(a, b) for a, b in ((first + step, end), (first, end - step)) if a < b]
         found = [(run(a, b), a, b) for a, b in parts]
         smaller = next((f for f in found if f[0].faulty), None)
@@ -215,10 +229,15 @@ def compare_alone(
     if two.exit is Exit.UNSUPPORTED:
         return _entry(cutter, place, Outcome.UNSUPPORTED, detail=two.error)
     if two.exit is not Exit.OK:
-        return _entry(cutter, place, Outcome.FAILS, math.inf, math.inf, detail=f"{two.stage}: {two.exit}: {two.error}")
+        failed = _entry(
+            cutter, place, Outcome.FAILS, math.inf, math.inf, detail=f"{two.stage}: {two.exit}: {two.error}"
+        )
+        return replace(failed, symptom=_FAILED.get(two.exit, Symptom.CRASH), said=two.error)
     for name, value in one.outputs.items():
-        if kind := _other_kind(value, two.outputs.get(name)):
-            return _entry(cutter, place, Outcome.DIFFERS, math.inf, math.inf, detail=f"{name}: {kind}")
+        got = two.outputs.get(name)
+        if kind := _other_kind(value, got):
+            other = _entry(cutter, place, Outcome.DIFFERS, math.inf, math.inf, detail=f"{name}: {kind}")
+            return replace(other, symptom=_kind_symptom(value, got), said=describe(got))
     case = Case(program, feeds, [one, two])
     worst = _entry(cutter, place, Outcome.AGREES)
     fed = not all(_finite(v) for v in feeds.values() if isinstance(v, np.ndarray))
@@ -244,7 +263,17 @@ def compare_alone(
             outcome = Outcome.AGREES if ratio <= 1 else Outcome.OPEN if opens else Outcome.DIFFERS
             detail = f"{detail} ({', '.join(opens)})" if outcome is Outcome.OPEN else detail
             worst = _entry(cutter, place, outcome, ratio, distance, bound, detail)
+            worst = replace(worst, symptom=Symptom.NAN_INF if distance == math.inf else Symptom.DIFFERENCE)
     return replace(worst, specials=fed)
+
+
+_FAILED = {Exit.REJECTED: Symptom.REJECTION, Exit.HANG: Symptom.HANG, Exit.MEMORY: Symptom.MEMORY}
+
+
+def _kind_symptom(a: Value, b: Value) -> Symptom:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype != b.dtype:
+        return Symptom.WRONG_DTYPE
+    return Symptom.WRONG_SHAPE
 
 
 def _finite(a: np.ndarray) -> bool:

@@ -22,6 +22,18 @@ def sized(program: Program, inputs: Mapping[str, Value]) -> Program:
     What ``ops/`` declares undefined depends on sizes; where they are open, nothing could be excluded. The program
     itself is returned where its inputs are static already, or where its declarations exclude these sizes.
     """
+    try:
+        return sized_strictly(program, inputs)
+    except InvalidProgram:
+        return program
+
+
+def sized_strictly(program: Program, inputs: Mapping[str, Value]) -> Program:
+    """The same, which does not take an error for an answer.
+
+    Raises:
+        InvalidProgram: the program cannot have these sizes; the message names the node.
+    """
     found: dict[str, TensorFact] = {}
     for value in program.graph.inputs:
         fact, fed = program.tensor(value), inputs.get(value.name or "")
@@ -33,8 +45,5 @@ def sized(program: Program, inputs: Mapping[str, Value]) -> Program:
     for value in copy.graph.inputs:
         if value.name in found:
             declare(value, found[value.name])
-    try:
-        copy.infer()
-    except InvalidProgram:
-        return program
+    copy.infer()
     return copy

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import onnx_ir as ir
 from google.protobuf.message import DecodeError
 from onnx import helper
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
+from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.program import Program
 from irfuzz.localize.passes import names_of
 from irfuzz.oracle.traits import CARRIERS
 from irfuzz.oracle.types import Symptom
@@ -171,12 +174,51 @@ class Subject:
             dtypes=frozenset(kinds | {t.data_type for t in graph.initializer}),
         )
 
+    @classmethod
+    def of_program(cls, program: Program, component: str, version: str, symptom: str, said: str) -> Subject:
+        """What a component makes of a whole program.
+
+        Args:
+            program: that it was given.
+            component: as targets spell it.
+            version: of it.
+            symptom: what is wrong.
+            said: its own words, or the shape and type that it gave.
+        """
+        nodes = list(program.graph)
+        within = {n.op_type for node in nodes for n in nodes_within(node)}
+        within |= {n.op_type for function in program.model.functions.values() for n in function.all_nodes()}
+        values = [*program.graph.inputs, *program.graph.outputs, *program.graph.initializers.values()]
+        return replace(_of_calls(nodes, values, component, version, symptom, said), within=frozenset(within))
+
+    @classmethod
+    def of_nodes(cls, nodes: Sequence[ir.Node], component: str, version: str, symptom: str, said: str) -> Subject:
+        """What a component makes of some nodes alone; arguments as for ``of_program``."""
+        values = [v for node in nodes for v in (*node.inputs, *node.outputs) if v is not None]
+        return _of_calls(nodes, values, component, version, symptom, said)
+
+
+def _of_calls(
+    nodes: Sequence[ir.Node], values: Sequence[ir.Value], component: str, version: str, symptom: str, said: str
+) -> Subject:
+    named = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in nodes}
+    operators = _telling(named)
+    return Subject(
+        component, version, symptom, said, (), frozenset(operators),
+        frozenset(name for n in nodes for name in n.attributes),
+        frozenset(int(v.dtype) for v in values if v.dtype is not None),
+        frozenset(n.op_type for n in nodes if n.domain in ("", "ai.onnx")) - operators, got=said,
+    )  # fmt: skip
+
 
 def operators_of(graph: onnx.GraphProto) -> set[str]:
     """Operators of a graph without those that carry values, and without Cast where there are others."""
     names = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in graph.node}
-    names -= CARRIERS
-    return names - {"Cast"} or names
+    return _telling(names)
+
+
+def _telling(names: set[str]) -> set[str]:
+    return names - CARRIERS - {"Cast"} or names - CARRIERS
 
 
 def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProto) -> set[str]:

@@ -56,7 +56,7 @@ def test_disagreement_with_labels_and_map(model: str, tmp_path: Path, capsys: py
     assert main([*words, "--labels", "truth", "--map", str(page), "--causes"]) == 1
     text = capsys.readouterr().out
     assert "(AUDEE, algorithm 2)" in text
-    assert "DISAGREE on 4 inputs" in text
+    assert "DISAGREE on 4 of 4 inputs" in text
     assert "class distance to the labels: 1 of 1 pairs" in text
     graph = page.read_text()
     assert graph.count("<rect") == 2

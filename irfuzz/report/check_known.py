@@ -1,0 +1,61 @@
+"""Labels what a check found with the known issues that explain it, as findings of campaigns are labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from irfuzz.ir.program import Program
+from irfuzz.localize.divergence import Divergence, KnownIssue
+from irfuzz.localize.verdict import Located, Report
+from irfuzz.report.known import Known, Subject, shipped
+
+
+def known_faults(rules: Sequence[Known] | None = None) -> Mapping[str, frozenset[str]]:
+    """Operators by component that rules name, for the order in which nodes are looked at."""
+    found: dict[str, frozenset[str]] = {}
+    for rule in shipped() if rules is None else rules:
+        found[rule.component] = found.get(rule.component, frozenset()) | {*rule.operators, *rule.one_of}
+    return found
+
+
+def with_known(report: Report, program: Program, rules: Sequence[Known] | None = None) -> Report:
+    """The report with the known issues of each divergence.
+
+    A rule fits the model as a whole, or the nodes that differ alone, where these were looked for.
+
+    Args:
+        report: of a check.
+        program: that was checked.
+        rules: the shipped ones where omitted.
+    """
+    table = shipped() if rules is None else tuple(rules)
+    versions = {t.name: t.version for t in report.targets}
+    labelled = [
+        replace(d, known=_issues(d, program, report.located, versions.get(d.targets[0], ""), table))
+        for d in report.divergences
+    ]
+    return replace(report, divergences=tuple(labelled))
+
+
+def _issues(
+    d: Divergence, program: Program, located: Sequence[Located], version: str, rules: Sequence[Known]
+) -> tuple[KnownIssue, ...]:
+    found: dict[str, KnownIssue] = {}
+    for subject in _subjects(d, program, located, version):
+        for rule in rules:
+            if rule.id not in found and rule.fits(subject):
+                found[rule.id] = KnownIssue(rule.id, rule.title, rule.link, rule.docs)
+        if found:
+            break
+    return tuple(found.values())
+
+
+def _subjects(d: Divergence, program: Program, located: Sequence[Located], version: str) -> Iterator[Subject]:
+    """The nodes that are faulty alone, the worst first, and the whole model."""
+    for one in located:
+        nodes = list((program if one.unfolded is None else one.unfolded.program).nodes())
+        for r in one.replayed if one.target in d.targets else ():
+            if r.faulty and r.symptom is not None:
+                yield Subject.of_nodes(nodes[r.first : r.end], d.component, version, r.symptom, r.said)
+    yield Subject.of_program(program, d.component, version, d.symptom, d.said)
