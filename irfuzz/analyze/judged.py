@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from irfuzz.analyze.analysis import Alarm, Analysis, analyze
 from irfuzz.analyze.gradient import Gradients
@@ -19,7 +20,7 @@ from irfuzz.ir.program import Program
 RUNTIMES = ("onnxruntime:disabled", "reference")
 """What looks for witnesses: the first that is installed."""
 
-Progress = Callable[[int, int], None]
+Progress: TypeAlias = "Callable[[Report], None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Report:
         seconds: that the analysis took, without preconditions and witnesses.
         searched: the target that looked for witnesses; empty where none did.
         unguided: why that search went without gradients; empty where it had them or needed none.
+        searches: how many of the warnings a witness was looked for.
     """
 
     analysis: Analysis
@@ -54,6 +56,7 @@ class Report:
     seconds: float
     searched: str
     unguided: str = ""
+    searches: int = 0
 
 
 def judge(
@@ -63,7 +66,7 @@ def judge(
     domain: str = "irfuzz",
     witness_seconds: float = 3.0,
     seed: int = 0,
-    progress: Progress = lambda done, all_of: None,
+    progress: Progress = lambda so_far: None,
 ) -> Report:
     """Analyze a program, then look at each warning.
 
@@ -73,7 +76,8 @@ def judge(
         domain: one of ``analysis.DOMAINS``.
         witness_seconds: for each warning; 0: no witness is looked for.
         seed: of the search.
-        progress: is told how many warnings of how many were looked at.
+        progress: is told what is known before each search for a witness; of the warnings that are still to be looked at
+            nothing but themselves.
 
     Raises:
         UsageError: a range is that of nothing in the program; a witness is wanted and no runtime is installed.
@@ -81,19 +85,23 @@ def judge(
     started = time.perf_counter()
     found = analyze(program, ranges, domain=domain)
     seconds = time.perf_counter() - started
+    judged = [Judged(w, (), None) for w in found.warnings]
+    progress(Report(found, tuple(judged), seconds, ""))
     if not found.warnings or not witness_seconds:
         judged = [Judged(w, preconditions(program, w, ranges, domain=domain), None) for w in found.warnings]
         return Report(found, tuple(judged), seconds, "")
-    judged = []
     with Runner(resolve([_installed()])) as runner, Gradients(found.warnings) as gradients:
         search = Search(runner, seed, witness_seconds, gradients)
-        for done, warning in enumerate(found.warnings):
-            progress(done, len(found.warnings))
-            witness = search.find(program, warning, ranges)
-            judged.append(Judged(warning, preconditions(program, warning, ranges, domain=domain), witness))
         searched = f"{runner.targets[0].name} {runner.targets[0].version}"
-    judged.sort(key=lambda j: j.witness is None)
-    return Report(found, tuple(judged), seconds, searched, gradients.absent)
+        for done, warning in enumerate(found.warnings):
+            progress(Report(found, _confirmed_first(judged), seconds, searched, gradients.absent, done))
+            witness = search.find(program, warning, ranges)
+            judged[done] = Judged(warning, preconditions(program, warning, ranges, domain=domain), witness)
+    return Report(found, _confirmed_first(judged), seconds, searched, gradients.absent, len(judged))
+
+
+def _confirmed_first(judged: list[Judged]) -> tuple[Judged, ...]:
+    return tuple(sorted(judged, key=lambda j: j.witness is None))
 
 
 def _installed() -> str:

@@ -14,8 +14,9 @@ from irfuzz.campaign import job, lineage
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.contradiction import Contradiction
 from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.equivalence import MOST_NODES, ROUND, Equivalence
+from irfuzz.campaign.equivalence import MOST_NODES, Equivalence
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
+from irfuzz.campaign.pace import ROUND
 from irfuzz.campaign.places import place_bundle
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported, UsageError

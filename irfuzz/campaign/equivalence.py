@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.campaign.cause import ending_at
 from irfuzz.campaign.contradiction import Contradiction, Counts
+from irfuzz.campaign.pace import Pace
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.together import Task
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from irfuzz.execute.runner import Runner
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
-
-ROUND = 8
-"""Forms that run together."""
 
 MEASURED = 256
 """Runs on moved inputs that are remembered for the other forms of the same program."""
@@ -101,6 +99,7 @@ class Equivalence:
         inputs: Mapping[str, Value] | None = None,
         dear: Callable[[int], bool] = lambda place: True,
         since: int | None = None,
+        pace: Pace | None = None,
     ) -> Iterator[Contradiction]:
         """Compare so many forms of a program with it, and every other way to run it.
 
@@ -114,6 +113,7 @@ class Equivalence:
             inputs: to run it on; made by the seed where there are none.
             dear: by their place among all, which of the ways that take long are to run.
             since: begin with every rewrite that fits, alone, from this one on; else with one that was tried least.
+            pace: when to end; all forms are made if omitted.
 
         Raises:
             Unsupported: no inputs can be made for it.
@@ -137,8 +137,7 @@ class Equivalence:
         if usable and forms:
             choices = Choices.from_seed(f"{self._seed}:{program.digest}:first")
             turns = self._turns.rarest(program, choices) if since is None else self._turns.each(program)[since:]
-        for first in range(0, forms if usable else 0, ROUND):
-            places = range(first, min(first + ROUND, forms))
+        for places in (pace or Pace()).rounds(forms if usable else 0):
             yield from self._by_chains(name, program, inputs, usable, places, turns, since or 0)
 
     def fitting(self, program: Program) -> int:

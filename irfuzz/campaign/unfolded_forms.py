@@ -10,6 +10,7 @@ from irfuzz.localize.unfold import has_bodies, unfold
 if TYPE_CHECKING:
     from irfuzz.campaign.contradiction import Contradiction
     from irfuzz.campaign.equivalence import Equivalence
+    from irfuzz.campaign.pace import Pace
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.types import Value
     from irfuzz.ir.program import Program
@@ -19,7 +20,14 @@ SUFFIX = " (bodies written out)"
 
 
 def check_unfolded(
-    engine: Equivalence, runner: Runner, name: str, program: Program, forms: int, inputs: Mapping[str, Value]
+    engine: Equivalence,
+    runner: Runner,
+    name: str,
+    program: Program,
+    forms: int,
+    inputs: Mapping[str, Value],
+    *,
+    pace: Pace | None = None,
 ) -> Iterator[Contradiction]:
     """As ``Equivalence.check``, for the program with the bodies that these inputs run written out.
 
@@ -32,6 +40,7 @@ def check_unfolded(
         program: stays as it is.
         forms: how many are compared.
         inputs: values by graph input name; they decide which branches are taken.
+        pace: when to end.
 
     Raises:
         Unsupported: a form needs an input that cannot be made.
@@ -41,5 +50,5 @@ def check_unfolded(
     for target in engine.targets:
         made = unfold(runner, program, inputs, target)
         if made is not None:
-            yield from engine.check(name + SUFFIX, made.program, forms, inputs=inputs, since=0)
+            yield from engine.check(name + SUFFIX, made.program, forms, inputs=inputs, since=0, pace=pace)
             return

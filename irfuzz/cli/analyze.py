@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import one_model, page_to_write, writable_folder
+from irfuzz.cli.interrupt import Latest, telling
 from irfuzz.cli.parser import Parser, place, positive, printable, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.cli.ranges import range_arguments, ranges_of
+
+if TYPE_CHECKING:
+    from irfuzz.analyze.judged import Report
 
 NAME = "analyze"
 ABOUT = """Find operators of a model that may compute NaN, an infinity or crash, without training or running it.
@@ -55,14 +60,22 @@ def run(args: argparse.Namespace) -> int:
     given = ranges_of(args, path, program)
     page = page_to_write(args.html, "--html")
     out = None if args.out is None else writable_folder(args.out, "--out")
-    report = judge(
-        program,
-        Ranges(given, args.architecture),
-        domain=args.domain,
-        witness_seconds=0 if args.no_witness else args.witness_time,
-        seed=args.seed,
-        progress=_progress,
-    )
+    so_far: Latest[Report] = Latest()
+    with telling(lambda: _partial(args, so_far.value)), Progress("analyzing", unit="warnings") as progress:
+
+        def told(report: Report) -> None:
+            so_far(report)
+            confirmed = sum(j.witness is not None for j in report.judged)
+            progress(report.searches, len(report.judged), f"{confirmed} confirmed")
+
+        report = judge(
+            program,
+            Ranges(given, args.architecture),
+            domain=args.domain,
+            witness_seconds=0 if args.no_witness else args.witness_time,
+            seed=args.seed,
+            progress=told,
+        )
     if out is not None:
         numeric.write_witnesses(report, out)
     if page is not None:
@@ -72,6 +85,14 @@ def run(args: argparse.Namespace) -> int:
     return numeric.exit_code(report)
 
 
-def _progress(done: int, count: int) -> None:
-    if sys.stderr.isatty():
-        print(f"irfuzz: looking for witnesses: {done} of {count}", file=sys.stderr)
+def _partial(args: argparse.Namespace, report: Report | None) -> None:
+    """Print what an analysis knows that was interrupted."""
+    from irfuzz.report import numeric
+
+    if report is None:
+        return
+    name = str(args.model)
+    if args.json:
+        print(json.dumps(numeric.as_json(report, name, partial=True)))
+    else:
+        print(printable(numeric.as_text(report, name, partial=True)))

@@ -6,10 +6,17 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import page_to_write, reading
+from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, one_line, place
 from irfuzz.errors import InvalidProgram, UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.search.coverage.fusions import Fusions
+    from irfuzz.search.coverage.operator_level import OperatorLevel
+    from irfuzz.search.coverage.record import Coverage
 
 NAME = "coverage"
 ABOUT = """Measure how much of the operators' inputs, parameters and sequences a set of models covers.
@@ -53,7 +60,13 @@ def run(args: argparse.Namespace) -> int:
     files.sort(key=lambda path: (_modified(path), path))
     coverage, fusions, levels = Coverage(load()), Fusions(), OperatorLevel()
     curve: list[tuple[str, dict[str, float]]] = []
-    with reading(files) as progress, Checker() as checker, Converters() as converters:
+    counted = (coverage, fusions, levels)
+    with (
+        telling(lambda: _partial(args, counted, curve, len(problems), len(files))),
+        reading(files) as progress,
+        Checker() as checker,
+        Converters() as converters,
+    ):
         for path in progress.over(files):
             try:
                 program = load_seed(path, checker=checker, converters=converters, foreign=True)
@@ -78,6 +91,24 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(report.as_text(coverage, fusions, levels=levels, operators=args.operators))
     return 0
+
+
+def _partial(
+    args: argparse.Namespace,
+    counted: tuple[Coverage, Fusions, OperatorLevel],
+    curve: list[tuple[str, dict[str, float]]],
+    skipped: int,
+    files: int,
+) -> None:
+    """Print what the models cover that were read before the command was interrupted."""
+    from irfuzz.report import coverage as report
+
+    coverage, fusions, levels = counted
+    if args.json:
+        print(json.dumps(report.as_json(coverage, curve, skipped, fusions, levels=levels, partial=True)))
+    else:
+        print(f"partial: stopped after {len(curve) + skipped} of {files} models")
+        print(report.as_text(coverage, fusions, levels=levels, operators=args.operators))
 
 
 def _modified(path: Path) -> float:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+import math
 import sys
+import time
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.inputs import seeds_of, writable_folder
-from irfuzz.cli.parser import Parser, names, one_line, place, positive, printable, whole
+from irfuzz.cli.interrupt import telling
+from irfuzz.cli.parser import Parser, duration, names, one_line, place, positive, printable, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from irfuzz.campaign.contradiction import Contradiction, Counts
+    from irfuzz.campaign.equivalence import Equivalence
     from irfuzz.execute.ways import Way
     from irfuzz.ir.program import Program
     from irfuzz.rewrite.types import Rewrite
@@ -61,6 +67,7 @@ def arguments(parser: Parser) -> None:
         "Default: 20.",
     )  # fmt: skip
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    add("--time", metavar="TIME", type=duration, help="At most, for all models: 90s, 10m. Default: until all is done.")
     add(
         "--timeout", metavar="SECONDS", type=positive, default=10.0,
         help="What one target may take with one program. Default: 10.",
@@ -96,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[str, Way]) -> int:
     from irfuzz.campaign.equivalence import Equivalence
+    from irfuzz.campaign.pace import Pace
     from irfuzz.campaign.unfolded_forms import check_unfolded
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.table import resolve
@@ -112,33 +120,51 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     others = {target.name: others_of(target, ways) for target in targets}
     whole = [*targets, *(other.target for row in others.values() for other in row)]
     limits, required = Limits(seconds=args.timeout), named is not None
-    with Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner:
+    with (
+        Progress("comparing", unit="forms") as progress,
+        Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner,
+    ):
         engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
-        for path, program in programs.items():
-            try:
-                inputs = inputs_with_extremes(program, args.seed)
-                for item in chain(
-                    engine.check(path.name, program, args.forms, inputs=inputs, since=0),
-                    check_unfolded(engine, runner, path.name, program, args.forms, inputs),
-                ):
-                    if out is not None:
-                        _keep(out, len(found) + 1, item)
-                    found.append(item)
-                    if not args.json:
-                        print(printable("\n".join(_lines(item))), flush=True)
-            except Unsupported as error:
-                print(f"irfuzz: skipped: {path}: {one_line(error)}", file=sys.stderr)
-        used = {t.name: t.version for t in engine.targets}
+        pace = Pace(math.inf if args.time is None else time.monotonic() + args.time)
+        with telling(lambda: _report(args, engine, found, "stopped")):
+            for number, (path, program) in enumerate(programs.items()):
+                if pace.ends():
+                    break
+                which = f"model {number + 1} of {len(programs)}, {path.name}"
+                progress(0, args.forms, which)
+                pace.progress = functools.partial(progress, note=which)
+                try:
+                    inputs = inputs_with_extremes(program, args.seed)
+                    for item in chain(
+                        engine.check(path.name, program, args.forms, inputs=inputs, since=0, pace=pace),
+                        check_unfolded(engine, runner, path.name, program, args.forms, inputs, pace=pace),
+                    ):
+                        if out is not None:
+                            _keep(out, len(found) + 1, item)
+                        found.append(item)
+                        if not args.json:
+                            print(printable("\n".join(_lines(item))), flush=True)
+                except Unsupported as error:
+                    print(f"irfuzz: skipped: {path}: {one_line(error)}", file=sys.stderr)
     counts = engine.counts
     for (model, target), why in counts.unusable.items():
         print(f"irfuzz: {target} does not run {model}: {one_line(why)}", file=sys.stderr)
-    if not counts.answers:
+    if not counts.answers and not pace.over:
         raise UsageError("no form was compared: no target runs any of the models, or no rewrite fits them")
-    if args.json:
-        print(json.dumps({"targets": used, **_tally(counts), "contradictions": [_row(item) for item in found]}))
-    else:
-        print("\n".join(_summary(counts, len(found))))
+    _report(args, engine, found, "the time was over" if pace.over else "")
     return 1 if found else 0
+
+
+def _report(args: argparse.Namespace, engine: Equivalence, found: list[Contradiction], partial: str) -> None:
+    """Print what was found; ``partial`` says why that is not all."""
+    counts = engine.counts
+    if args.json:
+        used = {t.name: t.version for t in engine.targets}
+        tally = {"partial": bool(partial), **_tally(counts)}
+        print(json.dumps({"targets": used, **tally, "contradictions": [_row(item) for item in found]}))
+    else:
+        head = [f"partial: {partial} before all forms were compared"] if partial else []
+        print("\n".join([*head, *_summary(counts, len(found))]))
 
 
 def _list(

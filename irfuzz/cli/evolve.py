@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import about, one_model, writable_folder
+from irfuzz.cli.interrupt import Latest, telling
 from irfuzz.cli.parser import Parser, duration, names, place, printable, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.cli.ranges import range_arguments, ranges_of
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
     from irfuzz.execute.types import Target
+    from irfuzz.search.evolve import Outcome, Plan
 
 NAME = "evolve"
 ABOUT = """Search inputs or weights of a model for NaN, or for what makes targets disagree.
@@ -68,9 +71,20 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         guide=args.guide,
     )
-    with Runner(_targets(args.targets, args.fitness)) as runner, about(path):
+    so_far: Latest[Outcome] = Latest()
+    with (
+        Progress("searching", plan.generations, "generations") as progress,
+        Runner(_targets(args.targets, args.fitness)) as runner,
+        about(path),
+        telling(lambda: _partial(args, so_far.value, plan, runner.targets)),
+    ):
+
+        def told(outcome: Outcome) -> None:
+            so_far(outcome)
+            progress(len(outcome.best), note=f"best fitness {outcome.best[-1]:.6g}")
+
         try:
-            outcome = evolve(program, runner, plan, ranges, _progress)
+            outcome = evolve(program, runner, plan, ranges, told)
         except NothingEvolves as error:
             raise UsageError(f"{path}: {error}") from None
         targets = runner.targets
@@ -95,6 +109,14 @@ def _targets(wanted: tuple[str, ...] | None, fitness: str) -> tuple[Target, ...]
     raise UsageError("no runtime to search with is installed; name one with --targets")
 
 
-def _progress(done: int, count: int, best: float) -> None:
-    if sys.stderr.isatty():
-        print(f"irfuzz: generation {done} of {count}, best fitness {best:.6g}", file=sys.stderr)
+def _partial(args: argparse.Namespace, outcome: Outcome | None, plan: Plan, targets: Sequence[Target]) -> None:
+    """Print what a search knows that was interrupted."""
+    from irfuzz.report import evolved
+
+    if outcome is None:
+        return
+    name = str(args.model)
+    if args.json:
+        print(json.dumps(evolved.as_json(outcome, plan, name, targets, None, partial=True)))
+    else:
+        print(printable(evolved.as_text(outcome, plan, name, None, partial=True)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import file_to_write, one_model, writable_folder
 from irfuzz.cli.parser import Parser, place
+from irfuzz.cli.progress import Progress
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -39,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
     path, program = one_model(args.model)
     if args.to == "onnx":
         file_to_write(args.out, "--out", model=path)
-    print(WRITERS[args.to](program, args.out))
+    with Progress(f"writing {args.out} for {args.to}"):
+        told = WRITERS[args.to](program, args.out)
+    print(told)
     return 0
 
 

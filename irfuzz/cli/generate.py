@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import writable_folder
-from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, with_bar, write_model
+from irfuzz.cli.interrupt import telling
+from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,13 +81,14 @@ def run(args: argparse.Namespace) -> int:
     out = writable_folder(args.out, "--out")
     operators: Counter[str] = Counter()
     written = 0
-    try:
-        for program in with_bar(chain([first] if first else [], programs), args.count, "generating"):
+    with (
+        telling(lambda: f"{written} of {args.count} models are in {out}"),
+        Progress("generating", args.count, "models") as progress,
+    ):
+        for program in progress.over(chain([first] if first else [], programs)):
             _write(program, out, written, args.json)
             operators.update(node.op_type for node in program.program.graph)
             written += 1
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{written} of {args.count} models are in {out}") from None
     if not args.json:
         print(f"{written} models with {operators.total()} nodes of {len(operators)} operators in {out}")
     if written < args.count:

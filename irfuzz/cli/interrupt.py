@@ -5,7 +5,10 @@ workers are killed too, so that nobody waits for them, and a thread looks on: if
 ``GRACE`` seconds (a long call into a library, a clean-up that hangs), the thread prints what is known, ends every
 process and leaves with the code of an interrupt.
 
-A command says what is known by ``telling``; it is called at most once, by the command's own thread if it can.
+A command says what is known by ``telling``; that is asked at most once, by the command's own thread if it can:
+
+    with telling(lambda: f"{written} of {count} mutants are in {out}"):
+        ...
 """
 
 from __future__ import annotations
@@ -18,8 +21,11 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from types import FrameType
+from typing import Generic, TypeVar
 
 from irfuzz import interrupt
+
+T = TypeVar("T")
 
 STOPPED = 130
 """Exit code of what a signal stopped, as shells have it."""
@@ -31,35 +37,50 @@ AGAIN = 0.1
 """Seconds between two looks for processes that were being made when the first were killed."""
 
 
-class _Known:
-    """What a command prints when it is interrupted, once."""
+class Latest(Generic[T]):
+    """What is known so far of something that becomes known step by step.
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    Attributes:
+        value: what it was called with last; ``None`` before that.
+    """
+
+    def __init__(self) -> None:
+        self.value: T | None = None
+
+    def __call__(self, value: T) -> None:
+        self.value = value
+
+
+class _Known:
+    """What a command tells when it is interrupted, once."""
+
+    def __init__(self, tell: Callable[[], str | None]) -> None:
         self._tell = tell
         self._lock = threading.Lock()
 
-    def __call__(self) -> None:
-        if self._lock.acquire(blocking=False):
-            self._tell()
+    def __call__(self) -> str:
+        """The words for the last line; they are empty for all callers but the first."""
+        return (self._tell() or "") if self._lock.acquire(blocking=False) else ""
 
 
 _known: list[_Known] = []
 
 
 @contextlib.contextmanager
-def telling(tell: Callable[[], None]) -> Generator[None]:
-    """Have ``tell`` print what is known so far if what is done inside is interrupted.
+def telling(tell: Callable[[], str | None]) -> Generator[None]:
+    """Have ``tell`` say what is known so far if what is done inside is interrupted.
 
     Args:
-        tell: prints it, and says that it is not all; it asks no worker, and reads what another thread may be changing.
+        tell: prints what is known, flagged as partial, or returns words for the last line (``irfuzz: stopped: ...``),
+            or both. It asks no worker, and may be called while another thread changes what it reads.
     """
     known = _Known(tell)
     _known.append(known)
     try:
         yield
-    except KeyboardInterrupt:
-        known()
-        raise
+    except KeyboardInterrupt as stopped:
+        words = known() or str(stopped)
+        raise KeyboardInterrupt(*([words] if words else [])) from None
     finally:
         _known.remove(known)
 
@@ -113,11 +134,11 @@ def _watch(told: int, ended: threading.Event) -> None:
 
 def _leave() -> None:
     """End the process from this thread."""
+    words: list[str] = []
     with contextlib.suppress(Exception):  # nothing may keep it from ending, least of all a report of half a result
-        for known in _known:
-            known()
+        words += [told for known in _known if (told := known())]
     with contextlib.suppress(Exception):
-        print("irfuzz: stopped", file=sys.stderr, flush=True)
+        print(f"irfuzz: {': '.join(['stopped', *words])}", file=sys.stderr, flush=True)
         sys.stdout.flush()
         from irfuzz.isolate.process import remove_scratch
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
-from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, with_bar, write_model
+from irfuzz.cli.interrupt import telling
+from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,12 +74,13 @@ def run(args: argparse.Namespace) -> int:
         # A replay must find its seeds wherever the folder is taken to, and nobody is to take them for mutants.
         save_file(program, kept / f"{program.digest}{KEPT}")
     written = 0
-    try:
-        for mutant in with_bar(chain([first] if first else [], mutants), args.count, "mutating"):
+    with (
+        telling(lambda: f"{written} of {args.count} mutants are in {out}"),
+        Progress("mutating", args.count, "mutants") as progress,
+    ):
+        for mutant in progress.over(chain([first] if first else [], mutants)):
             _write(mutant, out, written, args.json)
             written += 1
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{written} of {args.count} mutants are in {out}") from None
     if not args.json:
         print(f"{written} mutants of {len(loaded)} models in {out}")
     if written < args.count:

@@ -1,20 +1,17 @@
-"""What several commands write: models with traces enter, files in a folder leave, and a bar that shows how many."""
+"""What several commands write: models with traces enter, files in a folder leave."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
     from irfuzz.cli.parser import Parser
-
-T = TypeVar("T")
 
 
 def force_flag(parser: Parser) -> None:
@@ -61,14 +58,3 @@ def write_model(data: bytes, trace: Mapping[str, Any], out: Path, index: int) ->
                 path.unlink()
         raise
     return model, beside
-
-
-def with_bar(items: Iterable[T], total: int, doing: str) -> Iterator[T]:
-    """The same, with a bar in a terminal."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(items, total=total, description=doing, transient=True, console=Console(file=sys.stderr))

@@ -50,6 +50,12 @@ def quiet(*, silent: bool) -> Generator[None]:
         _QUIET.reset(token)
 
 
+def say(text: str) -> None:
+    """Print a line of a command's own on standard error, unless it is to be quiet."""
+    if not _QUIET.get():
+        print(f"irfuzz: {text}", file=sys.stderr, flush=True)
+
+
 class Progress:
     """Shows how far something has come, from a thread of its own, so that a worker that is waited for is seen too.
 

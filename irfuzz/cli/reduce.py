@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.inputs import about, file_to_write, one_model, seeds_of
+from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.cli.samples import check_sample
 from irfuzz.errors import UsageError
 
@@ -34,9 +36,6 @@ EXAMPLES = """examples:
   irfuzz reduce irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz reduce model.onnx --check './fails.sh' -o small.onnx
   irfuzz reduce model.onnx --check 'polygraphy run --onnxrt --trt' --fail-is-interesting -o small.onnx --jobs 4"""
-
-EVERY = 5.0
-"""Seconds between two lines of progress."""
 
 
 def arguments(parser: Parser) -> None:
@@ -67,25 +66,16 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     jobs = args.jobs or min(4, os.cpu_count() or 1)
     about = _model(args, jobs) if args.check is not None else _finding(args, jobs)
-    print(json.dumps(about) if args.json else printable(_text(about)))
+    _print(args, about)
     return 0
 
 
-class _Progress:
-    """A line on standard error now and then.
+def _print(args: argparse.Namespace, about: dict[str, Any]) -> None:
+    print(json.dumps(about) if args.json else printable(_text(about)), flush=True)
 
-    Args:
-        quiet: none.
-    """
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._next = time.monotonic() + EVERY
-        self._quiet = quiet
-
-    def __call__(self, one: Try, nodes: int) -> None:
-        if not self._quiet and time.monotonic() >= self._next:
-            self._next = time.monotonic() + EVERY
-            print(f"irfuzz: {one.number + 1} tries, {nodes} nodes", file=sys.stderr)
+def _told(progress: Progress, one: Try, nodes: int) -> None:
+    progress(one.number + 1, note=f"{nodes} nodes")
 
 
 def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
@@ -97,7 +87,7 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     from irfuzz.isolate import Limits
     from irfuzz.reduce import reduce_case
     from irfuzz.reduce.command import Command
-    from irfuzz.reduce.state import State
+    from irfuzz.reduce.state import State, worthless
     from irfuzz.store.tensors import pack
 
     if args.original or args.seeds:
@@ -109,52 +99,63 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     path, program = one_model(args.what)
     with about(path):
         inputs = _inputs(args.inputs, program)
-    with _state(out) as folder:
+    with _state(out) as folder, Progress("reducing", unit="tries", silent=args.json) as progress:
         question = f"{args.check}{' fails' if args.fail_is_interesting else ''}"
         command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)
         began, before = time.monotonic(), len(program.graph)
         state = State(folder, program, inputs, question)
-        progress = _Progress(quiet=args.json)
 
         def told(one: Try) -> None:
             state.saw(one)
-            progress(one, len(state.program.graph))
+            _told(progress, one, len(state.program.graph))
+
+        def found(*, partial: bool) -> dict[str, Any]:
+            save_file(state.program, out)
+            save_file(pack(state.inputs), out.with_suffix(".npz"))
+            return {
+                "model": str(out),
+                "inputs": str(out.with_suffix(".npz")),
+                "before": before,
+                "nodes": len(state.program.graph),
+                "operators": [n.op_type for n in state.program.nodes()],
+                "tries": state.tries,
+                "seconds": round(time.monotonic() - began, 2),
+                "complete": state.complete,
+                "partial": partial,
+                "state": str(folder),
+            }
+
+        def stopped() -> str:
+            if worthless(folder):
+                return ""
+            _print(args, found(partial=True))
+            return "the same call goes on from there"
 
         try:
-            if not state.complete:
-                interesting, how = command.look(state.program, state.inputs)
-                if not interesting:
-                    raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
-                with Runner(resolve(["reference"]), Limits(seconds=args.timeout)) as runner:
+            with telling(stopped):
+                if not state.complete:
+                    interesting, how = command.look(state.program, state.inputs)
+                    if not interesting:
+                        raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
+                    with Runner(resolve(["reference"]), Limits(seconds=args.timeout)) as runner:
 
-                    def values_of(program: Program, given: Any) -> Any:
-                        (result,) = runner.run(tap(program), given)
-                        return result.outputs if result.exit is Exit.OK else {}
+                        def values_of(program: Program, given: Any) -> Any:
+                            (result,) = runner.run(tap(program), given)
+                            return result.outputs if result.exit is Exit.OK else {}
 
-                    small = reduce_case(
-                        state.program, state.inputs, command, values_of=values_of, seconds=args.time, tries=1 << 30,
-                        jobs=jobs, skip=state.skip, on_try=told,
-                    )  # fmt: skip
-                state.finish(small.program, small.inputs, complete=small.complete)
+                        small = reduce_case(
+                            state.program, state.inputs, command, values_of=values_of, seconds=args.time,
+                            tries=1 << 30, jobs=jobs, skip=state.skip, on_try=told,
+                        )  # fmt: skip
+                    state.finish(small.program, small.inputs, complete=small.complete)
+                return found(partial=False)
         finally:
             state.close()
-    save_file(state.program, out)
-    save_file(pack(state.inputs), out.with_suffix(".npz"))
-    return {
-        "model": str(out),
-        "inputs": str(out.with_suffix(".npz")),
-        "before": before,
-        "nodes": len(state.program.graph),
-        "operators": [n.op_type for n in state.program.nodes()],
-        "tries": state.tries,
-        "seconds": round(time.monotonic() - began, 2),
-        "complete": state.complete,
-        "state": str(folder),
-    }
 
 
 def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     from irfuzz.campaign.again import read_finding, reduce_finding
+    from irfuzz.reduce.state import worthless
 
     if args.inputs is not None or args.fail_is_interesting:
         raise UsageError("--inputs, --fail-is-interesting: they go with --check; a finding has its own inputs")
@@ -166,11 +167,15 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     if args.out is not None and not (out.exists() and out.samefile(args.what)):
         _room(out)
     out = out if out.name not in ("", "..") else out.resolve()
-    with _state(out) as folder:
+    with (
+        _state(out) as folder,
+        telling(lambda: "" if worthless(folder) else f"how far it has come is in {folder}; the same call goes on"),
+        Progress("reducing", unit="tries", silent=args.json) as progress,
+    ):
         began = time.monotonic()
         done = reduce_finding(
             stored, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
-            progress=_Progress(quiet=args.json), timeout=args.timeout,
+            progress=functools.partial(_told, progress), timeout=args.timeout,
         )  # fmt: skip
     return {
         "finding": str(out),
@@ -237,8 +242,11 @@ def _text(about: dict[str, Any]) -> str:
     edits = "" if about.get("edits") is None else f", {about['edits']} edits left"
     counted = f"{about['before']} -> {about['nodes']} nodes{operators}{edits}"
     lines = [f"{where}: {counted}, {about['tries']} tries, {about['seconds']:.1f} s"]
+    if about.get("partial"):
+        lines.insert(0, "partial: stopped before the smallest was found")
     if not about["complete"]:
-        lines.append("It is not known to be the smallest: the time was over; the same call goes on.")
+        why = "it was stopped" if about.get("partial") else "the time was over"
+        lines.append(f"It is not known to be the smallest: {why}; the same call goes on.")
     if about.get("shown") is False:
         lines.append("Its repro.py did not show the fault.")
     return "\n".join(lines)

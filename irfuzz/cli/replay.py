@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import KEPT
+from irfuzz.cli.inputs import KEPT, reading
 from irfuzz.cli.parser import Parser, one_line, place
+from irfuzz.cli.progress import Progress
 from irfuzz.errors import InvalidProgram, UsageError
 
 if TYPE_CHECKING:
@@ -42,10 +43,13 @@ def run(args: argparse.Namespace) -> int:
     generated = read_generated(args.trace)
     try:
         if generated is not None:
-            data = rebuild_generated(generated)
+            with Progress("rebuilding"):
+                data = rebuild_generated(generated)
         else:
             recorded = read_trace(args.trace)
-            data = rebuild(recorded, _seeds_for(recorded, args.seeds, args.trace).get)
+            found = _seeds_for(recorded, args.seeds, args.trace)
+            with Progress("rebuilding"):
+                data = rebuild(recorded, found.get)
     except InvalidProgram as error:
         text = str(error)
         raise InvalidProgram(text if text.startswith(str(args.trace)) else f"{args.trace}: {text}") from None
@@ -78,8 +82,8 @@ def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str,
         if problems:
             raise UsageError(f"--seeds {problems[0]}")
     found: dict[str, Program] = {p.digest: p for p in sprouts().values() if p.digest in wanted}
-    with Checker() as checker:
-        for model in models:
+    with reading(models) as progress, Checker() as checker:
+        for model in progress.over(models):
             if len(found) == len(wanted):
                 break
             try:

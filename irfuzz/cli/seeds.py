@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 
 from irfuzz.cli.parser import Parser, one_line, place, whole
+from irfuzz.cli.progress import Progress, say
 from irfuzz.errors import InvalidProgram, UsageError
 
 NAME = "seeds"
@@ -88,7 +88,8 @@ def _list(args: argparse.Namespace) -> int:
     from irfuzz.campaign.seed_folder import list_seeds
     from irfuzz.resources import seeds_dir
 
-    found = list_seeds(args.dir or seeds_dir())
+    with Progress("reading seeds"):
+        found = list_seeds(args.dir or seeds_dir())
     if args.json:
         print(json.dumps([seed.to_json() for seed in found]))
     else:
@@ -107,9 +108,8 @@ def _build(args: argparse.Namespace) -> int:
     from irfuzz.campaign.seed_folder import build_seeds
     from irfuzz.resources import seeds_dir
 
-    same = build_seeds(
-        seeds_dir(), args.out, args.only, lambda line: print(f"irfuzz: {one_line(line)}", file=sys.stderr, flush=True)
-    )
+    with Progress("building seeds"):
+        same = build_seeds(seeds_dir(), args.out, args.only, lambda line: say(one_line(line)))
     if args.json:
         print(json.dumps({"same": [n for n in same if same[n]], "different": [n for n in same if not same[n]]}))
     else:
@@ -127,6 +127,11 @@ def _add(args: argparse.Namespace) -> int:
     ):
         if value is None:
             raise UsageError(f"seeds add: expected {flag}; see `irfuzz seeds --help`")
+    with Progress(f"reading and running {one_line(args.model)}"):
+        return _add_model(args)
+
+
+def _add_model(args: argparse.Namespace) -> int:
     from irfuzz.campaign.seed_folder import Provenance, add_seed
     from irfuzz.campaign.seed_probe import examine
     from irfuzz.frontends.onnx_file import load_seed
@@ -156,7 +161,10 @@ def _export(args: argparse.Namespace) -> int:
 
     if args.out is None:
         raise UsageError("seeds export: expected -o DIR, a new folder")
-    written = export_corpus(args.dir or seeds_dir(), args.out, max_bytes=args.max_bytes or 20_000)
+    with Progress("making a corpus", unit="operators") as progress:
+        written = export_corpus(
+            args.dir or seeds_dir(), args.out, max_bytes=args.max_bytes or 20_000, progress=progress
+        )
     total = sum(path.stat().st_size for path in written)
     if args.json:
         print(json.dumps({"folder": str(args.out), "files": [path.name for path in written], "bytes": total}))

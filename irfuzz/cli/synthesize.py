@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.interrupt import telling
 from irfuzz.cli.outputs import force_flag, not_there_yet
 from irfuzz.cli.parser import Parser, one_line, place, whole
+from irfuzz.cli.progress import Progress
 from irfuzz.errors import InternalError, InvalidProgram, UsageError
 
 if TYPE_CHECKING:
@@ -51,15 +53,17 @@ def run(args: argparse.Namespace) -> int:
     out = writable_folder(args.out, "--out")
     made = 0
     problems: list[str] = []
-    with Checker() as checker:
-        for path, program in loaded.items():
+    with (
+        telling(lambda: f"{made} of {len(loaded)} small models are in {out}"),
+        Progress("making small models", len(loaded)) as progress,
+        Checker() as checker,
+    ):
+        for number, (path, program) in enumerate(loaded.items()):
             try:
-                found = synthesize(program, seed=args.seed, progress=_progress(path))
+                found = synthesize(program, seed=args.seed, progress=_told(progress, number, path))
             except InvalidProgram as error:
                 problems.append(one_line(f"{path}: {error}"))
                 continue
-            finally:
-                _clear()
             data = found.program.to_bytes()
             try:
                 checker.check(data)
@@ -100,16 +104,6 @@ def _line(path: Path, target: Path, found: Synthesis) -> str:
     )
 
 
-def _progress(path: Path) -> Callable[[str], None]:
-    shown = sys.stderr.isatty()
-
-    def tell(text: str) -> None:
-        if shown:
-            print(f"\r\x1b[K{path.name}: {text}", end="", file=sys.stderr, flush=True)
-
-    return tell
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _told(progress: Progress, number: int, path: Path) -> Callable[[str], None]:
+    """Where a synthesis tells what it does with a model."""
+    return lambda text: progress(number, note=f"{path.name}: {text}")

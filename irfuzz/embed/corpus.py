@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from irfuzz.choices import Choices
@@ -13,7 +14,14 @@ DRAWS = 8
 """Calls drawn of an operator before it is left out (sequences, strings)."""
 
 
-def export_corpus(seeds: Path, folder: Path, *, max_bytes: int = 20_000, seed: int = 0) -> list[Path]:
+def export_corpus(
+    seeds: Path,
+    folder: Path,
+    *,
+    max_bytes: int = 20_000,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, all_of: None,
+) -> list[Path]:
     """Write a corpus of models: the seeds that are small enough, and one valid call of each operator.
 
     Args:
@@ -21,6 +29,7 @@ def export_corpus(seeds: Path, folder: Path, *, max_bytes: int = 20_000, seed: i
         folder: made where it is missing; must hold no file yet.
         max_bytes: of one model. Fuzzers are quick on small inputs, and most give up above a megabyte.
         seed: of the operators' calls.
+        progress: is told how many operators of how many have their call.
 
     Returns:
         The files written, in the order of their names.
@@ -37,7 +46,9 @@ def export_corpus(seeds: Path, folder: Path, *, max_bytes: int = 20_000, seed: i
     except OSError as error:
         raise UsageError(f"{error.filename or seeds}: cannot be read: {error.strerror}") from None
     specs = load_specs()
-    for spec in specs.overlaid(OPSET):
+    wanted = list(specs.overlaid(OPSET))
+    for place, spec in enumerate(wanted):
+        progress(place, len(wanted))
         for number in range(DRAWS):
             call = single_call(spec, OPSET, Choices.from_seed(f"{seed}:{spec.op}:{number}"), seed)
             if call is not None:

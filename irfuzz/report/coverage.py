@@ -31,10 +31,13 @@ def as_json(
     fusions: Fusions,
     lines: Lines | None = None,
     levels: OperatorLevel | None = None,
+    *,
+    partial: bool = False,
 ) -> dict[str, Any]:
-    """Everything; ``levels`` is ``None`` where nobody counted them."""
+    """Everything; ``levels`` is ``None`` if nobody counted them, ``partial`` says that it was interrupted."""
     return {
         "schema": SCHEMA,
+        "partial": partial,
         "models": coverage.programs,
         "skipped": skipped,
         "criteria": {

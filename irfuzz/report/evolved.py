@@ -21,11 +21,20 @@ from irfuzz.store.tensors import pack
 SCHEMA = 1
 
 
-def as_json(outcome: Outcome, plan: Plan, model: str, targets: Sequence[Target], folder: Path | None) -> dict[str, Any]:
-    """Everything, with numbers and names only."""
+def as_json(
+    outcome: Outcome,
+    plan: Plan,
+    model: str,
+    targets: Sequence[Target],
+    folder: Path | None,
+    *,
+    partial: bool = False,
+) -> dict[str, Any]:
+    """Everything, with numbers and names only; ``partial``: the search was interrupted."""
     witness = outcome.witness
     return {
         "schema": SCHEMA,
+        "partial": partial,
         "model": model,
         "level": str(plan.level),
         "fitness": plan.fitness,
@@ -50,9 +59,9 @@ def as_json(outcome: Outcome, plan: Plan, model: str, targets: Sequence[Target],
     }
 
 
-def as_text(outcome: Outcome, plan: Plan, model: str, folder: Path | None) -> str:
-    """A few lines for a terminal."""
-    lines: list[str] = []
+def as_text(outcome: Outcome, plan: Plan, model: str, folder: Path | None, *, partial: bool = False) -> str:
+    """A few lines for a terminal; ``partial``: the search was interrupted."""
+    lines = ["partial: stopped before the search was over"] if partial else []
     if outcome.witness is not None:
         lines.append(f"{outcome.witness.fault.kind}: {outcome.witness.fault.shown}")
         lines += [f"    replay it with: python {folder / 'repro.py'}"] if folder is not None else []

@@ -49,10 +49,11 @@ sys.exit(int(not np.isfinite(result).all()))
 '''
 
 
-def as_json(report: Report, model: str) -> dict[str, Any]:
-    """Everything, with numbers and names only."""
+def as_json(report: Report, model: str, *, partial: bool = False) -> dict[str, Any]:
+    """Everything, with numbers and names only; ``partial``: the search for witnesses was interrupted."""
     return {
         "schema": SCHEMA,
+        "partial": partial,
         "model": model,
         "seconds": round(report.seconds, 6),
         "searched": report.searched,
@@ -95,9 +96,12 @@ def _number(number: float) -> float | str:
     return number if abs(number) < float("inf") else str(number)
 
 
-def as_text(report: Report, model: str) -> str:
-    """A table by severity, for a terminal."""
+def as_text(report: Report, model: str, *, partial: bool = False) -> str:
+    """A table by severity, for a terminal; ``partial``: the search for witnesses was interrupted."""
     lines: list[str] = []
+    if partial:
+        of = f"{report.searches} of {len(report.judged)} warnings"
+        lines.append(f"partial: stopped after a search for witnesses of {of}")
     for judged in report.judged:
         warning, fault = judged.warning, judged.warning.fault
         status = "confirmed" if judged.witness is not None else "possible"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from irfuzz.search.gradient import Guide
 DEATHS = frozenset({Exit.CRASH, Exit.EXITED})
 """The paper's first oracle."""
 
-Progress = Callable[[int, int, float], None]
+Progress: TypeAlias = "Callable[[Outcome], None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def evolve(
     runner: Runner,
     plan: Plan,
     ranges: Mapping[str, Ends],
-    progress: Progress = lambda done, all_of, best: None,
+    progress: Progress = lambda so_far: None,
     start: Mapping[str, Value] | None = None,
 ) -> Outcome:
     """Algorithm 1; a generation is one request to each component.
@@ -105,7 +106,7 @@ def evolve(
         runner: open; with at least two targets for ``inconsistency``.
         plan: what to look for.
         ranges: lowest and highest element by name of an input or initializer.
-        progress: is told after each generation how many of how many are done, and the best first objective.
+        progress: is told after each generation what would be returned if it was the last one.
         start: inputs to begin with, such as a real image; drawn where omitted.
 
     Raises:
@@ -131,6 +132,8 @@ def _evolve(
     model = probe.to_bytes()
     evolution = Evolution(genome.start(), genome.blocks, plan.settings, plan.seed)
     best: list[float] = []
+    size = len(genome.start())
+    outcome = Outcome(None, (), 0, 0, 0.0, size, genome.left_out)
     runs = unconfirmed = 0
     witness = None
     while witness is None and len(best) < plan.generations:
@@ -154,9 +157,10 @@ def _evolve(
             unconfirmed += 1
         evolution.tell(np.array([fitness.score(row, f) for row, f in zip(results, feeds, strict=True)]))
         best.append(float(evolution.fitness[:, 0].max()))
-        progress(len(best), plan.generations, best[-1])
-    seconds = time.monotonic() - started
-    return Outcome(witness, tuple(best), runs, unconfirmed, seconds, len(genome.start()), genome.left_out)
+        seconds = time.monotonic() - started
+        outcome = Outcome(witness, tuple(best), runs, unconfirmed, seconds, size, genome.left_out)
+        progress(outcome)
+    return outcome
 
 
 def _best_of(evolution: Evolution, asked: np.ndarray) -> list[np.ndarray]:

@@ -217,14 +217,15 @@ def test_targets(irfuzz: Irfuzz) -> None:
 # ---- in a terminal --------------------------------------------------------------------------
 
 
-def test_mutate_draws_its_bar_in_a_terminal_and_takes_it_away(tmp_path: Path, tiny: Path) -> None:
+def test_mutate_shows_in_a_terminal_how_far_it_is_and_takes_that_away(tmp_path: Path, tiny: Path) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        command("mutate", tiny, "-o", "out", "-n", 30),
+        command("mutate", tiny, "-o", "out", "-n", 100_000),
         cwd=tmp_path, env={**ENV, "TERM": "xterm"}, stdout=subprocess.PIPE, stderr=theirs, stdin=theirs,
     )  # fmt: skip
     os.close(theirs)
     shown = b""
+    asked = False
     while True:
         try:
             data = os.read(ours, 4096)
@@ -233,13 +234,19 @@ def test_mutate_draws_its_bar_in_a_terminal_and_takes_it_away(tmp_path: Path, ti
         if not data:
             break
         shown += data
+        if b" of 100000 mutants" in shown and not asked:
+            asked = True
+            process.send_signal(signal.SIGINT)
     os.close(ours)
-    assert process.wait() == 0
+    assert process.wait() == 130
     assert process.stdout is not None
-    assert process.stdout.read() == b"30 mutants of 1 models in out\n"
+    assert process.stdout.read() == b""
     process.stdout.close()
-    assert b"mutating" in shown
-    assert b"Traceback" not in shown
+    assert re.fullmatch(
+        rb"(\r\x1b\[Kirfuzz: mutating: \d+ of 100000 mutants, \d+ s)+\r\x1b\[K"
+        rb"irfuzz: stopped: \d+ of 100000 mutants are in out\r\n",
+        shown,
+    ), shown
 
 
 def test_output_that_cannot_be_written_is_one_line_and_exit_2() -> None:
