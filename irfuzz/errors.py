@@ -29,5 +29,13 @@ class Unsupported(IrfuzzError):
         self.why = why
 
 
+class NoOperator(Unsupported):
+    """A component does not know an operator of a domain that is not ONNX's."""
+
+    def __init__(self, component: str, op: str) -> None:
+        super().__init__(component, op, "it has no such operator")
+        self.args = (f"{component} has no {op}",)
+
+
 class InternalError(IrfuzzError):
     """irfuzz broke one of its own invariants. Exit code 3."""

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         for path in progress.over(files):
             try:
-                program = load_seed(path, checker=checker, converters=converters, foreign=True)
+                program = load_seed(path, checker=checker, converters=converters)
                 program = without_functions(program)
             except InvalidProgram as error:
                 text = str(error)

@@ -42,7 +42,7 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
     with reading(files) as progress, Checker() as checker, Converters() as converters:
         for path in progress.over(files):
             try:
-                program = load_seed(path, checker=checker, converters=converters)
+                program = load_seed(path, checker=checker, converters=converters, tell=_tell)
             except InvalidProgram as error:
                 problems.append(str(error))
                 continue
@@ -63,6 +63,10 @@ def reading(files: Sequence[Path]) -> Progress:
     if len(files) == 1:
         return Progress(f"reading {files[0].name}")
     return Progress("reading models", len(files))
+
+
+def _tell(line: str) -> None:
+    print(f"irfuzz: {one_line(line)}", file=sys.stderr)
 
 
 def _not_compared(program: Program) -> str:

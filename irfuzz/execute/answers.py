@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from irfuzz.errors import NoOperator
 from irfuzz.execute import wire
 from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.isolate import Reply
@@ -18,6 +19,12 @@ _LOG = 8000
 """Characters of a process's log that a result keeps."""
 _GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
 _MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
+
+_NO_OPERATOR = (
+    re.compile(r"Fatal error: (?P<domain>[\w.]+):(?P<op>\w+)\(-?\d+\) is not a registered function/op"),
+    re.compile(r"Node type '(?P<op>\w+)' from domain '(?P<domain>[\w.]+)' is unknown"),
+)
+"""How components say that they do not know an operator of another domain."""
 
 _EXITS: Mapping[str, Exit] = {
     "crash": Exit.CRASH,
@@ -79,7 +86,7 @@ def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
                 Stage(status["stage"]),
                 Exit(status["exit"]),
                 outputs=wire.unpack(about, mine),
-                error=str(status.get("error", "")),
+                error=_told(target, Exit(status["exit"]), str(status.get("error", ""))),
                 log=str(status.get("log", "")),
                 seconds=float(status["seconds"]),
             )
@@ -87,3 +94,13 @@ def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
     if values:
         raise ValueError(f"{len(values)} more values than outputs")
     return results
+
+
+def _told(target: Target, how: Exit, error: str) -> str:
+    """What a component says; that it lacks an operator of another domain in the same words for all of them."""
+    if how is Exit.UNSUPPORTED:
+        for pattern in _NO_OPERATOR:
+            found = pattern.search(error)
+            if found is not None and not found["domain"].startswith("ai.onnx"):
+                return str(NoOperator(target.component, f"{found['domain']}.{found['op']}"))
+    return error

@@ -1,4 +1,4 @@
-"""A serialised model enters onnx's parsers and checker in a process of its own; their verdict leaves."""
+"""A serialised model enters onnx's parsers, checker and converter in a process of its own; their verdict leaves."""
 
 from __future__ import annotations
 
@@ -65,6 +65,20 @@ class Checker:
         """
         self._call("weigh", data)
 
+    def upgrade(self, data: bytes, opset: int) -> bytes:
+        """The model converted to a newer opset of the default domain, by onnx's own converter.
+
+        Raises:
+            InvalidProgram: it cannot be converted, or the converter did not survive it.
+        """
+        reply = self._call("upgrade", data, opset=opset)
+        if reason := reply.response.get("reason"):
+            raise InvalidProgram(f"onnx.version_converter: {reason}")
+        (model,) = reply.values
+        if not isinstance(model, bytes):
+            raise InvalidProgram("onnx.version_converter returned no model")
+        return model
+
     def translate(self, data: bytes, text_format: str) -> bytes:
         """Read a model in one of onnx's text formats (``onnxtxt``, ``json``, ``textproto``) and serialise it.
 
@@ -76,14 +90,14 @@ class Checker:
             raise InvalidProgram("the parser returned no model")
         return model
 
-    def _call(self, task: str, data: bytes, text_format: str = "") -> Reply:
+    def _call(self, task: str, data: bytes, text_format: str = "", *, opset: int = 0) -> Reply:
         if 4 * len(data) > self._memory:
             self.close()
             self._memory = 4 * len(data)
         if self._worker is None:
             spec = WorkerSpec("onnx-checker", _HANDLER, preload=("onnx", "onnx.checker", "onnx.shape_inference"))
             self._worker = Worker(spec, Limits(seconds=self._seconds, memory_bytes=self._memory))
-        reply = self._worker.call({"task": task, "format": text_format}, [data])
+        reply = self._worker.call({"task": task, "format": text_format, "opset": opset}, [data])
         if reply.exit == "error":
             raise InvalidProgram(f"onnx cannot read it: {reply.error.get('message') or reply.error.get('type')}")
         if reply.exit != "ok":

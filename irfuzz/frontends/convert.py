@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -57,6 +57,9 @@ FRONT_ENDS: Mapping[Kind, FrontEnd] = {
     "factory": FrontEnd("the factory", "factory.py"),
 }
 """By kind; ``onnx`` needs none."""
+
+RUNTIME = FrontEnd("onnxruntime", "runtime_types.py", ("onnxruntime",), "onnxruntime", ("onnx", "onnxruntime"))
+"""Types the values of operators that irfuzz has no schema for."""
 
 SCRIPT = FrontEnd("the script", "data.py")
 """Runs functions of users that give samples."""
@@ -139,6 +142,24 @@ class Converters:
         if not isinstance(model, bytes):
             raise InvalidProgram(f"{front_end.component} returned no model")
         return model
+
+    def types(self, model: bytes, names: Sequence[str]) -> tuple[dict[str, bytes], str]:
+        """Types of values of a model, as ONNXRuntime infers them or sees them in a run.
+
+        Returns:
+            A serialised ``TypeProto`` by name, and why there is none, or none with a rank, of those that lack it.
+        """
+        if importlib.util.find_spec(RUNTIME.needs[0]) is None:
+            return {}, _missing(RUNTIME.needs[0], RUNTIME.extras)
+        try:
+            reply = self._worker(RUNTIME).call({"names": list(names)}, [model])
+            found = self._values(RUNTIME, reply)
+        except StartError as error:
+            return {}, f"onnxruntime cannot be started: {str(error).splitlines()[0]}"
+        except InvalidProgram as error:
+            return {}, str(error)
+        named = zip(reply.response["names"], found, strict=True)
+        return {name: bytes(v) for name, v in named if isinstance(v, bytes)}, str(reply.response["reason"])
 
     def samples(self, path: Path, function: str, most: int | None = None) -> list[dict[str, np.ndarray]]:
         """What a function of the user's gives: arrays by name, a dict for each sample.

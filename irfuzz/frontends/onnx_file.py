@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,10 @@ from irfuzz.frontends.convert import Converters
 from irfuzz.frontends.external import inline_external
 from irfuzz.frontends.operators import check_operators
 from irfuzz.frontends.plain_file import open_plain
+from irfuzz.frontends.runtime_types import complete_types, untyped
 from irfuzz.frontends.skeleton import for_checker, joined, split
 from irfuzz.frontends.source import is_factory, is_saved_model, source_of
+from irfuzz.frontends.upgrade import OLDEST, opset_of, upgraded
 from irfuzz.ir.serde import decode
 from irfuzz.ir.tensors import MAX_BYTES
 
@@ -105,17 +107,19 @@ def load_seed(
     max_bytes: int = MAX_BYTES,
     checker: Checker | None = None,
     converters: Converters | None = None,
-    foreign: bool = False,
+    tell: Callable[[str], None] | None = None,
 ) -> Program:
-    """Read a model that is to be mutated or run: valid for ``onnx.checker``, and every operator in it known.
+    """Read a model that is to be mutated or run, valid for ``onnx.checker``.
+
+    Operators of domains that neither ONNX nor the model defines are opaque: what they give has the types that the model
+    declares, or that ONNXRuntime tells. A model of an opset below ``upgrade.OLDEST`` is converted to that.
 
     Args:
         path: see ``load_file``.
         max_bytes: see ``load_file``.
         checker: runs onnx's checker; ``None``: one for this call (half a second).
         converters: see ``load_file``.
-        foreign: take operators of unknown domains, too, for a model that is only looked at: what they give has the
-            types that the model declares.
+        tell: gets one line for each thing that is not as it stands in the file, which starts with ``path``.
 
     Raises:
         InvalidProgram: the file is not a valid model; the message starts with ``path``.
@@ -125,12 +129,19 @@ def load_seed(
     with contextlib.ExitStack() as stack:
         checker = checker or stack.enter_context(Checker())
         model, held = _load(path, max_bytes, checker, converters)
+        say = (lambda line: None) if tell is None else (lambda line: tell(" ".join(f"{path}: {line}".split())))
         with _naming(path):
+            if 0 < opset_of(model) < OLDEST:
+                model, held = _upgraded(model, held, checker, say)
             read = decode(model, held)  # our structural checks come first: their messages are the clearer ones
-            check_operators(model, foreign=foreign)
+            check_operators(model)
             _check(model, held, checker)
             program = Program(*read)
             program.infer()
+            if lacking := untyped(program):
+                converters = converters or stack.enter_context(Converters())
+                if why := complete_types(program, lacking, converters):
+                    say(why)
             return program
 
 
@@ -208,6 +219,27 @@ def _load(
         return model, held
 
 
+def _upgraded(
+    model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker, say: Callable[[str], None]
+) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
+    """A model that is not too old to be edited, with the large weights beside it; as it was where that cannot be."""
+    decode(_whole(model, held))  # what breaks the structure is told first, and never reaches the converter
+    data, told = upgraded(_whole(model, held), checker)
+    if told:
+        say(told)
+    if data is None:
+        return model, held
+    small, weights = split(data)
+    return _parse(small), {**weights}
+
+
+def _whole(model: onnx.ModelProto, held: dict[int, bytes | memoryview]) -> onnx.ModelProto:
+    """A copy of a model with its large weights in it."""
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    return joined(whole, held)
+
+
 def _check(model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker) -> None:
     """Ask onnx's checker; without the large weights first, which it copies several times."""
     told = for_checker(model, held)
@@ -220,9 +252,7 @@ def _check(model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker:
             if not held:
                 raise
     if not passed:
-        whole = onnx.ModelProto()
-        whole.CopyFrom(model)
-        checker.check(joined(whole, held).SerializeToString())
+        checker.check(_whole(model, held).SerializeToString())
 
 
 @contextlib.contextmanager

@@ -84,6 +84,10 @@ class Sizes:
         self._program = program
         self._dims = dims
 
+    def is_opaque(self, node: ir.Node) -> bool:
+        """Whether nothing defines the node's operator."""
+        return self._program.inference.is_opaque(node)
+
     def fact(self, node: ir.Node, index: int) -> TensorFact | None:
         """What is known of an input that is a tensor."""
         value = node.inputs[index] if index < len(node.inputs) else None
@@ -124,7 +128,10 @@ def limit_at(sizes: Sizes, node: ir.Node, index: int) -> Limit | None:
     if node.domain == "ai.onnx.ml" and node.op_type == "ArrayFeatureExtractor" and index == 1:
         return _index(sizes.dim(node, 0, -1))
     if node.domain not in ("", "ai.onnx"):
-        return None
+        fact = sizes.fact(node, index)
+        # What nothing is known of takes integers as masks, flags, positions or rows of a table that has two at least.
+        counts = fact is not None and fact.dtype.is_integer() and fact.dtype.bitwidth > 8 and sizes.is_opaque(node)
+        return Limit(0, 1) if counts else None
     fixed = _INTERVALS.get((node.op_type, index))
     if fixed is not None:
         return Limit(*fixed)

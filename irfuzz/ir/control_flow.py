@@ -11,6 +11,7 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.bodies import bodies_of
+from irfuzz.ir.opaque import outputs_of
 from irfuzz.ir.types import declared_fact, join
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 
@@ -32,7 +33,7 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
     rule = _RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
     if rule is None:
         _infer_bodies_blind(inference, node, where, depth)
-        return [UNTYPED] * len(node.outputs)
+        return outputs_of(node, inputs, where)
     found = rule(inference, node, inputs, where, depth)
     return (list(found) + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
 

@@ -15,6 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.clone import clone
+from irfuzz.ir.opaque import is_foreign, is_remembered, outputs_of, remember
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
@@ -177,6 +178,15 @@ class Inference:
                     raise InvalidProgram(f"{where}: output {output.name!r} is {reason}")
                 fact = merge(fact, declared)
             set_fact(output, fact)
+        if is_foreign(node) and self.is_opaque(node) and not is_remembered(node):
+            remember(node, _facts_of(node.inputs), _facts_of(node.outputs))
+
+    def is_opaque(self, node: ir.Node) -> bool:
+        """Whether nothing here defines a node's operator: neither a schema nor a function of the model."""
+        if not is_foreign(node) or node.op_identifier() in self._functions:
+            return False
+        opset = self._opsets.get(node.domain)
+        return opset is None or schema_of(node.op_type, opset, node.domain) is None
 
     def _initializer(self, value: ir.Value) -> None:
         try:
@@ -219,7 +229,7 @@ class Inference:
         domain = "" if node.domain == "ai.onnx" else node.domain
         opset = self._opsets.get(domain)
         if opset is None or (domain and schema_of(node.op_type, opset, domain) is None):
-            return [UNTYPED] * len(node.outputs)  # carried, not understood
+            return outputs_of(node, inputs, where)
         call = Call(
             domain,
             node.op_type,
@@ -248,6 +258,10 @@ class Inference:
         inner.graph(body, f"{where}: ", depth + 1)
         found = [fact_of(v) for v in body.outputs]
         return (found + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def _facts_of(values: Sequence[ir.Value | None]) -> list[Any]:
+    return [None if value is None else fact_of(value) for value in values]
 
 
 def fact_of_constant(attributes: Mapping[str, ir.Attr]) -> Fact | None:

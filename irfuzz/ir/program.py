@@ -16,6 +16,7 @@ from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
 from irfuzz.ir.clone import clone, free
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
+from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
@@ -365,7 +366,7 @@ class Program(View):
                 if fact == fact_of(output):
                     continue
                 set_fact(output, fact)
-                if output.is_graph_output():
+                if output.is_graph_output() or (is_foreign(node) and self.inference.is_opaque(node)):
                     declare(output, fact)
                 else:
                     # What the model declared may have come from facts that no longer hold.

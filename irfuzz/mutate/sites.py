@@ -243,13 +243,26 @@ def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:
 
 
 def _exact_elsewhere(node: ir.Node) -> Sequence[int]:
-    """Inputs of an operator of another domain whose elements may not be changed freely; all where it is not known."""
+    """Inputs of an operator of another domain whose elements may not be changed freely; all of ONNX's where unknown."""
     if node.domain == "ai.onnx.ml":
         if node.op_type in _LEARNT:
             return ()
         if node.op_type == "ArrayFeatureExtractor":
             return _SECOND
-    return range(len(node.inputs))
+    if node.domain in _SPECIFIED:
+        return range(len(node.inputs))
+    return [index for index, value in enumerate(node.inputs) if value is not None and not _is_data(value)]
+
+
+def _is_data(value: ir.Value) -> bool:
+    """Whether an opaque node takes a value as data, whose elements are free: no scalar, and no number that may count.
+
+    Constants may be tables, scales or zero points, and integers of more than eight bits lengths, masks or positions.
+    """
+    fact = fact_of(value)
+    if not isinstance(fact, TensorFact) or not fact.shape or value.is_initializer():
+        return False
+    return fact.dtype.is_floating_point() or (fact.dtype.is_integer() and fact.dtype.bitwidth <= 8)
 
 
 def _exact_parameters(function: ir.Function, functions: _Functions) -> list[int]:
@@ -265,6 +278,8 @@ def _exact_parameters(function: ir.Function, functions: _Functions) -> list[int]
 _Functions: TypeAlias = "Mapping[ir.OperatorIdentifier, ir.Function]"
 _SECOND = (1,)
 _DEFAULT = frozenset({"", "ai.onnx"})
+_SPECIFIED = frozenset({"ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training"})
+"""Other domains that ONNX itself defines operators in."""
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 _CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 """Operators of the default domain that have subgraphs."""

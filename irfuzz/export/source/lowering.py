@@ -8,12 +8,13 @@ import numpy as np
 import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
-from irfuzz.errors import Unsupported
+from irfuzz.errors import NoOperator, Unsupported
 from irfuzz.export.source.context import Block, Code, Context, Many, comment, literal
 from irfuzz.export.source.framework import Framework
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.export.source.names import Names
 from irfuzz.export.source.support_text import pieces, support_text
+from irfuzz.ir.calls import schema_of
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 
@@ -171,6 +172,11 @@ class _Writer:
     def _emit(self, node: ir.Node) -> list[str]:
         emitter = self.framework.emitters.get((node.domain, node.op_type))
         if emitter is None:
+            if (
+                node.domain
+                and schema_of(node.op_type, self.model.opset_imports.get(node.domain, 1), node.domain) is None
+            ):
+                raise NoOperator(self.framework.component, f"{node.domain}.{node.op_type}")
             op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
             raise Unsupported(self.framework.component, op, "no lowering for this operator")
         emitted = emitter(self.context, node)

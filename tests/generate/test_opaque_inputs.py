@@ -1,0 +1,50 @@
+"""Integers that go into operators which nothing is known of are masks, flags or rows of small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.program import Program
+
+_T = onnx.TensorProto
+
+
+def program(kind: int, domain: str) -> Program:
+    node = helper.make_node("Nod", ["x"], ["y"], domain=domain)
+    x = helper.make_tensor_value_info("x", kind, [500])
+    y = helper.make_tensor_value_info("y", _T.FLOAT, [500])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("org.example", 1)]
+    graph = helper.make_graph([node], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    if domain == "local":
+        body = [helper.make_node("Identity", ["a"], ["b"])]
+        model.functions.append(helper.make_function("local", "Nod", ["a"], ["b"], body, imports[:1]))
+        model.opset_import.append(helper.make_opsetid("local", 1))
+        y.type.tensor_type.elem_type = kind
+        model.graph.output[0].CopyFrom(y)
+    return Program.from_proto(model)
+
+
+def drawn(made: Program) -> np.ndarray:
+    array = make_inputs(made, 0)["x"]
+    assert isinstance(array, np.ndarray)
+    return array
+
+
+def test_integers_are_zero_or_one() -> None:
+    assert sorted(set(drawn(program(_T.INT64, "org.example")))) == [0, 1]
+
+
+def test_quantised_data_uses_its_whole_range() -> None:
+    assert drawn(program(_T.UINT8, "org.example")).max() > 200
+
+
+def test_floats_are_free() -> None:
+    assert drawn(program(_T.FLOAT, "org.example")).min() < -1
+
+
+def test_functions_of_the_model_are_looked_into() -> None:
+    assert drawn(program(_T.INT64, "local")).max() > 1
