@@ -25,6 +25,7 @@ from irfuzz.analyze.tensor import MOST_PARTS, Grid, Tensor, Test
 from irfuzz.errors import UsageError
 from irfuzz.facts import tensors_in
 from irfuzz.ir.bodies import captures_of, reads_of
+from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 
@@ -115,6 +116,7 @@ def analyze(
     known = ranges or Ranges()
     if program.model.functions:
         program = without_functions(program)
+    program = at_defaults(program)
     names = {v.name for v in (*program.graph.inputs, *program.graph.initializers.values())}
     for name in known.given:
         if name not in names:

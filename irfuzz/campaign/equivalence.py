@@ -16,6 +16,7 @@ from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.ways import Other
 from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.defaults import at_defaults
 from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms
 from irfuzz.reduce import reduce_case
 from irfuzz.rewrite.engine import replay_chain, rewrite_chain
@@ -118,6 +119,7 @@ class Equivalence:
         Raises:
             Unsupported: no inputs can be made for it.
         """
+        program = at_defaults(program)
         inputs = make_inputs(program, self._seed) if inputs is None else inputs
         self._measured.clear()
         before, ways = self._run_ways(program, inputs, dear)

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.checker import Checker
     from irfuzz.frontends.convert import Converters
     from irfuzz.frontends.onnx_file import find_models, load_seed, save_file
+    from irfuzz.ir.defaults import at_defaults
     from irfuzz.ir.inline import without_functions
     from irfuzz.report import coverage as report
     from irfuzz.search.coverage.fusions import Fusions
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         for path in progress.over(files):
             try:
                 program = load_seed(path, checker=checker, converters=converters)
-                program = without_functions(program)
+                program = without_functions(at_defaults(program))
             except InvalidProgram as error:
                 text = str(error)
                 problems.append(text if text.startswith(str(path)) else f"{path}: {text}")

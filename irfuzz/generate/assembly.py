@@ -13,6 +13,7 @@ from irfuzz.generate.features import Wanted
 from irfuzz.generate.lighten import is_shrinkable
 from irfuzz.generate.parts import Kind, Part, Slot
 from irfuzz.generate.selection import Selection
+from irfuzz.ir.constant_values import computed_constants
 from irfuzz.ir.program import Program
 from irfuzz.ir.types import declare
 from irfuzz.ir.value import fact_of
@@ -21,10 +22,19 @@ _HEAVY = 1 << 12
 """Nodes with more weights than this stay without readers where none is wanted, so that they can be made lighter."""
 
 
+CONSTANT = "constant"
+"""Ends the key of a value that is computed from constants alone: it stands for none that is not."""
+
+
+FEW = 1 << 10
+"""Constants of so many elements, and smaller ones, are stored, however the original makes them."""
+
+
 def assemble(program: Program, parts: list[Part], wanted: Wanted, selection: Selection, choices: Choices) -> Program:
     """The chosen nodes, wired as wanted, and beyond that as often as the original has such a sequence.
 
-    What is left to be read becomes an input of the graph, one for each type; what nobody reads becomes an output.
+    What is left to be read becomes an input of the graph, one for each type; a weight that is computed from constants
+    keeps the nodes that make it. What nobody reads becomes an output.
     """
     small = program.clone()
     nodes = small.nodes()
@@ -37,6 +47,8 @@ def assemble(program: Program, parts: list[Part], wanted: Wanted, selection: Sel
     }
     pairs = {(f[1], f[2]) for f in wanted.named if f[0] == "sequence"}
     inputs: dict[tuple[object, ...], ir.Value] = {}
+    constants = computed_constants(small)
+    makers: set[ir.Node] = set()
     before: list[Part] = []
     read: dict[int, int] = defaultdict(int)
     for part in chosen:
@@ -51,11 +63,13 @@ def assemble(program: Program, parts: list[Part], wanted: Wanted, selection: Sel
             elif slot.kind is None:
                 continue
             else:
-                value = _source(small, node, slot, inputs)
+                value = _source(small, node, slot, inputs, constants)
+                makers |= small.ancestors(value)
             if value is not node.inputs[slot.position]:
                 node.replace_input_with(slot.position, value)
         before.append(part)
-    _leave(small, [nodes[p.index] for p in chosen])
+    kept = makers.union(nodes[p.index] for p in chosen)
+    _leave(small, [node for node in nodes if node in kept])
     return Program.from_bytes(small.to_bytes())
 
 
@@ -74,8 +88,10 @@ def _spare(
     return choices.pick(found) if found else None
 
 
-def _source(program: Program, node: ir.Node, slot: Slot, inputs: dict[Kind, ir.Value]) -> ir.Value:
-    """An input of the graph, or a constant where the elements are known."""
+def _source(
+    program: Program, node: ir.Node, slot: Slot, inputs: dict[Kind, ir.Value], constants: set[ir.Value]
+) -> ir.Value:
+    """A constant as the original makes it, where it is one there; else an input of the graph."""
     old = node.inputs[slot.position]
     assert old is not None
     if old.producer() is None:
@@ -85,11 +101,16 @@ def _source(program: Program, node: ir.Node, slot: Slot, inputs: dict[Kind, ir.V
     if constant is not None:
         return program.constant(constant, "c")
     fact = fact_of(old)
+    array = program.const_array(old)
+    if array is not None and array.size <= FEW:
+        return program.constant(array, "c")
     assert isinstance(fact, TensorFact)
     if fact.known:
         elements = np.array(fact.value).astype(fact.dtype.numpy()).reshape(fact.static_shape or ())
         return program.constant(elements, "c")
     key = slot.kind or ()
+    if old in constants:
+        return inputs.setdefault((*key, CONSTANT), old)
     if key not in inputs:
         inputs[key] = program.add_input(TensorFact(fact.dtype, fact.shape), "x")
     return inputs[key]

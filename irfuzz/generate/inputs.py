@@ -15,6 +15,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.domains import Limit
 from irfuzz.generate.limits import Limits
+from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import MOST_ELEMENTS, input_domain, input_sizes
 from irfuzz.ir.program import Program
 
@@ -68,8 +69,8 @@ def make_inputs(
         Unsupported: an input is a map, a sparse tensor, of unknown type, or larger than ``MOST_ELEMENTS``.
         InvalidProgram: the metadata of an input cannot be read.
     """
-    graph = program.model.graph
-    inputs = [value for value in graph.inputs if value.name not in graph.initializers]
+    program = at_defaults(program)
+    inputs = program.graph.inputs
     sizes = dict(dims or {})
     for value in inputs:
         for size_name, allowed in input_sizes(value).items():

@@ -16,6 +16,7 @@ from irfuzz.generate.parts import all_weights, lower_bound, parts_of
 from irfuzz.generate.selection import select
 from irfuzz.generate.sizes import name_sizes
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
@@ -88,7 +89,7 @@ def synthesize(
         specs = load_specs()
     began = time.monotonic()
     progress("collecting what is covered")
-    program = name_sizes(without_functions(program))
+    program = name_sizes(without_functions(at_defaults(program)))
     found = features_of(program, specs)
     if not found:
         raise InvalidProgram("it has no operator of ONNX's own domain, so nothing is covered")

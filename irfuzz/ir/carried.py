@@ -14,6 +14,10 @@ WIRE = "irfuzz.wire"
 """Key in ``tensor.meta`` and ``attr.meta`` of what was already serialised."""
 
 
+FREE_INITIALIZERS = 4
+"""First IR version in which an initializer need not be a graph input (ONNX IR.md, "Graphs")."""
+
+
 @dataclass(frozen=True, slots=True)
 class Residue:
     """The parts of a model that belong to no graph and that onnx-ir cannot hold.
@@ -85,11 +89,24 @@ class Carried:
         annotations: serialised ``TensorAnnotation``.
         outputs: serialised ``ValueInfoProto`` of graph outputs that declare something else than the
             input or initializer which they pass on.
+        listed: names of the inputs as they stand in the file, if its IR version lists initializers among them
+            (``lists_initializers``).
     """
 
     value_info: tuple[Statement, ...] = ()
     annotations: tuple[Statement, ...] = ()
     outputs: tuple[Statement, ...] = ()
+    listed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.value_info or self.annotations or self.outputs)
+        return bool(self.value_info or self.annotations or self.outputs or self.listed)
+
+
+def lists_initializers(ir_version: int) -> bool:
+    """True if models of this IR version have to name every initializer among the inputs of its graph as well.
+
+    Such an input cannot be overridden: it is a constant, and the list is a matter of the file format. A program holds
+    it as an initializer alone; the list is written again when the model is. From IR version 4 on an input that has an
+    initializer is what a caller may override.
+    """
+    return 0 < ir_version < FREE_INITIALIZERS

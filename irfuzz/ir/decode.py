@@ -10,7 +10,8 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError, EncodeError, Message
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.carried import CARRIED, Binding, Carried, Residue, Statement
+from irfuzz.facts import TensorFact
+from irfuzz.ir.carried import CARRIED, Binding, Carried, Residue, Statement, lists_initializers
 from irfuzz.ir.decode_parts import (
     check_text,
     read_attribute,
@@ -23,6 +24,7 @@ from irfuzz.ir.decode_parts import (
 from irfuzz.ir.encode import value_bytes
 from irfuzz.ir.held import Held
 from irfuzz.ir.tensors import SparseTensor
+from irfuzz.ir.types import conflict, declared_fact
 from irfuzz.ir.value import new_value
 
 Scopes = list[dict[str, ir.Value]]
@@ -43,7 +45,7 @@ def decode(source: onnx.ModelProto | bytes, held: Held | None = None) -> tuple[i
     if not proto.HasField("graph"):
         raise InvalidProgram("the model has no graph")
     imports = _read_imports(proto.opset_import, "the model")
-    graph = _read_graph(proto.graph, [], "", held or {})
+    graph = _read_graph(proto.graph, [], "", held or {}, listed=lists_initializers(proto.ir_version))
     graph.opset_imports.update(imports)
     functions: dict[tuple[str, str, str], ir.Function] = {}
     for function_proto in proto.functions:
@@ -159,13 +161,18 @@ def _read_function(proto: onnx.FunctionProto) -> ir.Function:
     )
 
 
-def _read_graph(proto: onnx.GraphProto, outer: Scopes, where: str, held: Held | None = None) -> ir.Graph:
+def _read_graph(
+    proto: onnx.GraphProto, outer: Scopes, where: str, held: Held | None = None, *, listed: bool = False
+) -> ir.Graph:
     where = f"{where}, graph '{proto.name}'" if where else f"graph '{proto.name}'"
-    body = _Body(where, outer)
+    body = _Body(where, outer, listed=listed)
     inputs = [body.new_value(info.name) for info in proto.input]
     for value, info in zip(inputs, proto.input, strict=True):
         read_value_info(info, value)
     initializers = body.read_initializers(proto, held or {})
+    names = tuple(info.name for info in proto.input) if listed and initializers else ()
+    if listed:
+        inputs = body.without_constants(inputs)
     sources = frozenset(body.scope)
     body.declare(proto.node)
     said = body.read_infos(proto.value_info, sources.union(info.name for info in proto.output))
@@ -185,6 +192,7 @@ def _read_graph(proto: onnx.GraphProto, outer: Scopes, where: str, held: Held | 
         tuple(body.statement(info.name, info) for info in said),
         tuple(body.statement(note.tensor_name, note) for note in proto.quantization_annotation),
         tuple(body.statement(info.name, info) for info in passed_on),
+        names,
     )
     if carried:
         graph.meta[CARRIED] = carried
@@ -198,8 +206,12 @@ class _Body:
         scope: the values defined in it, by name.
     """
 
-    def __init__(self, where: str, outer: Scopes) -> None:
-        """``where`` names the part of the model in messages; its nodes may read the values of ``outer``."""
+    def __init__(self, where: str, outer: Scopes, *, listed: bool = False) -> None:
+        """``where`` names the part of the model in messages; its nodes may read the values of ``outer``.
+
+        With ``listed`` the graphs of the model list their initializers among their inputs.
+        """
+        self._listed = listed
         self.scope: dict[str, ir.Value] = {}
         self._where = where
         self._scopes = [*outer, self.scope]
@@ -240,6 +252,10 @@ class _Body:
             found[name] = value
         return list(found.values())
 
+    def without_constants(self, inputs: list[ir.Value]) -> list[ir.Value]:
+        """Those of ``inputs`` that are no initializers, or declared as something else, for inference to refuse."""
+        return [value for value in inputs if value.const_value is None or _is_contradicted(value, value.const_value)]
+
     def declare(self, nodes: Iterable[onnx.NodeProto]) -> None:
         """Define the outputs of all nodes, so that a name that is read too early is told from an unknown one."""
         for node in nodes:
@@ -273,7 +289,7 @@ class _Body:
         where = f"{self._where}, node {_title(proto)}"
         attributes: dict[str, ir.Attr] = {}
         for attr_proto in proto.attribute:
-            attr = read_attribute(attr_proto, where, lambda g: _read_graph(g, self._scopes, where))
+            attr = read_attribute(attr_proto, where, lambda g: _read_graph(g, self._scopes, where, listed=self._listed))
             if attr.name in attributes:
                 raise InvalidProgram(f"{where} has two attributes called '{attr.name}'")
             attributes[attr.name] = attr
@@ -343,6 +359,11 @@ class _Body:
             elif not same_message(onnx.ValueInfoProto.FromString(value_bytes(value)), info):
                 said.append(info)
         return said
+
+
+def _is_contradicted(value: ir.Value, tensor: ir.TensorProtocol) -> bool:
+    """True if a value is declared as something that its tensor is not."""
+    return conflict(TensorFact(tensor.dtype, tuple(tensor.shape.numpy())), declared_fact(value)) is not None
 
 
 def _title(node: onnx.NodeProto) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import onnx
@@ -11,7 +11,7 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement
+from irfuzz.ir.carried import CARRIED, WIRE, Carried, Residue, Statement, lists_initializers
 from irfuzz.ir.held import HeldTensor
 from irfuzz.ir.outside import Placing, referring
 from irfuzz.ir.tensors import MAX_BYTES, SparseTensor
@@ -56,7 +56,7 @@ def encode_bytes(
         parts += (_I[5], varint(model.model_version))
     if model.doc_string:
         parts.append(text(_T[6], model.doc_string))
-    parts.append(block(_T[7], _graph(model.graph, placing)))
+    parts.append(block(_T[7], _graph(model.graph, lists_initializers(model.ir_version), placing)))
     parts.append(_opset_imports(8, model.opset_imports))
     parts.append(_strings(14, model.metadata_props))
     for info in residue.training_info:
@@ -217,12 +217,12 @@ def _opset_imports(field: int, imports: Mapping[str, int]) -> bytes:
     return b"".join(block(tag, text(_T[1], d) + _I[2] + varint(v)) for d, v in imports.items())
 
 
-def _graph(graph: ir.Graph, placing: Placing | None = None) -> bytes:
+def _graph(graph: ir.Graph, listed: bool, placing: Placing | None = None) -> bytes:
     carried = graph.meta.get(CARRIED) or Carried()
     parts: list[bytes] = []
     infos: list[bytes] = []
     outputs = set(map(id, graph.outputs))
-    _nodes(1, graph, outputs, parts, infos)
+    _nodes(1, graph, outputs, parts, infos, listed)
     if graph.name:
         parts.append(text(_T[2], graph.name))
     sparse: list[bytes] = []
@@ -240,7 +240,8 @@ def _graph(graph: ir.Graph, placing: Placing | None = None) -> bytes:
             parts += (_T[5], varint(len(data) + len(own)), data, own)
     if graph.doc_string:
         parts.append(text(_T[10], graph.doc_string))
-    parts += [block(_T[11], value_bytes(value)) for value in graph.inputs]
+    inputs = _with_initializers(graph, carried.listed) if listed else graph.inputs
+    parts += [block(_T[11], value_bytes(value)) for value in inputs]
     values = _values(graph) if carried else {}
     said = {s.name: s.proto for s in carried.outputs if s.holds(values)}
     parts += [block(_T[12], said.get(value.name or "") or value_bytes(value)) for value in graph.outputs]
@@ -250,6 +251,19 @@ def _graph(graph: ir.Graph, placing: Placing | None = None) -> bytes:
     parts += sparse
     parts.append(_strings(16, graph.metadata_props))
     return b"".join(parts)
+
+
+def _with_initializers(graph: ir.Graph, names: tuple[str, ...]) -> list[ir.Value]:
+    """Inputs and initializers of a graph whose file lists both: in its order first, what was added after it."""
+    initializers = {n: v for n, v in graph.initializers.items() if not v.is_graph_input()}
+    inputs = list(graph.inputs)
+    found: list[ir.Value] = []
+    for name in names:
+        if name in initializers:
+            found.append(initializers.pop(name))
+        elif inputs:
+            found.append(inputs.pop(0))
+    return [*found, *inputs, *initializers.values()]
 
 
 def _values(graph: ir.Graph) -> dict[str, ir.Value]:
@@ -303,11 +317,16 @@ def _says_something(value: ir.Value) -> bool:
 
 
 def _nodes(
-    field: int, graph: ir.Graph, outputs: set[int] | frozenset[int], parts: list[bytes], infos: list[bytes]
+    field: int,
+    graph: ir.Graph,
+    outputs: set[int] | frozenset[int],
+    parts: list[bytes],
+    infos: list[bytes],
+    listed: bool = False,
 ) -> None:
     """Append the field of each node to ``parts``, and to ``infos`` what is known of their outputs."""
     try:
-        written, stated = _writer().write(field, graph)
+        written, stated = _writer(listed).write(field, graph)
     except ValueError as error:
         raise InvalidProgram(str(error)) from None
     parts.append(written)
@@ -325,8 +344,10 @@ def _seldom(node: ir.Node) -> bytes:
     return out
 
 
-def attribute_bytes(attr: ir.Attr) -> bytes:
+def attribute_bytes(attr: ir.Attr, listed: bool = False) -> bytes:
     """The ``AttributeProto`` of an attribute; one that was read keeps the bytes it was read with.
+
+    With ``listed`` the graphs in it list their initializers among their inputs (``lists_initializers``).
 
     Raises:
         InvalidProgram: its value has no form in ONNX.
@@ -334,9 +355,9 @@ def attribute_bytes(attr: ir.Attr) -> bytes:
     if attr.type in _GRAPH_TYPES and not attr.is_ref():
         out = text(_T[1], attr.name)
         if attr.type == ir.AttributeType.GRAPH:
-            out += block(_T[6], _graph(attr.value))
+            out += block(_T[6], _graph(attr.value, listed))
         else:
-            out += b"".join(block(_T[11], _graph(g)) for g in attr.value)
+            out += b"".join(block(_T[11], _graph(g, listed)) for g in attr.value)
         if attr.doc_string:
             out += text(_T[13], attr.doc_string)
         return out + int_tag(20) + varint(attr.type.value)
@@ -396,7 +417,8 @@ def _stated_type(attr: ir.Attr, value: ir.TypeAndShape) -> bytes:
 
 
 @cache
-def _writer() -> NodeWriter:
+def _writer(listed: bool) -> NodeWriter:
     from irfuzz._graph import NodeWriter
 
-    return NodeWriter(TypedValue, WIRE, _GRAPH_TYPES, attribute_bytes, _seldom)
+    writes = partial(attribute_bytes, listed=True) if listed else attribute_bytes
+    return NodeWriter(TypedValue, WIRE, _GRAPH_TYPES, writes, _seldom)

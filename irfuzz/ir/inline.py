@@ -11,15 +11,13 @@ from onnx_ir.passes.common import InlinePass
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import Mapping, bodies_of, copy_nodes
+from irfuzz.ir.carried import FREE_INITIALIZERS
 from irfuzz.ir.clone import clone
 from irfuzz.ir.infer import instantiate
 from irfuzz.ir.program import Program
 
 MAX_TURNS = 4
 """Most turns of a loop that are written out."""
-
-FREE_INITIALIZERS = 4
-"""First IR version in which an initializer need not be a graph input (ONNX IR.md, "Graphs")."""
 
 _AXES_AS_INPUT = 13
 """First opset in which the axes of Squeeze and Unsqueeze are an input."""

@@ -12,6 +12,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir import serde
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import schema_of
+from irfuzz.ir.constant_values import folded
 from irfuzz.ir.digest import digest
 from irfuzz.ir.infer import Inference, tensor_of
 from irfuzz.ir.types import meaningful_names
@@ -113,7 +114,7 @@ class View:
         return {name: attr.value for name, attr in node.attributes.data.items() if not attr.is_ref()}
 
     def constant_of(self, value: ir.Value | None) -> ir.TensorProtocol | None:
-        """The tensor of a constant value (initializer that no input overrides, or Constant node)."""
+        """The tensor that the model stores of a constant (initializer that no input overrides, or Constant node)."""
         if value is None:
             return None
         if value.const_value is not None and value.is_initializer() and not value.is_graph_input():
@@ -122,9 +123,11 @@ class View:
         return None if producer is None else tensor_of(producer)
 
     def const_array(self, value: ir.Value | None) -> np.ndarray | None:
-        """The elements of a constant value; do not write to the array."""
+        """The elements of a constant value, stored or computed from such (``folded``); do not write to the array."""
+        if value is None:
+            return None
         tensor = self.constant_of(value)
-        return None if tensor is None else tensor.numpy()
+        return folded(self, value) if tensor is None else tensor.numpy()
 
     def positions(self) -> dict[ir.Node, int]:
         """Place of every main-graph node in topological order."""

@@ -12,7 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import Mapping, copy_nodes, copy_value, hint_of
-from irfuzz.ir.inline import FREE_INITIALIZERS
+from irfuzz.ir.carried import FREE_INITIALIZERS
 from irfuzz.ir.tensors import SparseTensor
 from irfuzz.ir.types import declare, undeclare
 from irfuzz.ir.value import fact_of, new_value

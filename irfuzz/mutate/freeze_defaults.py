@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from irfuzz.choices import Choices
+from irfuzz.ir.carried import FREE_INITIALIZERS, lists_initializers
+from irfuzz.ir.defaults import freeze_defaults
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.types import Profile, Relation, Skipped
 
 SITE = "model"
-_FREE_INITIALIZERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class FreezeDefaults:
     """Removes inputs that initializers stand for.
 
-    Before IR version 4 every initializer had to be an input as well, so that nothing could be said of any weight's
-    elements. The engine makes this edit before any other one where it applies, and never draws it.
+    Nothing can be said of the elements of a weight that a caller may override. Below IR version 4 every initializer is
+    listed among the inputs and is a constant all the same; such a model gets a version that wants no list. The engine
+    makes this edit before any other one where it applies, and never draws it.
     """
 
     context: Context
@@ -30,19 +32,18 @@ class FreezeDefaults:
 
     def sites(self, program: Program) -> list[str]:
         """The model, where it has such inputs."""
-        initializers = program.graph.initializers
-        return [SITE] if any(value.name in initializers for value in program.graph.inputs) else []
+        graph = program.graph
+        listed = lists_initializers(program.model.ir_version) and bool(graph.initializers)
+        return [SITE] if listed or any(value.name in graph.initializers for value in graph.inputs) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
         """Remove all of them and infer anew."""
-        graph = program.graph
-        kept = [value for value in graph.inputs if value.name not in graph.initializers]
-        count = len(graph.inputs) - len(kept)
+        listed = lists_initializers(program.model.ir_version)
+        count = len(program.graph.initializers) if listed else freeze_defaults(program)
         if not count:
             return Skipped("no input has a default")
-        graph.inputs[:] = kept
-        program.model.ir_version = max(program.model.ir_version or 0, _FREE_INITIALIZERS)
-        # The constructor drops what was cached of names, digest and values.
-        Program.__init__(program, program.model, program.residue, program.parents)
-        program.infer()
+        if listed:
+            program.model.ir_version = FREE_INITIALIZERS
+            Program.__init__(program, program.model, program.residue, program.parents)  # drops the digest
+            program.infer()
         return f"{count} inputs that have a default are constants"

@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.ir.carried import FREE_INITIALIZERS
 from irfuzz.ir.infer import constant_fact
 from irfuzz.mutate.sites import tensor_fact
 
@@ -22,10 +23,6 @@ def _integers(values: tuple[int, ...]) -> tuple[ir.Tensor, TensorFact]:
     """A list of axes, sizes or pads: nobody changes a tensor, so equal ones are the same."""
     tensor = ir.Tensor(np.array(values, np.int64))
     return tensor, constant_fact(tensor)
-
-
-_FREE_INITIALIZERS = 4
-"""First IR version in which an initializer need not be a graph input (ONNX IR.md, "Graphs")."""
 
 
 class Inserter:
@@ -75,8 +72,8 @@ class Inserter:
         return self.constant(np.array(number).astype(dtype.numpy()), "s")
 
     def _allow_initializers(self) -> None:
-        if self.program.model.ir_version < _FREE_INITIALIZERS:
-            self.program.model.ir_version = _FREE_INITIALIZERS
+        if self.program.model.ir_version < FREE_INITIALIZERS:
+            self.program.model.ir_version = FREE_INITIALIZERS
 
     def cast(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
         """``Cast`` without any guard."""

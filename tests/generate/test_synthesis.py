@@ -12,6 +12,7 @@ from onnx import parser
 
 from irfuzz.cli.main import main
 from irfuzz.errors import InvalidProgram
+from irfuzz.generate.assembly import FEW
 from irfuzz.generate.features import features_of, wanted_of
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.parts import all_weights, lower_bound
@@ -281,3 +282,48 @@ def test_the_command_tells_in_one_line_of_what_nothing_can_be_made(
         assert not out.exists()
     assert main(["synthesize", a, c, "-o", str(out)]) == 0
     assert capsys.readouterr().err == f"irfuzz: skipped: {why}\n"
+
+
+def listed(version: int) -> Program:
+    """Three layers whose weights are listed among the inputs, as old exporters write it."""
+    text = f"""<ir_version: {version}, opset_import: ["" : 9]>
+      g (float[1, 4] x, float[4, 4] w, float[4, 4] v, int64[2] s) => (float[2, 2] y)
+      <float[4, 4] w = {{{", ".join(["1"] * 16)}}}, float[4, 4] v = {{{", ".join(["2"] * 16)}}}, int64[2] s = {{2, 2}}>
+      {{ a = MatMul(x, w) b = Relu(a) c = MatMul(b, v) d = Relu(c) y = Reshape(d, s) }}"""
+    return Program.from_proto(parser.parse_model(text))
+
+
+@pytest.mark.parametrize("version", [3, 4, 8])
+def test_weights_that_are_listed_among_the_inputs_are_constants(version: int) -> None:
+    """Else the shape of the Reshape would be free, and all weights inputs of the result."""
+    found = synthesize(listed(version))
+    assert found.nodes == (5, 4)
+    assert found.least <= 4
+    inputs = [v for v in found.program.graph.inputs if v.name not in found.program.graph.initializers]
+    assert len(inputs) == 1
+    ran(found.program)
+
+
+def computed(rows: int) -> Program:
+    """Layers whose weights ConstantOfShape makes."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[1, {rows}] x) => (float[1, 32] y)
+      <int64[2] s = {{{rows}, 32}}, int64[2] t = {{32, 32}}, int64[2] r = {{1, {rows}}}>
+      {{ w = ConstantOfShape <value = float[1] {{0.1}}> (s) v = ConstantOfShape <value = float[1] {{0.1}}> (t)
+         z = ConstantOfShape <value = float[1] {{0.1}}> (r) e = Add(x, z)
+         a = MatMul(e, w) b = Relu(a) c = MatMul(b, v) d = Relu(c) y = MatMul(d, v) }}"""
+    return Program.from_proto(parser.parse_model(text))
+
+
+@pytest.mark.parametrize(("rows", "made"), [(FEW // 32, 1), (FEW // 32 + 1, 2)])
+def test_a_weight_that_is_computed_stays_a_constant(rows: int, made: int) -> None:
+    """Large ones are made as the original makes them, small ones are stored; none becomes an input of the graph."""
+    found = synthesize(computed(rows)).program
+    operators = [node.op_type for node in found.nodes()]
+    for node in found.nodes():
+        if node.op_type == "MatMul":
+            weight = node.inputs[1]
+            assert weight is not None
+            assert not weight.is_graph_input()
+    assert len(found.graph.inputs) <= 2
+    assert operators.count("ConstantOfShape") >= made
+    ran(found)

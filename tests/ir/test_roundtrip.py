@@ -80,11 +80,21 @@ def n_graph_attribute_type(model: onnx.ModelProto) -> None:
                 message.type = onnx.AttributeProto.GRAPHS
 
 
+def n_listed_initializers(model: onnx.ModelProto) -> None:
+    for graph in walk(model.graph):
+        if model.ir_version < 4 and isinstance(graph, onnx.GraphProto):
+            named = {value.name for value in graph.input}
+            stored = [(t.name, t.data_type, t.dims) for t in graph.initializer]
+            stored += [(t.values.name, t.values.data_type, t.dims) for t in graph.sparse_initializer]
+            graph.input.extend(onnx.helper.make_tensor_value_info(n, t, d) for n, t, d in stored if n not in named)
+
+
 NORMALISATIONS: dict[str, Callable[[onnx.ModelProto], None]] = {
     "domain": n_domain,
     "opset-import": n_opset_import,
     "dim-param": n_dim_param,
     "graph-attribute-type": n_graph_attribute_type,
+    "listed-initializers": n_listed_initializers,
     "default": n_default,
     "value-info-order": n_value_info_order,
 }
@@ -242,6 +252,11 @@ def with_dim_param(model: onnx.ModelProto) -> None:
 
 def with_graph_attribute_type(model: onnx.ModelProto) -> None:
     model.graph.node[0].attribute.add(name="body").g.name = "inner"
+
+
+def with_listed_initializers(model: onnx.ModelProto) -> None:
+    model.ir_version = 3
+    model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[1], float_data=[1])
 
 
 @pytest.mark.parametrize("name", NORMALISATIONS)
