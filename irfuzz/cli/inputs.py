@@ -28,7 +28,7 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
 
     Args:
         paths: files and folders.
-        to_run: what they give is compared, so those without outputs, or with one that is a map, are left out too.
+        to_run: what they give is compared, so those without outputs are left out too.
 
     Raises:
         UsageError: none loads.
@@ -71,19 +71,7 @@ def _tell(line: str) -> None:
 
 def _not_compared(program: Program) -> str:
     """Why the outputs of a program cannot be compared; empty where they can."""
-    from irfuzz.facts import MAP, OpaqueFact, OptionalFact, SequenceFact
-
-    if not program.graph.outputs:
-        return "the graph has no outputs, so nothing of it can be compared"
-    for value in program.graph.outputs:
-        fact = program.fact(value)
-        inner = fact.elem if isinstance(fact, SequenceFact | OptionalFact) else fact
-        if isinstance(inner, OpaqueFact) and inner.why == MAP:
-            return (
-                f"output {value.name!r} is a map, or a sequence of maps, which cannot be compared; take it from the "
-                "outputs (of models from scikit-learn: convert them with options={'zipmap': False})"
-            )
-    return ""
+    return "" if program.graph.outputs else "the graph has no outputs, so nothing of it can be compared"
 
 
 def one_model(path: Path, *, to_run: bool = False) -> tuple[Path, Program]:

@@ -10,7 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 Value: TypeAlias = "np.ndarray | list[Value] | None"
-"""A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``."""
+"""A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``.
+
+A map is the list of its keys, sorted, and of its values; maps with the same keys are one, with a row of values each.
+"""
 
 
 class Stage(StrEnum):

@@ -11,6 +11,9 @@ holds the raw bytes of all values, each beginning at a multiple of ``ALIGN``. Th
     ["s", [d0, d1...]]         strings: int64 lengths, one byte each (0 text, 1 bytes), then the UTF-8 or raw bytes
     ["b", n]                   n plain bytes (a model)
     ["l", [value, ...]]        sequence
+
+A map travels as the sequence of its keys, sorted, and of its values in the same order: two tensors. A sequence of maps
+with the same keys travels as one of them, whose values have a row for each.
 """
 
 from __future__ import annotations
@@ -170,11 +173,43 @@ def _describe(value: Any, body: _Body, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple)):
         if depth >= MAX_DEPTH:
             raise TypeError(f"a sequence is nested more than {MAX_DEPTH} deep")
+        if value and isinstance(value[0], dict):
+            value = _rows(value)
         return ["l", [_describe(item, body, depth + 1) for item in value]]
+    if isinstance(value, dict):
+        return _describe(_pairs(value), body, depth)
     raise TypeError(
         f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot cross a process; "
-        "expected numpy.ndarray, bytes, list or None"
+        "expected numpy.ndarray, bytes, list, dict or None"
     )
+
+
+def _rows(maps: Sequence[Any]) -> Sequence[Any]:
+    """Maps as their keys and a matrix of values, where all of them have the same keys and tensors of no rank."""
+    pairs = [_pairs(item) if isinstance(item, dict) else [] for item in maps]
+    keys = [pair[0].tolist() if pair and isinstance(pair[1], np.ndarray) else None for pair in pairs]
+    if keys[0] is None or any(key != keys[0] for key in keys):
+        return maps
+    return [pairs[0][0], np.stack([pair[1] for pair in pairs])]
+
+
+def _pairs(value: dict[Any, Any]) -> list[Any]:
+    """The keys of a map and its values; Python's floats in single precision where that loses nothing, as ONNX has them.
+
+    Raises:
+        TypeError: the keys are not all numbers or all text.
+    """
+    keys = sorted(value)
+    items = [value[key] for key in keys]
+    named = np.array(keys, object if any(isinstance(key, (str, bytes)) for key in keys) else np.int64)
+    if any(isinstance(item, (np.ndarray, list)) for item in items):
+        return [named, items]
+    values = np.array(items, object if any(isinstance(item, (str, bytes)) for item in items) else None)
+    if values.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            single = values.astype(np.float32)
+        values = single if np.array_equal(single, values, equal_nan=True) else values
+    return [named, values]
 
 
 def _describe_strings(array: np.ndarray, body: _Body) -> Any:
@@ -203,7 +238,7 @@ def encode(request_id: int, message: dict[str, Any], values: Iterable[Any] = ())
     Args:
         request_id: number that the answer repeats, in ``[0, 2**64)``.
         message: JSON-able content; the key ``values`` is taken.
-        values: arrays of any shape and layout, ``Tagged``, ``bytes``, lists of those, ``None``.
+        values: arrays of any shape and layout, ``Tagged``, ``bytes``, lists of those, maps, ``None``.
 
     Returns:
         Buffers to be sent one after the other.

@@ -15,7 +15,7 @@ from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.derived import OF_VALUES
 from irfuzz.oracle.judge import judge
-from irfuzz.oracle.shapes import describe
+from irfuzz.oracle.shapes import describe, leaves_of
 from irfuzz.oracle.types import Symptom, Verdict
 
 if TYPE_CHECKING:
@@ -103,29 +103,32 @@ def beyond(number: int, ran: Sequence[RunResult], main: Target, tolerance: Toler
 
 def _apart(name: str, got: Value, expected: Value, tolerance: Tolerance) -> tuple[str, float]:
     """What is wrong with an output, empty where nothing, and the largest difference."""
+    if isinstance(got, list) and describe(got) == describe(expected):
+        pairs = zip(leaves_of(name, got), leaves_of(name, expected), strict=True)
+        found = [_apart_tensors(name, label, a, b, tolerance) for (label, a), (_, b) in pairs]
+        return max(found, key=lambda pair: (bool(pair[0]), pair[1]), default=("", 0.0))
     if not isinstance(got, np.ndarray) or not isinstance(expected, np.ndarray):
-        same = _same_nested(got, expected)
+        same = got is None and expected is None
         return ("", 0.0) if same else (f"{name} is {describe(got)}, expected {describe(expected)}", math.inf)
+    return _apart_tensors(name, name, got, expected, tolerance)
+
+
+def _apart_tensors(
+    output: str, name: str, got: np.ndarray, expected: np.ndarray, tolerance: Tolerance
+) -> tuple[str, float]:
+    """``_apart`` of a tensor called ``name`` in an output."""
     if got.dtype != expected.dtype or got.shape != expected.shape:
         return f"{name} is {describe(got)}, expected {describe(expected)}", math.inf
     if got.dtype.kind in "OUSc":
         return ("", 0.0) if np.array_equal(got, expected) else (f"{name} differs", math.inf)
-    rtol = tolerance.rtols.get(name, tolerance.rtol)
-    atol = tolerance.atols.get(name, tolerance.atol)
+    rtol = tolerance.rtols.get(output, tolerance.rtol)
+    atol = tolerance.atols.get(output, tolerance.atol)
     apart = distances([got], [expected], rtol=rtol, atol=atol)[0]
     count = int(apart["beyond"]) + int(apart["mismatched"])
     if not count:
         return "", 0.0
     far = math.inf if apart["mismatched"] else float(apart["max_abs"])
     return f"{count} of {got.size} elements of {name} beyond atol {atol:g} + rtol {rtol:g} * |expected|", far
-
-
-def _same_nested(a: Value, b: Value) -> bool:
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_same_nested, a, b))
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-    return a is None and b is None
 
 
 def judged(

@@ -250,19 +250,6 @@ def test_nothing_to_compare(command_: str, irfuzz: Irfuzz, tmp_path: Path) -> No
     assert [p.name for p in tmp_path.iterdir()] == ["none.onnx"]
 
 
-@pytest.mark.parametrize("command_", ["fuzz", "check", "equiv", "evolve"])
-def test_maps_are_not_compared(command_: str, irfuzz: Irfuzz, tmp_path: Path) -> None:
-    floats = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
-    maps = onnx.helper.make_sequence_type_proto(onnx.helper.make_map_type_proto(onnx.TensorProto.INT64, floats))
-    node = onnx.helper.make_node("ZipMap", ["x"], ["of"], domain="ai.onnx.ml", classlabels_int64s=[3, 4])
-    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 2])
-    graph = onnx.helper.make_graph([node], "g", [x], [onnx.helper.make_value_info("of", maps)])
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
-    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "maps.onnx")
-    one_line(irfuzz(command_, "maps.onnx"), "maps.onnx: output 'of' is a map, or a sequence of maps.*zipmap")
-    assert [p.name for p in tmp_path.iterdir()] == ["maps.onnx"]
-
-
 # ---- places that cannot be written ----------------------------------------------------------
 
 

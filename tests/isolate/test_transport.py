@@ -126,11 +126,40 @@ def test_byte_order_and_text_types_become_the_usual_ones() -> None:
     same(got[4], [np.ones(2)])
 
 
+def test_a_map_becomes_its_sorted_keys_and_their_values() -> None:
+    (got,) = through([{"b": 0.5, "a": 0.25}])
+    same(got, [np.array(["a", "b"], object), np.array([0.25, 0.5], np.float32)])
+    (got,) = through([{7: 1, -2: 3}])
+    same(got, [np.array([-2, 7]), np.array([3, 1])])
+    (got,) = through([{1: "x", 0: "y"}])
+    same(got, [np.array([0, 1]), np.array(["y", "x"], object)])
+    (got,) = through([{0: np.ones(2), 1: np.zeros(3)}])
+    same(got, [np.array([0, 1]), [np.ones(2), np.zeros(3)]])
+
+
+def test_floats_of_a_map_are_single_where_that_loses_nothing() -> None:
+    (single,), (double,) = through([{0: float(np.float32(0.1))}])[0][1:], through([{0: 0.1}])[0][1:]
+    assert (single.dtype, double.dtype) == (np.float32, np.float64)
+    (special,) = through([{0: float("nan"), 1: float("inf")}])[0][1:]
+    same(special, np.array([np.nan, np.inf], np.float32))
+    (large,) = through([{0: 1e300}])[0][1:]
+    assert large.dtype == np.float64
+
+
+def test_maps_with_the_same_keys_become_one_with_a_row_for_each() -> None:
+    (got,) = through([[{2: 0.5, 1: 0.25}, {1: 1.0, 2: 0.0}]])
+    same(got, [np.array([1, 2]), np.array([[0.25, 0.5], [1.0, 0.0]], np.float32)])
+    (got,) = through([[{1: 0.5}, {2: 0.5}]])
+    same(got, [[np.array([1]), np.array([0.5], np.float32)], [np.array([2]), np.array([0.5], np.float32)]])
+    assert through([[]]) == [[]]
+
+
 @pytest.mark.parametrize(
     "value",
     [
         object(),
-        {"a": 1},
+        {"a": 1, 2: 3},
+        {"a": object()},
         1,
         "text",
         np.array([None], object),

@@ -109,9 +109,11 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return value
     if hasattr(value, "__array__") or isinstance(value, (bool, int, float, np.generic)):
         return np.asarray(value)
-    raise TypeError(f"run() gave a value of type {type(value).__name__}, expected numpy arrays, lists or None")
+    raise TypeError(f"run() gave a value of type {type(value).__name__}, expected numpy arrays, lists, maps or None")
 
 
 def _at(variant: int, stage: str) -> str:
