@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.localize.compare import Disagreement
-from irfuzz.oracle.limits import SLOWEST_WITNESS
+from irfuzz.oracle.excuses import SLOWEST_WITNESS
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.types import Symptom
 from irfuzz.oracle.witnesses import LOWERED, REFERENCE, components

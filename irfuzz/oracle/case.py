@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx_ir as ir
 
 from irfuzz._native import difference
+from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.inline import without_functions
@@ -99,10 +101,17 @@ class Case:
         name = output.name or ""
         if name not in self._paths:
             if self._sized is None:
-                self._sized = without_functions(sized(self.program, self.inputs))
+                self._sized = self._with_sizes()
             end = self._sized.value(name) or output
             self._paths[name] = path_to(self._sized, end, self.inputs, self.specs or load_specs())
         return self._paths[name]
+
+    def _with_sizes(self) -> Program:
+        """The program with the sizes of its inputs, and calls written out; as it is if what is fed breaks a rule."""
+        try:
+            return without_functions(sized(self.program, self.inputs))
+        except InvalidProgram:
+            return self.program
 
     def nudges(self) -> Nudges:
         """How every output moves when the inputs do by a few units in the last place (empty without a ``rerun``)."""
@@ -137,6 +146,13 @@ class Case:
                 for label in next(iter(rows.values())):
                     self._leaves.append(Leaf(name, label, output, {t: row[label] for t, row in rows.items()}))
         return self._leaves
+
+    def magnitude(self, leaf: Leaf) -> float:
+        """Largest finite magnitude of a tensor, as the median component sees it."""
+        by_component: dict[str, list[float]] = {}
+        for name, array in leaf.values.items():
+            by_component.setdefault(self.target(name).component, []).append(difference(array, array).max_a)
+        return median_low([median_low(v) for v in by_component.values()])
 
     def _doubtful(self) -> list[ir.Value]:
         """The graph outputs on which the runs may disagree: the only ones that cost more than a few microseconds."""

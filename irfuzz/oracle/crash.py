@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from irfuzz.execute.types import Exit, RunResult
 from irfuzz.oracle.case import Case
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import plainest
@@ -27,12 +29,5 @@ def judge_crash(case: Case) -> Iterator[Verdict]:
             evidence: dict[str, str | int | float] = {
                 "exit": exit_kind.value, "stage": result.stage.value, "message": result.error[:500]
             }  # fmt: skip
-            if others:
-                evidence["also"] = ", ".join(t.name for t in others)
-            yield Verdict(
-                NAME,
-                _SYMPTOMS[exit_kind],
-                target.name,
-                witnesses=tuple(r.target.name for r in case.ran),
-                evidence=evidence,
-            )
+            witnesses = tuple(r.target for r in case.ran)
+            yield verdict_on(Dispute(case, _SYMPTOMS[exit_kind], target, witnesses), NAME, others, evidence)

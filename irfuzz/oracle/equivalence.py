@@ -15,10 +15,10 @@ from irfuzz.execute.types import Exit, RunResult, Stage, Value
 from irfuzz.oracle import traits
 from irfuzz.oracle.case import Case, Leaf
 from irfuzz.oracle.margins import far_from_steps
+from irfuzz.oracle.message import DATA_DEPENDENT
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.numbers import FACTOR, huge, is_float
 from irfuzz.oracle.numeric import floor, scale_of
-from irfuzz.oracle.rejection import DATA_DEPENDENT
 from irfuzz.oracle.shapes import leaves_of
 
 if TYPE_CHECKING:

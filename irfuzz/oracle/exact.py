@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz._native import difference
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numbers import is_float
-from irfuzz.oracle.numeric import QUANTISATION_MOST, QUANTISATION_STEP
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.oracle.witnesses import Blame, Division, divide, plainest
+from irfuzz.oracle.witnesses import Division, divide, plainest
 
 if TYPE_CHECKING:
     from irfuzz.oracle.case import Case, Leaf
@@ -84,8 +85,6 @@ def _verdicts(
             if not differs.any():
                 continue
             index, distance = _worst(got, judge, differs)
-            why = "moving the inputs by rounding errors changes it" if blurred else ""
-            why = why or _doubt(case, path, blame, measured, got, judge, distance)
             evidence: dict[str, str | int | float] = {
                 "element": f"{leaf.label}[{', '.join(map(str, index))}]",
                 "got": str(got[index])[:80],
@@ -93,14 +92,22 @@ def _verdicts(
                 "values": ", ".join(f"{n}={str(a[index])[:40]}" for n, a in leaf.values.items()),
                 "elements": int(differs.sum()),
             }
-            if others:
-                evidence["also"] = ", ".join(t.name for t in others)
-            if why:
-                evidence["suspect"] = why
-            yield Verdict(
-                NAME, Symptom.DIFFERENCE, target.name, tuple(t.name for t in division.center), bool(why), leaf.output,
-                distance, 0.0 if distance is not None else None, evidence,
-            )  # fmt: skip
+            dispute = Dispute(
+                case,
+                Symptom.DIFFERENCE,
+                target,
+                division.center,
+                blame.firm,
+                path=path,
+                leaf=leaf,
+                specials=path.specials,
+                clean=lambda: case.has_shadow and case.shadow().clean,
+                measured=lambda: measured,
+                blurred=blurred,
+                distance=distance,
+            )
+            bound = None if distance is None else 0.0
+            yield verdict_on(dispute, NAME, others, evidence, output=leaf.output, bound=bound)
 
 
 def _worst(got: np.ndarray, judge: np.ndarray, differs: np.ndarray) -> tuple[tuple[int, ...], float | None]:
@@ -109,33 +116,3 @@ def _worst(got: np.ndarray, judge: np.ndarray, differs: np.ndarray) -> tuple[tup
         return tuple(int(i) for i in np.argwhere(differs)[0]), None
     d = difference(np.where(differs, got, judge), judge)
     return tuple(int(i) for i in np.unravel_index(d.argmax, judge.shape)), d.max_abs
-
-
-def _doubt(
-    case: Case, path: Path, blame: Blame, measured: bool, got: np.ndarray, judge: np.ndarray, distance: float | None
-) -> str:
-    opens = [o.what for o in path.open if path.specials or not o.specials_only]
-    if not blame.firm:
-        return "no two independent witnesses against it alone"
-    if case.expected_invalid:
-        return "the program is invalid on purpose"
-    if opens:
-        return f"undefined behaviour ({', '.join(opens)})"
-    if not path.dtypes:
-        return ""
-    clean = case.has_shadow and case.shadow().clean
-    if blur := path.flushed(blame.group[0]) or path.blur(clean=clean):
-        return blur
-    if not measured:
-        return "computed from floats, and how near it is to a step could not be measured"
-    if path.specials:
-        return "NaN or Inf reaches a conversion to whole numbers, which ONNX does not define"
-    if path.rounds and got.dtype.kind in "iu" and distance is not None:
-        # Each quantisation may pass its step on to the next one, relative to the range of values.
-        top = difference(judge, judge).max_a
-        allowed = max(
-            1.0, min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top if path.quantised > 1 else 0.0
-        )
-        if distance <= allowed:
-            return f"within {allowed:g} steps of rounding"
-    return ""

@@ -8,6 +8,8 @@ import onnx_ir as ir
 
 from irfuzz.execute.types import RunResult, Target
 from irfuzz.oracle.case import Case
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.kinds import divide_kinds, kind_of
 from irfuzz.oracle.shapes import contradictions, dtype_of
 from irfuzz.oracle.types import Symptom, Verdict
@@ -45,29 +47,14 @@ def _verdict(
     right = model.outputs.get(name)
     alike = got is not None and right is not None and isinstance(got, list) == isinstance(right, list)
     by_dtype = alike and (bool(wrong_dtype) or dtype_of(got) != dtype_of(right))
-    path = case.path(output)
-    why = ""
-    if not firm:
-        why = "no two independent witnesses against it alone"
-    elif case.expected_invalid:
-        why = "the program is invalid on purpose"
-    elif not by_dtype and path.data_shaped:
-        why = f"the shape depends on computed values ({', '.join(path.data_shaped)})"
-    elif path.open:
-        why = f"undefined behaviour ({', '.join(o.what for o in path.open)})"
-    elif by_dtype and "int4" in kind_of(model, name) + kind_of(result, name):
-        why = "types of less than a byte are handed over in several ways"
-    evidence: dict[str, str | int | float] = {"expected": kind_of(model, name), "got": kind_of(result, name)}
-    if others:
-        evidence["also"] = ", ".join(t.name for t in others)
-    if why:
-        evidence["suspect"] = why
-    return Verdict(
-        NAME,
+    kinds = {"expected": kind_of(model, name), "got": kind_of(result, name)}
+    dispute = Dispute(
+        case,
         Symptom.WRONG_DTYPE if by_dtype else Symptom.WRONG_SHAPE,
-        result.target.name,
-        tuple(t.name for t in center),
-        bool(why),
-        name,
-        evidence=evidence,
+        result.target,
+        center,
+        firm,
+        path=case.path(output),
+        small_type=any("int4" in kind for kind in kinds.values()),
     )
+    return verdict_on(dispute, NAME, others, kinds, output=name)

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from irfuzz.execute.types import Exit
 from irfuzz.oracle.case import Case
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.oracle.witnesses import REFERENCE, components, plainest
-
-SLOWEST_WITNESS = 1.0
-"""Seconds: where the quickest independent component needs longer than this, the program is simply large."""
+from irfuzz.oracle.witnesses import plainest
 
 
 def judge_hang(case: Case) -> Iterator[Verdict]:
@@ -28,24 +27,8 @@ def _over(case: Case, oracle: str, exit_kind: Exit, symptom: Symptom) -> Iterato
     over = [r.target for r in case.results if r.exit is exit_kind]
     for target, others in plainest(over):
         result = next(r for r in case.results if r.target is target)
-        judges = components([r.target for r in case.ran])
-        quickest = min((r.seconds for r in case.ran), default=0.0)
-        why = ""
-        if not judges:
-            why = "no target went through"
-        elif target.component == REFERENCE:
-            why = "the reference evaluator is interpreted"
-        elif quickest > SLOWEST_WITNESS:
-            why = f"the quickest witness needs {quickest:.3g} s"
-        elif len(judges) < 2:
-            why = f"only {next(iter(judges))} went through"
         evidence: dict[str, str | int | float] = {"stage": result.stage.value, "seconds": round(result.seconds, 3)}
         if result.error:
             evidence["message"] = result.error[:500]
-        if others:
-            evidence["also"] = ", ".join(t.name for t in others)
-        if why:
-            evidence["suspect"] = why
-        yield Verdict(
-            oracle, symptom, target.name, tuple(r.target.name for r in case.ran), suspect=bool(why), evidence=evidence
-        )
+        dispute = Dispute(case, symptom, target, tuple(r.target for r in case.ran), result=result)
+        yield verdict_on(dispute, oracle, others, evidence)

@@ -12,6 +12,15 @@ from onnx import defs
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
+DATA_DEPENDENT = re.compile(
+    r"(?i)(?<!tuple index )(?<!list index )out of (?:data )?(?:bounds?|range)|index \S+ is out|indices element"
+    r"|division by zero|ZeroDivisionError|divide by zero|zero-size array"
+    r"|empty (?:tensor|sequence|set|reduction|input|list)"
+    r"|singular|not positive definite|overflow|must be (?:non-?negative|positive)|float (?:NaN|infinity) to integer"
+    r"|invalid value encountered|iteration|reduction (?:axis|over)|can't reduce"
+)
+"""Messages about element values: on other inputs the same program would be accepted, and ONNX often leaves it open."""
+
 _LENGTH = 240
 
 _TYPES = re.compile(

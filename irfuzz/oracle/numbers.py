@@ -11,6 +11,11 @@ import numpy as np
 FACTOR = 100.0
 """A difference is one where it exceeds the spread of independent witnesses by this factor."""
 
+QUANTISATION_STEP = 2 / 127
+"""What one operator that rounds to eight bits may add, relative to the output: a step to either side."""
+
+QUANTISATION_MOST = 0.5
+
 SCREEN = 25.0
 """Where a shadow can be asked, it runs for outputs that differ by more than so many cheap floors."""
 

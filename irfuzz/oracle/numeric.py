@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from statistics import median_low
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +12,10 @@ import numpy as np
 from irfuzz._native import difference
 from irfuzz.oracle import traits
 from irfuzz.oracle.bound import median_of
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.nudge import WIDE
-from irfuzz.oracle.numbers import FACTOR, huge, resolution, smallest
+from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, resolution, smallest
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import Blame, divide, plainest
 
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from irfuzz.oracle.path import Path
 
 NAME = "numeric"
-
-QUANTISATION_STEP = 2 / 127
-"""What one operator that rounds to eight bits may add, relative to the output: a step to either side."""
-
-QUANTISATION_MOST = 0.5
 
 PART_OF_ONE = 0.08
 """Behind operators that go through numbers near one; ``FACTOR`` times it is what the shadow's bound allows."""
@@ -82,7 +78,7 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
     """
     dtype = next(iter(leaf.values.values())).dtype
     eps = max(resolution(d) for d in (path.dtypes | {dtype}))
-    top = magnitude_of(case, leaf)
+    top = case.magnitude(leaf)
     least = eps * top * math.sqrt(path.roundings)
     if not measured:
         least = max(least, eps * path.fed)
@@ -94,14 +90,6 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
 def quantised_by(path: Path, top: float) -> float:
     """What quantising operators may add to an output of a magnitude."""
     return max(min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top, 2 * path.step)
-
-
-def magnitude_of(case: Case, leaf: Leaf) -> float:
-    """Largest finite magnitude of the output, as the median component sees it."""
-    by_component: dict[str, list[float]] = {}
-    for name, array in leaf.values.items():
-        by_component.setdefault(case.target(name).component, []).append(difference(array, array).max_a)
-    return median_low([median_low(v) for v in by_component.values()])
 
 
 UNFUSED = frozenset({"reference", "onnxruntime:disabled", "torch:eager", "tensorflow:eager"})
@@ -218,9 +206,6 @@ def _verdict(
     with np.errstate(over="ignore"):
         distance = abs(float(values[target.name][index]) - float(values[judge][index]))
     unit = float(scale.unit[index]) * spread
-    why = doubt(case, leaf, path, scale, blame, center)
-    if not why and distance <= FACTOR * unit:
-        why = f"does not exceed {FACTOR:g} times the witnesses' spread"
     evidence: dict[str, str | int | float] = {
         "element": f"{leaf.label}[{', '.join(map(str, index))}]",
         "got": str(leaf.values[target.name][index]),
@@ -230,39 +215,35 @@ def _verdict(
         "sensitivity": "measured" if scale.measured else "not measured",
         "rule": "spread of the targets" + (f" ({note})" if note else ""),
     }
-    if others:
-        evidence["also"] = ", ".join(t.name for t in others)
-    if scale.unsteady:
-        evidence["unsteady"] = ", ".join(sorted(scale.unsteady))
-    if why:
-        evidence["suspect"] = why
-    return Verdict(
-        NAME, Symptom.DIFFERENCE, target.name, tuple(t.name for t in center), bool(why), leaf.output, distance,
-        FACTOR * unit, evidence,
-    )  # fmt: skip
+    dispute = replace(dispute_of(case, leaf, path, scale, blame, target, center, distance), spread=FACTOR * unit)
+    return verdict_on(dispute, NAME, others, evidence, output=leaf.output, bound=FACTOR * unit)
 
 
-def doubt(case: Case, leaf: Leaf, path: Path, scale: Scale, blame: Blame, center: tuple[Target, ...]) -> str:
-    """Why a difference is no finding; empty where nothing speaks against it."""
+def dispute_of(
+    case: Case,
+    leaf: Leaf,
+    path: Path,
+    scale: Scale,
+    blame: Blame,
+    target: Target,
+    center: tuple[Target, ...],
+    distance: float,
+) -> Dispute:
+    """What the excuses look at of floating-point elements that differ."""
     specials = (path.specials and not scale.clean) or any(
         not np.isfinite(a.astype(np.float64)).all() for a in leaf.values.values()
     )
-    opens = [o.what for o in path.open if specials or not o.specials_only]
-    unsafe = sorted(path.ops - traits.SPECIAL_SAFE)
-    if not blame.firm:
-        return "no two independent witnesses against it alone"
-    if case.expected_invalid:
-        return "the program is invalid on purpose"
-    if opens:
-        return f"undefined behaviour ({', '.join(opens)})"
-    if any(t.name in scale.unsteady for t in center):
-        return "a witness differs from run to run"
-    if path.jumps and not scale.measured:
-        return f"{', '.join(path.jumps)} jump, and how far could not be measured"
-    if specials and unsafe:
-        return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
-    if blur := path.flushed(blame.group[0]) or path.blur(clean=scale.clean):
-        return blur
-    if magnitude_of(case, leaf) >= min(huge(d) for d in (path.dtypes | {next(iter(leaf.values.values())).dtype})):
-        return "magnitudes are close to an overflow"
-    return ""
+    return Dispute(
+        case,
+        Symptom.DIFFERENCE,
+        target,
+        center,
+        blame.firm,
+        path=path,
+        leaf=leaf,
+        specials=specials,
+        clean=lambda: scale.clean,
+        measured=lambda: scale.measured,
+        unsteady=scale.unsteady,
+        distance=distance,
+    )

@@ -11,9 +11,10 @@ import numpy as np
 from irfuzz.execute.types import Target
 from irfuzz.oracle import numeric
 from irfuzz.oracle.bound import JUMP, NEIGHBOURS, SAFETY, bound_of, median_of
+from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import is_float, resolution, worth_a_look
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import Verdict
 from irfuzz.oracle.witnesses import SHADOW, Blame, divide, plainest
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Path, case: 
     bound = bound_of(reference, run.small[leaf.label], run.wide[leaf.label], run.width, first.dtype)
     if path.quantised:
         # A fused operator leaves out roundings to integers that stand in the program.
-        top = numeric.magnitude_of(case, leaf)
+        top = case.magnitude(leaf)
         bound = np.maximum(bound, numeric.quantised_by(path, top))
     return Measure(reference, bound, clean=run.clean)
 
@@ -180,7 +181,6 @@ def _verdict(
     index = tuple(int(i) for i in np.unravel_index(place, measure.bound.shape))
     distance = abs(float(values[target.name][index]) - float(measure.reference[index]))
     scale = numeric.Scale(measure.bound, measured=True, unsteady=measure.unsteady, clean=measure.clean)
-    why = numeric.doubt(case, leaf, path, scale, blame, center)
     decided = np.isfinite(measure.bound) & np.isfinite(measure.reference)
     evidence: dict[str, str | int | float] = {
         "element": f"{leaf.label}[{', '.join(map(str, index))}]",
@@ -191,13 +191,5 @@ def _verdict(
         "undecided elements": int((~decided).sum()),
         "rule": "float64 shadow",
     }
-    if others:
-        evidence["also"] = ", ".join(t.name for t in others)
-    if measure.unsteady:
-        evidence["unsteady"] = ", ".join(sorted(measure.unsteady))
-    if why:
-        evidence["suspect"] = why
-    return Verdict(
-        numeric.NAME, Symptom.DIFFERENCE, target.name, tuple(t.name for t in center), bool(why), leaf.output, distance,
-        float(measure.bound[index]), evidence,
-    )  # fmt: skip
+    dispute = numeric.dispute_of(case, leaf, path, scale, blame, target, center, distance)
+    return verdict_on(dispute, numeric.NAME, others, evidence, output=leaf.output, bound=float(measure.bound[index]))

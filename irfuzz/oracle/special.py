@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from irfuzz._native import difference
-from irfuzz.oracle import traits
 from irfuzz.oracle.case import Case, Leaf
-from irfuzz.oracle.numbers import huge, is_float
-from irfuzz.oracle.path import Path
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
+from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import Division, divide, plainest
 
@@ -82,66 +82,25 @@ def _verdicts(
             if not differs.any():
                 continue
             index = tuple(int(i) for i in np.argwhere(differs)[0])
-            why = "no two independent witnesses against it alone" if not blame.firm else ""
-            if blurred:
-                why = "moving the inputs by rounding errors changes it"
-            why = why or _doubt(case, leaf, path, classes, judge.name, target.name, differs)
             evidence: dict[str, str | int | float] = {
                 "element": _place(leaf.label, index),
                 "got": str(leaf.values[target.name][index]),
                 "expected": str(leaf.values[judge.name][index]),
                 "elements": int(differs.sum()),
             }
-            if others:
-                evidence["also"] = ", ".join(t.name for t in others)
-            if why:
-                evidence["suspect"] = why
-            yield Verdict(
-                NAME, Symptom.NAN_INF, target.name, tuple(t.name for t in division.center), bool(why), leaf.output,
-                evidence=evidence,
-            )  # fmt: skip
-
-
-def _doubt(
-    case: Case,
-    leaf: Leaf,
-    path: Path,
-    classes: dict[str, np.ndarray],
-    judge: str,
-    target: str,
-    differs: np.ndarray,
-) -> str:
-    """Why two correct components might differ here; empty where none of the known reasons applies."""
-    unsafe = sorted(path.ops - traits.SPECIAL_SAFE)
-    specials = path.specials or bool(classes[judge].any())
-    if case.expected_invalid:
-        return "the program is invalid on purpose"
-    if path.open:
-        return f"undefined behaviour ({', '.join(o.what for o in path.open)})"
-    if specials and unsafe:
-        return f"NaN or Inf flows through {', '.join(unsafe[:4])}, where ONNX does not define it"
-    # Only what comes with NaN or Inf from outside, and passes through operators that IEEE 754 defines, is left to judge
-    # without looking at magnitudes.
-    limit = min(huge(d) for d in (path.dtypes | {leaf.values[judge].dtype}))
-    top = max(path.largest, path.absorbed, *(_finite_top(a) for a in leaf.values.values()))
-    if top >= limit:
-        return f"magnitudes up to {top:.3g} are close to an overflow"
-    if blur := path.flushed(case.target(target)) or path.blur():
-        return blur
-    if path.narrow:
-        return "half precision overflows where a component does not compute in single"
-    if not path.specials and (found := sorted(path.ops & traits.EXPLOSIVE)):
-        return f"{', '.join(found[:4])} may overflow inside, depending on the formula"
-    if not path.specials and not case.nudges().measured and (found := sorted(path.ops & traits.EDGED)):
-        return f"rounding decides on which side of an edge {', '.join(found[:4])} falls, and could not be measured"
-    if path.jumps and not case.nudges().measured:
-        return f"{', '.join(path.jumps)} jump, and how far could not be measured"
-    return ""
-
-
-def _finite_top(array: np.ndarray) -> float:
-    d = difference(array, array)
-    return d.max_a
+            dispute = Dispute(
+                case,
+                Symptom.NAN_INF,
+                target,
+                division.center,
+                blame.firm,
+                path=path,
+                leaf=leaf,
+                specials=path.specials or bool(classes[judge.name].any()),
+                measured=lambda: case.nudges().measured,
+                blurred=blurred,
+            )
+            yield verdict_on(dispute, NAME, others, evidence, output=leaf.output)
 
 
 def _place(label: str, index: tuple[int, ...]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irfuzz.oracle import judge
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.oracle import Symptom, judge
 
 
 @pytest.mark.parametrize(("width", "suspect"), [(3, False), (1, True)])
@@ -17,3 +18,13 @@ def test_a_convolution_of_open_size_excuses_only_where_its_window_does_not_fit(p
         program, inputs, [run("onnxruntime:disabled", right), run("reference", right), run("torch:eager", wrong)]
     )
     assert (verdict.target, verdict.suspect) == ("torch:eager", suspect)
+
+
+def test_what_is_fed_may_break_a_rule_that_inference_knows(parse) -> None:
+    program = parse("g (int64 n) => (float[m] y) { y = HannWindow(n) }")
+    results = [
+        RunResult(Target(name=name, component=name), Stage.RUN, Exit.OK, {"y": np.zeros(size, np.float32)})
+        for name, size in (("one", 0), ("two", 0), ("three", 1))
+    ]
+    verdicts = judge(program, {"n": np.array(0)}, results)
+    assert [(v.target, v.symptom) for v in verdicts] == [("three", Symptom.WRONG_SHAPE)]

@@ -1,0 +1,67 @@
+"""A disagreement that an oracle has found, before it is decided whether anything excuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from irfuzz.execute.types import RunResult, Target
+from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.types import Symptom
+
+if TYPE_CHECKING:
+    from irfuzz.oracle.case import Case, Leaf
+    from irfuzz.oracle.path import Path
+
+
+def _no() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A disagreement that is about to be told, and what the excuses look at.
+
+    Attributes:
+        case: the program and its runs.
+        symptom: what is wrong.
+        target: who is blamed.
+        witnesses: those that agree against it.
+        firm: two independent ones do, and nobody independent supports it.
+        path: what the output is computed from; of values only.
+        leaf: the tensor; of numbers only.
+        result: what the target did; of refusals only.
+        specials: NaN or Inf is fed, is a constant, or is what the witnesses give.
+        clean: asks whether it was seen that no NaN arises inside; may cost a run of the shadow.
+        measured: asks whether a move of the inputs moved anything; may cost reruns.
+        blurred: moving the inputs by rounding errors changes every element that differs.
+        unsteady: targets whose results differ from run to run.
+        distance: the largest difference; ``None`` if elements are no numbers.
+        spread: what ``FACTOR`` times the witnesses' own spread allows; only if no shadow decides.
+        small_type: a type of less than a byte was given or expected.
+        overruled: as many components are on its side as on that of the witnesses.
+    """
+
+    case: Case
+    symptom: Symptom
+    target: Target
+    witnesses: tuple[Target, ...]
+    firm: bool = True
+    path: Path | None = None
+    leaf: Leaf | None = None
+    result: RunResult | None = None
+    specials: bool = False
+    clean: Callable[[], bool] = _no
+    measured: Callable[[], bool] = _no
+    blurred: bool = False
+    unsteady: frozenset[str] = frozenset()
+    distance: float | None = None
+    spread: float = 0.0
+    small_type: bool = False
+    overruled: bool = False
+
+    @property
+    def of_floats(self) -> bool:
+        """Whether the tensor in dispute is floating-point."""
+        return self.leaf is not None and is_float(next(iter(self.leaf.values.values())).dtype)

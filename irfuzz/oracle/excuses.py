@@ -1,0 +1,372 @@
+"""Why a disagreement may be nobody's fault: a table of small functions, each for the symptoms that it may excuse.
+
+An oracle describes what it has found as a ``Dispute``. The first excuse that applies makes the verdict a suspect and is
+its reason. ``docs/oracles.md`` lists the table; before adding a line, write down which true bug it could hide, and run
+the planted faults with and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from irfuzz._native import difference
+from irfuzz.execute.types import Exit, Stage, Target
+from irfuzz.oracle import traits
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.message import DATA_DEPENDENT
+from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.undefined import BEFORE_A_RUN
+from irfuzz.oracle.witnesses import REFERENCE, components, witnesses_of
+
+ALONE = "no two independent witnesses against it alone"
+
+TRACED = frozenset({"torch", "tensorflow"})
+"""Components that capture a program before they run it; XLA and torch.export want sizes to be known by then."""
+
+SLOWEST_WITNESS = 1.0
+"""Seconds: if the quickest component needs longer than this, the program is simply large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """One reason why correct components may differ.
+
+    Attributes:
+        name: kebab-case.
+        symptoms: what it may excuse.
+        why: gives the reason in a dispute, empty if it does not apply; its docstring is the entry in the docs.
+    """
+
+    name: str
+    symptoms: tuple[Symptom, ...]
+    why: Callable[[Dispute], str] = field(repr=False)
+
+    @property
+    def about(self) -> str:
+        """When it applies, in one sentence."""
+        return " ".join((self.why.__doc__ or "").split())
+
+
+def excuse_of(dispute: Dispute) -> str:
+    """The reason of the first excuse in the table that applies; empty if nothing speaks for the target."""
+    for excuse in EXCUSES:
+        if dispute.symptom in excuse.symptoms and (why := excuse.why(dispute)):
+            return why
+    return ""
+
+
+def verdict_on(
+    dispute: Dispute,
+    oracle: str,
+    others: Sequence[Target],
+    evidence: Mapping[str, str | int | float],
+    *,
+    output: str = "",
+    bound: float | None = None,
+) -> Verdict:
+    """The verdict on a dispute: a finding, or with the reason in its evidence a suspect.
+
+    Args:
+        dispute: what was found.
+        oracle: who says it.
+        others: targets of the same component that show the same.
+        evidence: short readable facts.
+        output: graph output; empty if the whole run is meant.
+        bound: what would still have been accepted.
+    """
+    told = dict(evidence)
+    if others:
+        told["also"] = ", ".join(t.name for t in others)
+    if dispute.unsteady:
+        told["unsteady"] = ", ".join(sorted(dispute.unsteady))
+    if why := excuse_of(dispute):
+        told["suspect"] = why
+    return Verdict(
+        oracle,
+        dispute.symptom,
+        dispute.target.name,
+        tuple(t.name for t in dispute.witnesses),
+        bool(why),
+        output,
+        dispute.distance,
+        bound,
+        told,
+    )
+
+
+# ---- refusals ---------------------------------------------------------------------------------
+
+
+def _variant_unsupported(d: Dispute) -> str:
+    """Another variant of the component runs it, and this one has no kernel: an optimiser may have made that, a
+    provider or an option may lack it.
+    """
+    unsupported = d.result is not None and d.result.exit is Exit.UNSUPPORTED
+    return "says that it does not support what another variant of it runs" if unsupported else ""
+
+
+def _few_accept(d: Dispute) -> str:
+    """Fewer than two independent components accept it."""
+    if len(witnesses_of(d.witnesses)) >= 2:
+        return ""
+    return f"only {' and '.join(sorted(components(d.witnesses)))} accepts it"
+
+
+def _as_many_reject(d: Dispute) -> str:
+    """As many other components reject it as accept it."""
+    return "as many components reject it as accept it" if d.overruled else ""
+
+
+def _data_dependent(d: Dispute) -> str:
+    """The message is about values of elements."""
+    text = "" if d.result is None else f"{d.result.error}\n{d.result.log}"
+    found = DATA_DEPENDENT.search(text)
+    return "" if found is None else f"depends on element values ({found.group(0)!r})"
+
+
+def _sized_by_elements(d: Dispute) -> str:
+    """TensorFlow or PyTorch cannot trace or compile a program in which elements decide sizes (Compress, NonZero,
+    Unique...).
+    """
+    if d.target.component not in TRACED or d.result is None or d.result.stage not in (Stage.CONVERT, Stage.COMPILE):
+        return ""
+    # What an If, Loop or Scan gives may have any size for other reasons.
+    deciding = traits.DATA_SHAPED - {"If", "Loop", "Scan"}
+    found = sorted({n.op_type for n in d.case.program.graph.all_nodes()} & deciding)
+    return f"sizes that elements decide ({', '.join(found)}) are beyond what it has to compile" if found else ""
+
+
+def _undefined_refused(d: Dispute) -> str:
+    """An operator has undefined behaviour that can be met by the stage at which it is refused."""
+    graph = d.case.program.graph
+    measured = [v for n in graph if n.op_type in traits.SHAPE_ONLY for v in n.inputs if v is not None]
+    stage = Stage.RUN if d.result is None else d.result.stage
+    names = {o.what for v in (*graph.outputs, *measured) for o in d.case.path(v).open}
+    met = sorted(n for n in names if stage is Stage.RUN or n.partition(": ")[2] in BEFORE_A_RUN)
+    return f"undefined behaviour ({', '.join(met)})" if met else ""
+
+
+# ---- limits -------------------------------------------------------------------------------------
+
+
+def _nobody_finished(d: Dispute) -> str:
+    """No target went through."""
+    return "" if d.case.ran else "no target went through"
+
+
+def _interpreted(d: Dispute) -> str:
+    """The reference evaluator is interpreted, and so no evidence."""
+    return "the reference evaluator is interpreted" if d.target.component == REFERENCE else ""
+
+
+def _slow_witnesses(d: Dispute) -> str:
+    """The quickest target needs more than a second: the program is simply large."""
+    quickest = min((r.seconds for r in d.case.ran), default=0.0)
+    return f"the quickest witness needs {quickest:.3g} s" if quickest > SLOWEST_WITNESS else ""
+
+
+def _one_finished(d: Dispute) -> str:
+    """Only one component went through."""
+    judges = components([r.target for r in d.case.ran])
+    return "" if len(judges) >= 2 else f"only {next(iter(judges))} went through"
+
+
+# ---- types, shapes and values -------------------------------------------------------------------
+
+
+def _moved_by_rounding(d: Dispute) -> str:
+    """Moves of the inputs by a rounding change every element that differs."""
+    return "moving the inputs by rounding errors changes it" if d.blurred else ""
+
+
+def _alone(d: Dispute) -> str:
+    """Fewer than two independent witnesses contradict it, or somebody independent supports it."""
+    return "" if d.firm else ALONE
+
+
+def _invalid_on_purpose(d: Dispute) -> str:
+    """An edit broke a rule of ONNX on purpose."""
+    return "the program is invalid on purpose" if d.case.expected_invalid else ""
+
+
+def _computed_shape(d: Dispute) -> str:
+    """The shape depends on computed values."""
+    found = () if d.path is None else d.path.data_shaped
+    return f"the shape depends on computed values ({', '.join(found)})" if found else ""
+
+
+def _undefined(d: Dispute) -> str:
+    """An operator on the way has undefined behaviour declared in `ops/`, unless its condition or what is known of
+    the inputs rules it out (`irfuzz/oracle/undefined.py`: a divisor without zeros, a cast within range, indices
+    that all differ, equal maxima whose places nobody reads).
+    """
+    every = d.symptom is not Symptom.DIFFERENCE or d.specials
+    found = [] if d.path is None else [o.what for o in d.path.open if every or not o.specials_only]
+    return f"undefined behaviour ({', '.join(found)})" if found else ""
+
+
+def _small_type(d: Dispute) -> str:
+    """Types of less than a byte are handed over in several ways."""
+    return "types of less than a byte are handed over in several ways" if d.small_type else ""
+
+
+def _unsteady_witness(d: Dispute) -> str:
+    """A witness differs from run to run on the same inputs."""
+    unsteady = any(t.name in d.unsteady for t in d.witnesses)
+    return "a witness differs from run to run" if unsteady else ""
+
+
+def _unmeasured_jump(d: Dispute) -> str:
+    """Floats behind a discontinuity of which nothing tells how far it moves them."""
+    if not d.of_floats or d.path is None or not d.path.jumps or d.measured():
+        return ""
+    return f"{', '.join(d.path.jumps)} jump, and how far could not be measured"
+
+
+def _unsafe_specials(d: Dispute) -> str:
+    """NaN or Inf is fed, is a constant, or is what the witnesses give, and an operator on the way is not one for
+    which IEEE 754 or plain copying says what to do with it (Relu, MaxPool, Clip, Min, Max, comparisons, sums in
+    blocks...).
+    """
+    if not d.of_floats or d.path is None or not d.specials:
+        return ""
+    found = sorted(d.path.ops - traits.SPECIAL_SAFE)
+    return f"NaN or Inf flows through {', '.join(found[:4])}, where ONNX does not define it" if found else ""
+
+
+def _large_magnitudes(d: Dispute) -> str:
+    """Numbers on the way are close to an overflow."""
+    if d.path is None or d.leaf is None:
+        return ""
+    arrays = list(d.leaf.values.values())
+    top = max(d.path.largest, d.path.absorbed, *(difference(a, a).max_a for a in arrays))
+    limit = min(huge(dtype) for dtype in (d.path.dtypes | {arrays[0].dtype}))
+    return f"magnitudes up to {top:.3g} are close to an overflow" if top >= limit else ""
+
+
+def _blurred_inside(d: Dispute) -> str:
+    """A number is fed or constant whose square overflows the narrowest type: products overflow, or do not,
+    depending on their order, and a Tanh or Clip hides it; or an operator makes NaN of ordinary numbers (Asin, Log,
+    Sqrt, Div... outside of their domain, unless what is known of the inputs rules that out) and one behind it may
+    hide it (ArgMax, MaxPool, Relu...); or subnormal numbers, or numbers whose products are, reach a discontinuity,
+    logarithm or division: components may flush them to zero, and TensorFlow, OpenVINO and `torch.compile` do, also
+    if an Exp, Softmax, Sigmoid, Pow... before it may make them; or half precision stands before a discontinuity and
+    the shadow has met NaN or infinity: a component that computes in single has not.
+    """
+    if d.path is None or not d.path.dtypes:
+        return ""
+    return d.path.flushed(d.target) or d.path.blur(clean=d.clean())
+
+
+def _large_output(d: Dispute) -> str:
+    """The output is close to an overflow."""
+    if not d.of_floats or d.path is None or d.leaf is None:
+        return ""
+    dtypes = d.path.dtypes | {next(iter(d.leaf.values.values())).dtype}
+    large = d.case.magnitude(d.leaf) >= min(huge(dtype) for dtype in dtypes)
+    return "magnitudes are close to an overflow" if large else ""
+
+
+def _unmeasured_step(d: Dispute) -> str:
+    """Whole numbers computed from floats of which nothing tells how near they are to a step."""
+    if d.of_floats or d.path is None or not d.path.dtypes or d.measured():
+        return ""
+    return "computed from floats, and how near it is to a step could not be measured"
+
+
+def _converted_specials(d: Dispute) -> str:
+    """NaN or Inf reaches a conversion to whole numbers."""
+    if d.of_floats or d.path is None or not d.path.dtypes or not d.path.specials:
+        return ""
+    return "NaN or Inf reaches a conversion to whole numbers, which ONNX does not define"
+
+
+def _within_steps(d: Dispute) -> str:
+    """Whole numbers differ by a step of rounding, or by 2/127 of the range for each of several quantising
+    operators.
+    """
+    if d.of_floats or d.path is None or d.leaf is None or not d.path.dtypes or not d.path.rounds or d.distance is None:
+        return ""
+    judge = d.leaf.values[d.witnesses[0].name]
+    if judge.dtype.kind not in "iu":
+        return ""
+    share = min(QUANTISATION_MOST, QUANTISATION_STEP * d.path.quantised) if d.path.quantised > 1 else 0.0
+    allowed = max(1.0, share * difference(judge, judge).max_a)
+    return f"within {allowed:g} steps of rounding" if d.distance <= allowed else ""
+
+
+def _narrow(d: Dispute) -> str:
+    """Half precision overflows if a component does not compute in single."""
+    narrow = d.path is not None and d.path.narrow
+    return "half precision overflows where a component does not compute in single" if narrow else ""
+
+
+def _explosive(d: Dispute) -> str:
+    """An operator may overflow inside depending on its formula (Exp, Pow, Softplus, ReduceLogSumExp, Div...)."""
+    found = [] if d.path is None or d.path.specials else sorted(d.path.ops & traits.EXPLOSIVE)
+    return f"{', '.join(found[:4])} may overflow inside, depending on the formula" if found else ""
+
+
+def _edged(d: Dispute) -> str:
+    """An edge of a domain (Sqrt, Log, Acos) that was not measured."""
+    found = [] if d.path is None or d.path.specials else sorted(d.path.ops & traits.EDGED)
+    if not found or d.measured():
+        return ""
+    return f"rounding decides on which side of an edge {', '.join(found[:4])} falls, and could not be measured"
+
+
+def _within_spread(d: Dispute) -> str:
+    """No shadow decides, and it lies within a hundred times the witnesses' own spread."""
+    near = d.spread > 0 and d.distance is not None and d.distance <= d.spread
+    return f"does not exceed {FACTOR:g} times the witnesses' spread" if near else ""
+
+
+_DTYPE, _SHAPE, _NAN, _VALUE = Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.NAN_INF, Symptom.DIFFERENCE
+_REFUSAL = Symptom.REJECTION
+_OVER = (Symptom.HANG, Symptom.MEMORY)
+
+
+EXCUSES: tuple[Excuse, ...] = (
+    Excuse("variant-unsupported", (_REFUSAL,), _variant_unsupported),
+    Excuse("few-accept", (_REFUSAL,), _few_accept),
+    Excuse("as-many-reject", (_REFUSAL,), _as_many_reject),
+    Excuse("element-values", (_REFUSAL,), _data_dependent),
+    Excuse("sizes-before-the-run", (_REFUSAL,), _sized_by_elements),
+    Excuse("undefined-refused", (_REFUSAL,), _undefined_refused),
+    Excuse("nobody-finished", _OVER, _nobody_finished),
+    Excuse("interpreted", _OVER, _interpreted),
+    Excuse("slow-witnesses", _OVER, _slow_witnesses),
+    Excuse("one-finished", _OVER, _one_finished),
+    Excuse("moved-by-rounding", (_NAN, _VALUE), _moved_by_rounding),
+    Excuse("no-witnesses", (_DTYPE, _SHAPE, _NAN, _VALUE), _alone),
+    Excuse("invalid-on-purpose", (_DTYPE, _SHAPE, _NAN, _VALUE), _invalid_on_purpose),
+    Excuse("computed-shape", (_SHAPE,), _computed_shape),
+    Excuse("undefined", (_DTYPE, _SHAPE, _NAN, _VALUE), _undefined),
+    Excuse("small-types", (_DTYPE,), _small_type),
+    Excuse("unsteady-witness", (_VALUE,), _unsteady_witness),
+    Excuse("unmeasured-jump", (_VALUE,), _unmeasured_jump),
+    Excuse("unsafe-specials", (_NAN, _VALUE), _unsafe_specials),
+    Excuse("large-magnitudes", (_NAN,), _large_magnitudes),
+    Excuse("blurred-inside", (_NAN, _VALUE), _blurred_inside),
+    Excuse("large-output", (_VALUE,), _large_output),
+    Excuse("unmeasured-step", (_VALUE,), _unmeasured_step),
+    Excuse("converted-specials", (_VALUE,), _converted_specials),
+    Excuse("within-steps", (_VALUE,), _within_steps),
+    Excuse("narrow", (_NAN,), _narrow),
+    Excuse("explosive", (_NAN,), _explosive),
+    Excuse("edged", (_NAN,), _edged),
+    Excuse("unmeasured-jump-of-specials", (_NAN,), _unmeasured_jump),
+    Excuse("within-spread", (_VALUE,), _within_spread),
+)
+"""In this order they are asked: the first reason is told."""
+
+
+def as_markdown() -> str:
+    """The list of ``docs/oracles.md``."""
+    lines = ["| excuse | symptoms | when |", "|---|---|---|"]
+    for excuse in EXCUSES:
+        symptoms = ", ".join(s.value for s in excuse.symptoms)
+        lines.append(f"| `{excuse.name}` | {symptoms} | {excuse.about} |")
+    return "\n".join(lines)

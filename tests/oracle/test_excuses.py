@@ -1,0 +1,125 @@
+"""The table of excuses: each applies to its symptoms only, in order, and the docs list what there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.ir.program import Program
+from irfuzz.oracle.case import Case
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import ALONE, EXCUSES, SLOWEST_WITNESS, as_markdown, excuse_of, verdict_on
+from irfuzz.oracle.types import Symptom
+
+pytestmark = pytest.mark.unit
+
+ONE, TWO, THREE = (Target(name=f"{n}:x", component=n) for n in ("one", "two", "three"))
+MARKS = "<!-- the table of excuses: irfuzz.oracle.excuses.as_markdown() -->\n", "<!-- end of excuses -->"
+
+
+def ran(target: Target, seconds: float = 0.1) -> RunResult:
+    return RunResult(target, Stage.RUN, Exit.OK, {"y": np.zeros(2, np.float32)}, seconds=seconds)
+
+
+def dispute(parse, symptom: Symptom, *results: RunResult, nodes: str = "y = Neg(x)", **more: object) -> Dispute:
+    program: Program = parse(f"g (float[2] x) => (float[2] y) {{ {nodes} }}")
+    case = Case(program, {"x": np.ones(2, np.float32)}, results or [ran(ONE), ran(TWO), ran(THREE)])
+    return Dispute(case, symptom, ONE, (TWO, THREE), **more)  # type: ignore[arg-type]
+
+
+def test_names_are_unique_and_every_excuse_says_when_it_applies() -> None:
+    assert len({excuse.name for excuse in EXCUSES}) == len(EXCUSES)
+    for excuse in EXCUSES:
+        assert excuse.symptoms
+        assert excuse.about.endswith(".")
+
+
+def test_the_docs_list_the_table(root: Path) -> None:
+    text = (root / "docs" / "oracles.md").read_text(encoding="utf-8")
+    start, end = (text.index(mark) for mark in MARKS)
+    assert text[start + len(MARKS[0]) : end].strip() == as_markdown()
+
+
+def test_a_dispute_without_a_reason_is_a_finding(parse) -> None:
+    found = verdict_on(dispute(parse, Symptom.WRONG_DTYPE, firm=True), "type", (), {"got": "a"}, output="y")
+    assert (found.suspect, found.target, found.witnesses) == (False, "one:x", ("two:x", "three:x"))
+    assert dict(found.evidence) == {"got": "a"}
+
+
+def test_the_first_reason_is_told_and_others_are_named(parse) -> None:
+    made = dispute(parse, Symptom.WRONG_DTYPE, firm=False, small_type=True)
+    found = verdict_on(made, "type", (TWO,), {}, output="y")
+    assert (found.suspect, found.evidence["suspect"], found.evidence["also"]) == (True, ALONE, "two:x")
+
+
+def test_a_crash_has_no_excuse(parse) -> None:
+    assert excuse_of(dispute(parse, Symptom.CRASH, firm=False, blurred=True, overruled=True)) == ""
+
+
+@pytest.mark.parametrize("symptom", [Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE])
+def test_small_types_excuse_a_type_and_no_shape(parse, symptom: Symptom) -> None:
+    assert bool(excuse_of(dispute(parse, symptom, small_type=True))) == (symptom is Symptom.WRONG_DTYPE)
+
+
+@pytest.mark.parametrize(("seconds", "excused"), [(SLOWEST_WITNESS, False), (SLOWEST_WITNESS * 1.01, True)])
+def test_a_hang_is_excused_if_the_quickest_witness_is_slow(parse, seconds: float, excused: bool) -> None:
+    made = dispute(parse, Symptom.HANG, ran(TWO, seconds), ran(THREE, seconds))
+    assert ("the quickest witness" in excuse_of(made)) == excused
+
+
+@pytest.mark.parametrize(("count", "reason"), [(0, "no target went through"), (1, "only two went through"), (2, "")])
+def test_a_hang_needs_two_components_that_went_through(parse, count: int, reason: str) -> None:
+    made = dispute(parse, Symptom.HANG, RunResult(ONE, Stage.RUN, Exit.HANG), *[ran(TWO), ran(THREE)][:count])
+    assert excuse_of(made) == reason
+
+
+@pytest.mark.parametrize(
+    ("result", "more", "reason"),
+    [
+        (RunResult(ONE, Stage.RUN, Exit.REJECTED, error="no"), {}, ""),
+        (RunResult(ONE, Stage.RUN, Exit.UNSUPPORTED, error="no"), {}, "says that it does not support"),
+        (RunResult(ONE, Stage.RUN, Exit.REJECTED, error="no"), {"overruled": True}, "as many components reject"),
+        (RunResult(ONE, Stage.RUN, Exit.REJECTED, error="index 5 is out of bounds"), {}, "depends on element values"),
+        (RunResult(ONE, Stage.RUN, Exit.REJECTED, error="tuple index out of range"), {}, ""),
+    ],
+)
+def test_reasons_of_a_refusal(parse, result: RunResult, more: dict[str, bool], reason: str) -> None:
+    found = excuse_of(dispute(parse, Symptom.REJECTION, result=result, **more))
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+
+
+def test_a_refusal_needs_two_witnesses_that_do_not_share_our_reading_of_onnx(parse) -> None:
+    made = dispute(parse, Symptom.REJECTION, result=RunResult(ONE, Stage.RUN, Exit.REJECTED))
+    lowered = tuple(Target(name=f"{n}:eager", component=n) for n in ("torch", "tensorflow"))
+    assert excuse_of(replace(made, witnesses=lowered)) == "only tensorflow and torch accepts it"
+    assert excuse_of(replace(made, witnesses=(*lowered, TWO))) == ""
+
+
+@pytest.mark.parametrize("component", ["torch", "one"])
+@pytest.mark.parametrize("stage", [Stage.COMPILE, Stage.RUN])
+def test_only_who_compiles_before_the_run_is_excused_by_sizes(parse, component: str, stage: Stage) -> None:
+    nodes = "z = NonZero(x) s = Shape(z) k = Cast<to = 1>(s) y = Add(x, k)"
+    result = RunResult(Target(name=component, component=component), stage, Exit.REJECTED, error="no")
+    made = replace(dispute(parse, Symptom.REJECTION, nodes=nodes, result=result), target=result.target)
+    assert excuse_of(made).startswith("sizes that elements decide (NonZero)") == (
+        component == "torch" and stage is Stage.COMPILE
+    )
+
+
+@pytest.mark.parametrize(("distance", "excused"), [(1.0, True), (1.5, False)])
+def test_the_spread_excuses_up_to_itself_if_no_shadow_decides(parse, distance: float, excused: bool) -> None:
+    made = dispute(parse, Symptom.DIFFERENCE, distance=distance, spread=1.0)
+    assert bool(excuse_of(made)) == excused
+    assert excuse_of(replace(made, spread=0.0)) == ""
+
+
+def test_a_witness_that_differs_from_run_to_run_excuses_numbers_only(parse) -> None:
+    made = dispute(parse, Symptom.DIFFERENCE, unsteady=frozenset({"two:x"}))
+    assert excuse_of(made) == "a witness differs from run to run"
+    assert excuse_of(replace(made, unsteady=frozenset({"one:x"}))) == ""
+    assert excuse_of(replace(made, symptom=Symptom.NAN_INF)) == ""
