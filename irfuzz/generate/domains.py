@@ -26,6 +26,7 @@ class Limit:
         whole: only whole numbers make sense, also in a floating-point type.
         distinct: ``("axis", k)``: no element twice along axis ``k``; ``("rows", sizes)``: no row twice, column ``j`` in
             ``[0, sizes[j])``. Without it a scatter's result would depend on an order ONNX leaves open.
+        order: how elements follow each other along the last axis, one of ``input_domain.ORDERS``; empty: in no way.
     """
 
     low: float = -math.inf
@@ -33,6 +34,7 @@ class Limit:
     exact: tuple[float, ...] | None = None
     distinct: tuple[str, int | tuple[int, ...]] | None = None
     whole: bool = False
+    order: str = ""
 
 
 # Inputs whose domain does not depend on any size. The operators' own text (onnx.defs) gives the domains.

@@ -15,6 +15,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.domains import Limit
 from irfuzz.generate.limits import Limits
+from irfuzz.generate.variants import filled, variants_for
 from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import MOST_ELEMENTS, input_domain, input_sizes
 from irfuzz.ir.program import Program
@@ -76,20 +77,30 @@ def make_inputs(
         for size_name, allowed in input_sizes(value).items():
             if size_name not in sizes:
                 sizes[size_name] = allowed[zlib.crc32(f"{seed}:{size_name}".encode()) % len(allowed)]
+    variants = variants_for(program, inputs, seed, sizes)
+    facts: dict[str, Fact | None] = {}
     for value in inputs:
-        _bind(program.fact(value), seed, sizes)
+        fact, variant = program.fact(value), variants.get(value.name or "")
+        if variant is not None and isinstance(fact, TensorFact):
+            fact = replace(fact, shape=filled(fact, variant, sizes))
+        facts[value.name or ""] = fact
+    for fact in facts.values():
+        _bind(fact, seed, sizes)
     limits = Limits(program, sizes)
     made: dict[str, Value] = {}
     for value in inputs:
         name = value.name or ""
-        fact = program.fact(value)
+        fact = facts[name]
         rng = np.random.default_rng((seed, zlib.crc32(name.encode())))
         limit = limits.of(value)
         domain = input_domain(value)
         if domain is not None:
-            limit = _narrow(limit, domain.low, domain.high)
+            limit = replace(_narrow(limit, domain.low, domain.high), order=domain.order)
             if domain.exact is not None:
                 limit = Limit(domain.low, domain.high, domain.exact)
+        variant = variants.get(name)
+        if variant is not None and variant.exact is not None:
+            limit = Limit(min(variant.exact, default=0), max(variant.exact, default=0), variant.exact)
         given = (ranges or {}).get(name)
         if given is not None:
             limit = _narrow(limit, *given)
@@ -155,12 +166,16 @@ def _tensor(
     if kind == ir.DataType.BOOL:
         if limit is not None and limit.exact is not None and math.prod(shape) == len(limit.exact):
             return np.array(limit.exact, dtype=bool).reshape(shape)
+        if limit is not None and limit.order:
+            return _ordered(limit, shape, rng).astype(bool)
         return rng.integers(0, 2, shape, dtype=np.uint8).astype(bool)
     if fact.low is not None or fact.high is not None:
         low, high = fact.low, fact.high
         limit = _narrow(limit, -math.inf if low is None else low, math.inf if high is None else high)
     if limit is not None and limit.exact is not None and math.prod(shape) == len(limit.exact):
         return np.array(limit.exact, dtype=np.float64).astype(dtype).reshape(shape)
+    if limit is not None and limit.order and kind != ir.DataType.BOOL and not special:
+        return _ordered(limit, shape, rng).astype(dtype)
     if limit is not None and limit.distinct is not None:
         array = _distinct(limit, shape, rng)
         if array is not None:
@@ -277,6 +292,17 @@ def _distinct(limit: Limit, shape: tuple[int, ...], rng: np.random.Generator) ->
         chosen = rng.permutation(total)[:rows]
         return np.stack(np.unravel_index(chosen, what), axis=-1).reshape(shape)
     return None
+
+
+def _ordered(limit: Limit, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Rows along the last axis as ``limit.order`` has them."""
+    length = shape[-1] if shape else 1
+    places = np.arange(length).reshape((1,) * (len(shape) - 1) + (length,) if shape else ())
+    if limit.order == "ascending":
+        room = int(limit.high - limit.low) + 1 if math.isfinite(limit.high) else length
+        return np.broadcast_to(limit.low + places % max(room, 1), shape)
+    lengths = rng.integers(max((length + 1) // 2, 1), max(length, 1), (*shape[:-1], 1), endpoint=True)
+    return np.where(places < lengths.reshape((*shape[:-1], 1) if shape else ()), limit.high, limit.low)
 
 
 def _narrow(limit: Limit | None, low: float, high: float) -> Limit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ KEY = "irfuzz.domain"
 SIZES = "irfuzz.sizes"
 """Metadata of an input: a JSON object that gives the allowed sizes for names of dimensions."""
 
+VARIANTS = "irfuzz.variants"
+"""Metadata of an input: a JSON list of objects with ``shape`` and perhaps ``exact``; equal places belong together."""
+
 MOST_ELEMENTS = 1 << 26
 """Larger inputs are not made: drawing one takes eight bytes an element, and more than one of them is held."""
 
@@ -29,10 +33,29 @@ class InputDomain:
         low: the smallest.
         high: the largest.
         exact: all of them in row-major order, where no others will do (a shape, axes).
+        order: how they follow each other along the last axis, one of ``ORDERS``; empty where nothing is said.
     """
 
     low: float
     high: float
+    exact: tuple[float, ...] | None = None
+    order: str = ""
+
+
+ORDERS = ("prefix", "ascending")
+"""``prefix``: some of ``high``, then ``low`` (a mask); ``ascending``: ``low`` and the whole numbers behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputVariant:
+    """One shape of an input that was found to go with the same place in the lists of the other inputs.
+
+    Attributes:
+        shape: all sizes.
+        exact: its elements in row-major order, where they go with the shapes (a length, a rate); ``None``: drawn.
+    """
+
+    shape: tuple[int, ...]
     exact: tuple[float, ...] | None = None
 
 
@@ -54,7 +77,12 @@ def input_domain(value: ir.Value) -> InputDomain | None:
         raise InvalidProgram(f"input {value.name!r}: metadata {KEY} is {data}: {error!r}") from None
     if not math.isfinite(low) or not math.isfinite(high) or low > high:
         raise InvalidProgram(f"input {value.name!r}: metadata {KEY}: expected low <= high, got {data}")
-    return InputDomain(low, high)
+    order = data.get("order", "")
+    if order not in ("", *ORDERS):
+        raise InvalidProgram(
+            f"input {value.name!r}: metadata {KEY}: expected one of {', '.join(ORDERS)}, got {order!r}"
+        )
+    return InputDomain(low, high, order=order)
 
 
 def set_input_domain(value: ir.Value, domain: InputDomain) -> None:
@@ -62,7 +90,8 @@ def set_input_domain(value: ir.Value, domain: InputDomain) -> None:
     if domain.exact is not None:
         value.metadata_props[KEY] = json.dumps({"exact": domain.exact})
     else:
-        value.metadata_props[KEY] = json.dumps({"low": domain.low, "high": domain.high})
+        order = {"order": domain.order} if domain.order else {}
+        value.metadata_props[KEY] = json.dumps({"low": domain.low, "high": domain.high, **order})
 
 
 def input_sizes(value: ir.Value) -> dict[str, tuple[int, ...]]:
@@ -88,14 +117,50 @@ def set_input_sizes(value: ir.Value, sizes: dict[str, tuple[int, ...]]) -> None:
         value.metadata_props.pop(SIZES, None)
 
 
+def input_variants(value: ir.Value) -> tuple[InputVariant, ...]:
+    """The shapes that were found to fit, in the order of all inputs' lists; empty where nothing is written.
+
+    Raises:
+        InvalidProgram: it is not what ``set_input_variants`` writes.
+    """
+    data = _parsed(value, VARIANTS)
+    if data is None:
+        return ()
+    try:
+        found = tuple(_variant(entry) for entry in data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidProgram(f"input {value.name!r}: metadata {VARIANTS} is {data!r:.80}: {error!r}") from None
+    return found
+
+
+def set_input_variants(value: ir.Value, variants: Sequence[InputVariant]) -> None:
+    """Write them down; none takes back what was written."""
+    if not variants:
+        value.metadata_props.pop(VARIANTS, None)
+        return
+    rows = [{"shape": v.shape} if v.exact is None else {"shape": v.shape, "exact": v.exact} for v in variants]
+    value.metadata_props[VARIANTS] = json.dumps(rows)
+
+
+def _variant(entry: Any) -> InputVariant:
+    shape, exact = entry["shape"], entry.get("exact")
+    if not isinstance(shape, list) or not all(type(s) is int and s >= 0 for s in shape):
+        raise ValueError(f"expected sizes, got {shape!r}")
+    return InputVariant(tuple(shape), None if exact is None else tuple(float(e) for e in exact))
+
+
 def _read(value: ir.Value, key: str) -> dict[str, Any] | None:
+    data = _parsed(value, key)
+    if data is not None and not isinstance(data, dict):
+        raise InvalidProgram(f"input {value.name!r}: metadata {key}: expected an object, got {json.dumps(data)[:80]!r}")
+    return data
+
+
+def _parsed(value: ir.Value, key: str) -> Any:
     text = value.metadata_props.get(key) if value.metadata_props else None
     if text is None:
         return None
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidProgram(f"input {value.name!r}: metadata {key} is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise InvalidProgram(f"input {value.name!r}: metadata {key}: expected an object, got {text[:80]!r}")
-    return data  # pyright: ignore[reportUnknownVariableType]

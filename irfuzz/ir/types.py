@@ -13,11 +13,20 @@ from irfuzz.facts import Dim, Fact, OpaqueFact, OptionalFact, SequenceFact, Tens
 from irfuzz.ir.value import UNTYPED
 
 
+NO_NAMES = frozenset({"?", "-1", "None"})
+"""Names of sizes that say that a size is unknown."""
+
+
 def fact_of_shape(shape: ir.Shape | ir.ShapeProtocol | None) -> tuple[Dim, ...] | None:
     """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``, and so do negative ones."""
     if shape is None:
         return None
-    return tuple((d if d >= 0 else None) if type(d) is int else (getattr(d, "value", None) or None) for d in shape.dims)
+    return tuple((d if d >= 0 else None) if type(d) is int else _named(getattr(d, "value", None)) for d in shape.dims)
+
+
+def _named(name: str | None) -> str | None:
+    """The name of a size; ``None`` for what exporters write instead of one, often at several axes of one input."""
+    return None if not name or name in NO_NAMES else name
 
 
 def declared_fact(value: ir.Value) -> Fact:
@@ -55,7 +64,7 @@ def fact_of_proto(proto: onnx.TypeProto) -> Fact:
 def _dims(dims: Iterable[onnx.TensorShapeProto.Dimension]) -> tuple[Dim, ...]:
     # A negative size is what ONNX infers where no call of these types can run, or what an exporter wrote for "unknown".
     return tuple(
-        (d.dim_value if d.dim_value >= 0 else None) if d.HasField("dim_value") else d.dim_param or None for d in dims
+        (d.dim_value if d.dim_value >= 0 else None) if d.HasField("dim_value") else _named(d.dim_param) for d in dims
     )
 
 

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import Dim, TensorFact
-from irfuzz.ir.input_domain import input_sizes, set_input_sizes
+from irfuzz.ir.input_domain import input_sizes, input_variants, set_input_sizes
 from irfuzz.ir.program import Program
 from irfuzz.ir.types import declare
 from irfuzz.ir.value import set_fact
@@ -54,7 +54,7 @@ class NameSizes:
             fact = replace(fact, shape=(*fact.shape[:axis], size, *fact.shape[axis + 1 :]))
             declare(value, fact)
             set_fact(value, fact)
-            if len(places) > 1:
+            if len(places) > 1 and not input_variants(value):
                 set_input_sizes(value, {**input_sizes(value), size: ONE})
         # Whatever the model declares still holds; the constructor drops what was cached of names, digest and values.
         Program.__init__(program, program.model, program.residue, program.parents)

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
-from irfuzz.ir.input_domain import input_sizes, set_input_sizes
+from irfuzz.ir.input_domain import input_sizes, input_variants, set_input_sizes
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.dimension_to_symbol import give_sizes
@@ -49,7 +49,15 @@ class SymbolToNumber:
             if size == name
         ]
         owners = [value_at(program, owner) for owner in dict.fromkeys(owner for owner, _ in places)]
-        allowed = next((sizes[name] for owner in owners if name in (sizes := input_sizes(owner))), SIZES)
+        found = sorted(
+            {
+                v.shape[axis]
+                for owner, axis in places
+                for v in input_variants(value_at(program, owner))
+                if axis < len(v.shape)
+            }
+        )
+        allowed = next((sizes[name] for owner in owners if name in (sizes := input_sizes(owner))), found or SIZES)
         number = choices.pick(allowed)
         reason = rehearse(program, self.context.specs, lambda copy: give_sizes(copy, places, number))
         if reason is not None:

@@ -1,0 +1,251 @@
+"""What the elements of an input mean: pixels, masks, positions, rates, states; its readers say it, or else its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.generate.planning.axes import inputs_of
+from irfuzz.ir.bodies import bodies_of
+from irfuzz.ir.input_domain import InputDomain, input_domain
+from irfuzz.ir.program import Program
+
+MOST_FOLLOWED = 200
+"""Calls that are looked at behind one input."""
+
+SMALL = 0.1
+"""How far from zero the elements of states are drawn."""
+
+RATES = (16000.0, 8000.0)
+"""Sampling rates that models of sounds know."""
+
+_COMPARES = frozenset({"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"})
+
+_CARRIES = frozenset({
+    "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Expand", "Tile", "Slice",
+    "Concat", "Split", "Pad", "Gather",
+})  # fmt: skip
+"""Operators that move elements and change none; Gather where the input is its data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What an input's elements may be.
+
+    Attributes:
+        about: in words, for messages.
+        domain: their range and order; ``None`` where ``choices`` say all.
+        choices: values of an input with one element, the likeliest first.
+        length: the elements are sizes of the longest axis of the other inputs.
+        state: what an earlier run left.
+    """
+
+    about: str
+    domain: InputDomain | None = None
+    choices: tuple[float, ...] = ()
+    length: bool = False
+    state: bool = False
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What reads an input, as far as its elements arrive there unchanged.
+
+    Attributes:
+        calls: node and position.
+    """
+
+    calls: list[tuple[ir.Node, int]] = field(default_factory=list["tuple[ir.Node, int]"])
+
+    def at(self, *ops: str) -> Iterator[tuple[ir.Node, int]]:
+        return ((node, index) for node, index in self.calls if node.op_type in ops)
+
+
+def roles_of(program: Program) -> dict[str, Role]:
+    """The roles of inputs that have one, by name; those whose metadata says something already have none."""
+    found: dict[str, Role] = {}
+    for value in inputs_of(program):
+        fact = program.fact(value)
+        if input_domain(value) is not None or not isinstance(fact, TensorFact):
+            continue
+        reads = _reads_of(value)
+        role = next((role for rule in _RULES if (role := rule(program, value, fact, reads)) is not None), None)
+        if role is not None:
+            found[value.name or ""] = role
+    return found
+
+
+def _reads_of(value: ir.Value) -> _Reads:
+    found = _Reads()
+    queue, seen = [value], {value}
+    while queue and len(found.calls) < MOST_FOLLOWED:
+        current = queue.pop(0)
+        for node, index in current.uses():
+            found.calls.append((node, index))
+            if node.op_type in _CARRIES and (index == 0 or node.op_type == "Concat") and not any(bodies_of(node)):
+                queue += [v for v in node.outputs if v not in seen]
+                seen.update(node.outputs)
+    return found
+
+
+def _other(program: Program, node: ir.Node, index: int) -> np.ndarray | None:
+    """The constant on the other side of a call of two inputs."""
+    value = node.inputs[1 - index] if len(node.inputs) == 2 and index < 2 else None
+    array = None if value is None else program.const_array(value)
+    return array if array is not None and array.size and array.dtype.kind in "iufb" else None
+
+
+def _one_element(fact: TensorFact) -> bool:
+    return all(d == 1 for d in fact.shape or ())
+
+
+def _mask(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """``(1 - mask) * -10000``, a comparison with 0, a cast to a truth value, or a name."""
+    if (fact.rank or 0) < 2 or fact.dtype is ir.DataType.STRING:
+        return None
+    named = re.search(r"mask", value.name or "", re.IGNORECASE) is not None
+    shown = False
+    for node, index in reads.at("Sub"):
+        other = _other(program, node, index)
+        shown = shown or (index == 1 and other is not None and other.size == 1 and float(other.flat[0]) == 1.0)
+    if fact.dtype.is_integer():
+        shown = shown or any(_to_bool(node) for node, _ in reads.at("Cast"))
+    else:
+        shown = False  # of floats, 1 - x says little: gates compute it
+    if not shown and not named:
+        return None
+    # One place at most is seen from each place of a square mask, or all of them; a prefix of ones is right for both.
+    return Role("a mask", InputDomain(0, 1, order="prefix"))
+
+
+def _to_bool(node: ir.Node) -> bool:
+    attr = node.attributes.get("to")
+    return isinstance(attr, ir.Attr) and not attr.is_ref() and attr.as_int() == ir.DataType.BOOL
+
+
+def _positions(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    if not fact.dtype.is_integer() or not re.search(r"position|pos_id|cache_pos", value.name or "", re.IGNORECASE):
+        return None
+    return Role("positions", InputDomain(0, float(1 << 20), order="ascending"))
+
+
+def _rate(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """One element that is compared with constants: those, and for a rate the other usual ones."""
+    if not _one_element(fact) or not fact.dtype.is_integer():
+        return None
+    compared = [
+        float(number)
+        for node, index in reads.at(*_COMPARES)
+        if (other := _other(program, node, index)) is not None and other.size == 1
+        for number in other.flat
+    ]
+    named = re.fullmatch(r"sr|fs|.*(sampl\w*|frame)_?rate.*|rate", value.name or "", re.IGNORECASE) is not None
+    if named or any(number in RATES for number in compared):
+        return Role("a sampling rate", choices=tuple(dict.fromkeys([*(c for c in compared if c > 999), *RATES])))
+    if not compared:
+        return None
+    more = [number + 1 for number in compared]
+    return Role("compared with constants", choices=tuple(dict.fromkeys([*compared, *more])))
+
+
+def _length(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """A number, or one a sample, that is compared with the places of an axis, or called so."""
+    if not fact.dtype.is_integer() or (fact.rank or 0) > 1 or fact.dtype.bitwidth < 32:
+        return None
+    counted = any(
+        (other := node.inputs[1 - index]) is not None
+        and (producer := _source(other)) is not None
+        and producer.op_type == "Range"
+        for node, index in reads.at(*_COMPARES - {"Equal"})
+    )
+    if counted or re.search(r"len(gth)?s?(\b|_|$)", value.name or "", re.IGNORECASE):
+        return Role("a length", length=True)
+    return None
+
+
+def _source(value: ir.Value) -> ir.Node | None:
+    """What computes a value, before its elements are moved or cast."""
+    node = value.producer()
+    while node is not None and node.op_type in _CARRIES and node.inputs and node.inputs[0] is not None:
+        node = node.inputs[0].producer()
+    return node
+
+
+def _threshold(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """One float that is compared with a list of constants lies among them."""
+    if not _one_element(fact) or not fact.dtype.is_floating_point():
+        return None
+    for node, index in reads.at(*_COMPARES):
+        other = _other(program, node, index)
+        if other is not None and other.size > 1 and np.isfinite(other).all() and other.dtype.kind in "iuf":
+            return Role("compared with constants", InputDomain(float(other.min()), float(other.max())))
+    return None
+
+
+def _pixels(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """Divided by 255, or by something of its size, or with a mean of that size taken off."""
+    if (fact.rank or 0) < 2 or fact.dtype in (ir.DataType.STRING, ir.DataType.BOOL):
+        return None
+    for node, index in reads.at("Div", "Mul", "Sub"):
+        other = _other(program, node, index)
+        if other is None or (index != 0 and node.op_type != "Mul") or other.dtype.kind == "b":
+            continue
+        size = float(np.abs(other.astype(np.float64)).mean())
+        if node.op_type == "Mul":
+            size = 1 / size if size else 0.0
+        if (node.op_type == "Sub" and 90 <= size <= 140) or (node.op_type != "Sub" and 250 <= size <= 260):
+            return Role("pixels from 0 to 255", InputDomain(0, 255))
+        if node.op_type == "Div" and 120 <= size <= 135:
+            return Role("pixels from 0 to 255", InputDomain(0, 255))
+        if node.op_type == "Sub" and 0.35 <= size <= 0.55 and _channels(other):
+            return Role("pixels from 0 to 1", InputDomain(0, 1))
+    return None
+
+
+def _channels(array: np.ndarray) -> bool:
+    """True where an array has a number a colour."""
+    return array.size == 3
+
+
+_STATES: Mapping[str, tuple[int, ...]] = {"LSTM": (5, 6), "GRU": (5,), "RNN": (5,)}
+"""Inputs of recurrent operators that are what an earlier run left."""
+
+
+_KEPT = re.compile(r"state|hidden|past|cache|mem|key|value|conv|(^|_)[hc](_?\d+|n|_in|_prev)?$", re.IGNORECASE)
+"""Names of what one run leaves for the next."""
+
+
+def _state(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """The initial state of a recurrent operator, or a tensor that an output of like name and shape feeds back."""
+    if not fact.dtype.is_floating_point() or (fact.rank or 0) < 2:
+        return None
+    called = _KEPT.search(value.name or "") is not None
+    recurrent = any(index in _STATES[node.op_type] for node, index in reads.at(*_STATES))
+    if recurrent or (called and any(_feeds_back(value, fact, program, out) for out in program.graph.outputs)):
+        return Role("a state", InputDomain(-SMALL, SMALL), state=True)
+    return None
+
+
+def _feeds_back(value: ir.Value, fact: TensorFact, program: Program, out: ir.Value) -> bool:
+    other = program.fact(out)
+    if not isinstance(other, TensorFact) or other.dtype != fact.dtype or other.rank != fact.rank:
+        return False
+    pairs = zip(fact.shape or (), other.shape or (), strict=True)
+    sizes = all(not isinstance(a, int) or not isinstance(b, int) or a == b for a, b in pairs)
+    return sizes and _stem(value.name or "") == _stem(out.name or "") != ""
+
+
+def _stem(name: str) -> str:
+    """What is left of a name without the words for before and after."""
+    return re.sub(r"past_key_values|present|past|new|next|prev|initial|init|output|input|out|in|[nN]$|[_\W]", "", name)
+
+
+_RULES: tuple[Callable[[Program, ir.Value, TensorFact, _Reads], Role | None], ...] = (
+    _mask, _positions, _rate, _length, _threshold, _state, _pixels,
+)  # fmt: skip
+"""The first that says something counts."""
