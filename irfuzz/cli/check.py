@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_plans import advice, one_planned
 from irfuzz.cli.inputs import about, arrays_to_write, one_model, page_to_write
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, names, place, positive, printable, share, whole
 from irfuzz.cli.progress import Progress
-from irfuzz.cli.samples import Given, given, load_saved, rows_of, sample_arguments, stacked
+from irfuzz.cli.samples import Given, by_input, given, load_saved, rows_of, sample_arguments
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def run(args: argparse.Namespace) -> int:
     page = page_to_write(args.map, "--map")
     kept = arrays_to_write(args.save_outputs, "--save-outputs")
     fed_to = arrays_to_write(args.save_inputs, "--save-inputs")
+    if args.data is None and args.data_loader_script is None:
+        program = one_planned(path, program)
     with about(path):
         data = given(args, program)
     if args.causes and args.no_localise:
@@ -135,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     setup = _setup(data, chosen)
     name = str(path)
     if fed_to is not None:
-        save_file(pack(stacked(data.samples, "--save-inputs")), fed_to)
+        save_file(pack(by_input(data.samples)), fed_to)
 
     def show(found: Report) -> None:
         found = _with_known(found, program)
@@ -147,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         with Runner(chosen.targets, limits, required=args.targets is not None) as runner:
             found = _with_known(_checked(runner, program, data, args, setting, saved, show), program)
     except NothingCompared as error:
-        raise UsageError(f"{path}: {error}{_what_to_pass(data)}") from None
+        raise UsageError(f"{path}: {error}{_what_to_pass(data, program)}") from None
     if kept is not None:
         save_file(pack(rows_of(found.outputs, found.samples)), kept)
     if page is not None:
@@ -201,13 +204,13 @@ def _setup(data: Given, chosen: _Chosen) -> Setup:
     return Setup("" if data.named else f"{fed(data.samples)} (drawn)", chosen.left_out)
 
 
-def _what_to_pass(data: Given) -> str:
+def _what_to_pass(data: Given, program: Program) -> str:
     """The end of a message about inputs that nobody takes."""
     from irfuzz.localize.fed import fed
 
     if data.named:
         return f"; the inputs of {data.named} were {fed(data.samples)}"
-    return f"; drawn inputs: {fed(data.samples)}; give real ones with --data"
+    return f"; drawn inputs: {fed(data.samples)}; {advice(program)}"
 
 
 def _with_known(found: Report, program: Program) -> Report:

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.cli.input_plans import planned
 from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, names, one_line, place, positive, printable, whole
@@ -114,7 +115,7 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
 
     named = [*(args.targets or ()), *args.target] or None
     targets = resolve(named, slow=named is not None)
-    programs = seeds_of(args.models, to_run=True)
+    programs = planned(seeds_of(args.models, to_run=True))
     out = None if args.out is None else writable_folder(args.out, "--out")
     found: list[Contradiction] = []
     others = {target.name: others_of(target, ways) for target in targets}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_plans import one_planned
 from irfuzz.cli.inputs import about, one_model, writable_folder
 from irfuzz.cli.interrupt import Latest, telling
 from irfuzz.cli.parser import Parser, duration, names, place, printable, whole
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.search.genome import Level, NothingEvolves
 
     path, program = one_model(args.model, to_run=True)
+    program = one_planned(path, program)
     ranges = ranges_of(args, path, program)
     out = None if args.out is None else writable_folder(args.out, "--out")
     plan = Plan(

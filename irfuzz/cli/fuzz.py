@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_plans import planned
 from irfuzz.cli.inputs import known_mutators, seeds_of, tell_of_unmutable
 from irfuzz.cli.parser import Parser, duration, names, place, positive, share, whole
 from irfuzz.errors import InternalError, UsageError
@@ -130,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     config = _config(args, Campaign.stored_config(args.out))
     chosen = _resolve(config, args.target)
     missing = _missing(config, chosen)
-    loaded = seeds_of(args.seeds, to_run=True)
+    loaded = planned(seeds_of(args.seeds, to_run=True))
     tell_of_unmutable(loaded)
     quiet = args.quiet or args.json
     with Campaign(args.out, config) as campaign:

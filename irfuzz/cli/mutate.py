@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_plans import planned
 from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, write_model
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
     not_there_yet(numbered(args.out, args.count), force=args.force)
     mutators = known_mutators(args.mutators)
-    loaded = seeds_of(args.seeds)
+    loaded = planned(seeds_of(args.seeds))
     tell_of_unmutable(loaded)
     mutants = mutate_many(
         [(path.name, program) for path, program in loaded.items()],

@@ -13,6 +13,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.cli.input_plans import one_planned
 from irfuzz.cli.inputs import about, file_to_write, one_model, seeds_of
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
@@ -97,6 +98,8 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     out = file_to_write(args.out, "--out", model=args.what)
     assert out is not None
     path, program = one_model(args.what)
+    if args.inputs is None:
+        program = one_planned(path, program)
     with about(path):
         inputs = _inputs(args.inputs, program)
     with _state(out) as folder, Progress("reducing", unit="tries", silent=args.json) as progress:

@@ -88,6 +88,18 @@ def stacked(rows: Sequence[Mapping[str, Value]], flag: str) -> dict[str, Value]:
     return found
 
 
+def by_input(samples: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """What ``--save-inputs`` writes: an array a name, with an axis of samples in front; a list if shapes differ."""
+    found: dict[str, Value] = {}
+    for name in samples[0]:
+        values = [sample[name] for sample in samples]
+        try:
+            found |= stacked([{name: value} for value in values], "")
+        except UsageError:
+            found[name] = values
+    return found
+
+
 def rows_of(outputs: Mapping[str, Mapping[str, Sequence[Value]]], count: int) -> dict[str, Value]:
     """What ``--save-outputs`` writes: ``TARGET/OUTPUT``, a row a sample; a list where samples differ in shape.
 
@@ -251,16 +263,7 @@ def check_sample(program: Program, sample: Mapping[str, Value], where: str) -> N
 
 
 def _drawn(program: Program, count: int) -> list[dict[str, Value]]:
-    """Inputs of the seeds from 0; named dimensions have the same sizes in all."""
-    import numpy as np
-
-    from irfuzz.facts import TensorFact
+    """Inputs of the seeds from 0."""
     from irfuzz.generate.inputs import make_inputs
 
-    first = make_inputs(program, 0)
-    dims: dict[str, int] = {}
-    for value in program.graph.inputs:
-        fact, made = program.fact(value), first.get(value.name or "")
-        if isinstance(fact, TensorFact) and isinstance(made, np.ndarray) and fact.shape is not None:
-            dims |= {d: n for d, n in zip(fact.shape, made.shape, strict=True) if isinstance(d, str)}
-    return [first, *(make_inputs(program, seed, dims=dims) for seed in range(1, count))]
+    return [make_inputs(program, seed) for seed in range(count)]

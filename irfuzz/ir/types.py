@@ -12,7 +12,6 @@ import onnx_ir as ir
 from irfuzz.facts import Dim, Fact, OpaqueFact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.value import UNTYPED
 
-
 NO_NAMES = frozenset({"?", "-1", "None"})
 """Names of sizes that say that a size is unknown."""
 
