@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,13 @@ import onnx_ir as ir
 
 from irfuzz.campaign.seed_folder import Candidate
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
-from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, Target, Value
+from irfuzz.execute.quick_runtime import QuickRuntime
+from irfuzz.execute.types import Value
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.frontends.operators import nodes_in
 from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.planning import InputPlan, annotate, plan_inputs
 from irfuzz.ir.program import Program
-from irfuzz.isolate import Limits
 
 SAMPLES = 4
 """How many samples of the inputs a seed has."""
@@ -26,10 +26,7 @@ TRIES = 8
 """So many other values of an input are tried before it counts as one that moves nothing."""
 
 OPEN_SIZE = 2
-"""What a size that the model leaves open is in samples."""
-
-PREFERRED = ("onnxruntime:disabled", "reference")
-"""What runs the model: the first of these that can."""
+"""What a size is in samples if the model leaves it open and every size will do."""
 
 
 def examine(
@@ -57,12 +54,17 @@ def examine(
     for name in ranges:
         if name not in facts:
             raise UsageError(f"--range {name}: no such input; the model has {', '.join(facts)}")
-    dims = {d: OPEN_SIZE for fact in facts.values() for d in fact.shape or () if isinstance(d, str)}
-    try:
-        draws = [make_inputs(program, seed, ranges=ranges, dims=dims) for seed in range(TRIES)]
-    except Unsupported as error:
-        raise InvalidProgram(str(error)) from None
-    _check_moves(program, draws, seconds)
+    with QuickRuntime(seconds) as runtime:
+        plan = plan_inputs(program, runtime=runtime)
+        try:
+            draws = _draws(program, plan, ranges, facts)
+        except Unsupported as error:
+            raise InvalidProgram(str(error)) from None
+        _check_moves(program, draws, runtime)
+    if plan.variants:
+        program = program.clone()
+        annotate(program, plan)
+        data = program.to_bytes()
     samples = {name: np.stack([np.asarray(draw[name]) for draw in draws[:SAMPLES]]) for name in facts}
     for name, array in samples.items():
         if array.dtype == object:
@@ -81,55 +83,50 @@ def examine(
     )
 
 
+def _draws(
+    program: Program, plan: InputPlan, ranges: Mapping[str, tuple[float, float]], facts: Mapping[str, TensorFact]
+) -> list[dict[str, Value]]:
+    """Inputs of one shape: the first that was found to fit."""
+    copy = program.clone()
+    annotate(copy, replace(plan, variants={name: rows[:1] for name, rows in plan.variants.items()}))
+    names = (d for fact in facts.values() for d in fact.shape or () if isinstance(d, str))
+    dims = {} if plan.variants else dict.fromkeys(names, OPEN_SIZE)
+    return [make_inputs(copy, seed, ranges=ranges, dims=dims) for seed in range(TRIES)]
+
+
 def _tensor(name: str, fact: Fact | None) -> TensorFact:
     if not isinstance(fact, TensorFact):
         raise InvalidProgram(f"input '{name}' is no tensor; seeds with other inputs are written by scripts")
     return fact
 
 
-def _check_moves(program: Program, draws: list[dict[str, Value]], seconds: float) -> None:
+def _check_moves(program: Program, draws: list[dict[str, Value]], runtime: QuickRuntime) -> None:
     """Every input moves some output, and every output moves."""
-    limits = Limits(seconds=seconds)
-    with Runner([_target(program, draws[0], limits)], limits) as runner:
-        before = _run(runner, program, draws[0])
-        still = set(before)
-        for name in draws[0]:
-            moves = False
-            for other in draws[1:]:
-                after = _run(runner, program, {**draws[0], name: other[name]})
-                moved = {out for out in before if not _equal(before[out], after[out])}
-                still -= moved
-                moves = moves or bool(moved)
-                if not still or (moves and len(draws[0]) > 1):
-                    break
-            if not moves:
-                raise InvalidProgram(f"no output moves with input '{name}', whatever of {TRIES} values it has")
-        if still:
-            raise InvalidProgram(f"output '{min(still)}' is the same for all inputs that were tried")
+    first = runtime(program, draws[0])
+    if first.error:
+        raise InvalidProgram(f"the model cannot be run ({first.error})")
+    before = first.outputs
+    still = set(before)
+    for name in draws[0]:
+        moves = False
+        for other in draws[1:]:
+            after = _run(runtime, program, {**draws[0], name: other[name]})
+            moved = {out for out in before if not _equal(before[out], after[out])}
+            still -= moved
+            moves = moves or bool(moved)
+            if not still or (moves and len(draws[0]) > 1):
+                break
+        if not moves:
+            raise InvalidProgram(f"no output moves with input '{name}', whatever of {TRIES} values it has")
+    if still:
+        raise InvalidProgram(f"output '{min(still)}' is the same for all inputs that were tried")
 
 
-def _target(program: Program, inputs: Mapping[str, Value], limits: Limits) -> Target:
-    """The first of the preferred targets that runs the program."""
-    reasons: list[str] = []
-    for name in PREFERRED:
-        try:
-            (target,) = resolve([name])
-            with Runner([target], limits) as runner:
-                (result,) = runner.run(program, inputs)
-        except UsageError as error:
-            reasons.append(f"{name}: {error}")
-            continue
-        if result.exit == Exit.OK:
-            return target
-        reasons.append(f"{name}: {result.exit}, {result.error}")
-    raise InvalidProgram(f"the model cannot be run ({'; '.join(reasons)})")
-
-
-def _run(runner: Runner, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
-    (result,) = runner.run(program, inputs)
-    if result.exit != Exit.OK:
-        raise InvalidProgram(f"the model does not run on all inputs that irfuzz draws ({result.exit}: {result.error})")
-    return result.outputs
+def _run(runtime: QuickRuntime, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
+    attempt = runtime(program, inputs)
+    if attempt.error:
+        raise InvalidProgram(f"the model does not run on all inputs that irfuzz draws ({attempt.error})")
+    return attempt.outputs
 
 
 def _equal(one: Value, other: Value) -> bool:

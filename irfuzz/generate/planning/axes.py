@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import onnx_ir as ir
@@ -15,6 +16,9 @@ from irfuzz.generate.planning.ties import Ties, ties_of
 from irfuzz.ir.input_domain import input_sizes
 from irfuzz.ir.program import Program
 from irfuzz.spec import Specs
+
+MOST_DIVISORS, MOST_DIVISOR = 4, 1 << 12
+"""So many numbers in shapes are taken for divisors of sizes, and none that is larger."""
 
 _SUM = re.compile(r"\w+(\s*\+\s*\w+)+")
 """Names that exporters give to sizes which are sums of others."""
@@ -83,6 +87,7 @@ def groups_of(program: Program, specs: Specs, states: Collection[str] = ()) -> l
         (v.name or "", axis): Kind.BATCH if name is None and v.name in states else kind_of(program, v, axis, name or "")
         for v, axis, name in axes
     }
+    divisors = _divisors(program)
     rows: dict[str, list[tuple[str, int]]] = {}
     for place, name in names.items():
         rows.setdefault(_key(ties.root(name), kinds[place], place, names[place]), []).append(place)
@@ -91,7 +96,7 @@ def groups_of(program: Program, specs: Specs, states: Collection[str] = ()) -> l
         named = [names[place] for place in places]
         kind = kinds[places[0]]
         pinned = next((number for name in named if (number := ties.number(name)) is not None), None)
-        usual = SIZES[kind] if pinned is None else (pinned,)
+        usual = _usual(kind, divisors) if pinned is None else (pinned,)
         sizes = next((allowed[name] for name in named if name in allowed), usual)
         said = any(name in allowed for name in named)
         groups.append(AxisGroup(named[0], tuple(places), kind, sizes, said=said))
@@ -103,6 +108,27 @@ def _key(root: str, kind: Kind, place: tuple[str, int], name: str) -> str:
     """Batches without a name are one size until a run says otherwise."""
     unnamed = name == f"{place[0]}[{place[1]}]"
     return "batch" if kind is Kind.BATCH and unnamed else f"={root}"
+
+
+def _usual(kind: Kind, divisors: Sequence[int]) -> tuple[int, ...]:
+    """The sizes of a kind, and behind them multiples of what the model may divide it by."""
+    if kind in (Kind.BATCH, Kind.CHANNEL):
+        return SIZES[kind]
+    least = min(SIZES[kind])
+    more = [d * max(1, math.ceil(least / d)) * factor for factor in (1, 2) for d in divisors]
+    return tuple(dict.fromkeys([*SIZES[kind], *more]))
+
+
+def _divisors(program: Program) -> list[int]:
+    """Numbers in shapes that are constants of the model, the largest first: sizes may have to be multiples of them."""
+    found: dict[int, None] = {}
+    for node in [*program.nodes(), *(n for graph in program.model.graph.subgraphs() for n in graph)]:
+        for value in node.inputs[1:2] if node.op_type in ("Reshape", "Split", "Expand") else ():
+            array = None if value is None else program.const_array(value)
+            if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
+                found.update(dict.fromkeys(int(n) for n in array if 2 < n <= MOST_DIVISOR))
+    odd = [n for n in found if n & (n - 1)]  # of powers of two the usual sizes are multiples
+    return sorted(odd, reverse=True)[:MOST_DIVISORS]
 
 
 def _with_total(group: AxisGroup, names: Mapping[str, str]) -> AxisGroup:

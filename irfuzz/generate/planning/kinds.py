@@ -134,6 +134,8 @@ def kind_of(program: Program, value: ir.Value, axis: int, name: str) -> Kind:
     fact = program.tensor(value)
     rank = (fact.rank or 0) if fact is not None else 0
     told = next((kind for kind, pattern in NAMES if pattern.search(name)), None)
+    if told is Kind.BATCH and axis and len(name) == 1:
+        told = None
     whole = fact is not None and fact.dtype.is_integer()
     reader = None if whole or rank < 2 else first_reader(program, value)
     read = _READERS[reader.op](reader) if reader is not None and reader.op in _READERS else None

@@ -126,7 +126,7 @@ class _Planner:
         return not self._told or any(role.choices or role.length for role in self._roles.values())
 
     def _only_batches(self) -> bool:
-        batches = all(group.kind is Kind.BATCH for group in self._groups)
+        batches = all(group.kind is Kind.BATCH and not group.fixed for group in self._groups)
         return batches and not any(role.choices or role.length for role in self._roles.values())
 
     def _all(self, size: int) -> Sizes:

@@ -237,12 +237,13 @@ def _feeds_back(value: ir.Value, fact: TensorFact, program: Program, out: ir.Val
         return False
     pairs = zip(fact.shape or (), other.shape or (), strict=True)
     sizes = all(not isinstance(a, int) or not isinstance(b, int) or a == b for a, b in pairs)
-    return sizes and _stem(value.name or "") == _stem(out.name or "") != ""
+    return sizes and bool(_stems(value.name or "") & _stems(out.name or ""))
 
 
-def _stem(name: str) -> str:
-    """What is left of a name without the words for before and after."""
-    return re.sub(r"past_key_values|present|past|new|next|prev|initial|init|output|input|out|in|[nN]$|[_\W]", "", name)
+def _stems(name: str) -> set[str]:
+    """What is left of a name without the words for before and after, and perhaps without an ``n`` at its end."""
+    plain = re.sub(r"past_key_values|present|past|new|next|prev|initial|init|output|input|out|[_\W]", "", name)
+    return {plain, re.sub(r"[nN]$", "", plain)} - {""}
 
 
 _RULES: tuple[Callable[[Program, ir.Value, TensorFact, _Reads], Role | None], ...] = (
