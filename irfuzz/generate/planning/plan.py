@@ -13,6 +13,7 @@ from irfuzz.generate.planning.kinds import Kind
 from irfuzz.generate.planning.roles import Role, roles_of
 from irfuzz.generate.planning.search import FAILED, MOST_RUNS, RUNS, Found, Sizes, search, with_totals
 from irfuzz.generate.planning.trial import Trial
+from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import (
     InputDomain,
     InputVariant,
@@ -82,7 +83,7 @@ def plan_inputs(program: Program, *, runtime: Runtime | None = None, specs: Spec
         runtime: runs the program where inference leaves something open; ``None``: inference alone decides.
         specs: rules of operators, the shipped ones by default.
     """
-    return _Planner(program, specs or load_specs(), runtime).plan()
+    return _Planner(at_defaults(program), specs or load_specs(), runtime).plan()
 
 
 def _said_already(program: Program) -> bool:
