@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from irfuzz.campaign import audit, journal, lineage, schedule
+from irfuzz.campaign import audit, comparable, journal, lineage, schedule
 from irfuzz.campaign.case import Case
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
@@ -300,6 +300,8 @@ class Job:
         self.programs += 1
         self.counts["declared invalid"] += made.invalid
         self._count(results)
+        if not made.invalid:
+            comparable.count(results, self.counts)
         self._stuck.saw(made.entry.seed, program, results)
         if verdicts:
             # Whoever has not spoken yet is heard as a witness before anything is believed.

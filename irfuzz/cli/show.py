@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.campaign import comparable
 from irfuzz.campaign.sampling import SAMPLED, share_of
 from irfuzz.cli.parser import one_line
 from irfuzz.execute.types import Exit
@@ -183,7 +184,7 @@ def _table(p: Progress, seconds: float) -> Table:
 def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) -> str:
     """What a person reads at the end."""
     layout = campaign.layout
-    lines = [line(p)]
+    lines = [*filter(None, [comparable.warning(p.counts)]), line(p)]
     if campaign.interrupted:
         lines[0] = f"stopped: {lines[0]}"
     if campaign.killed:
@@ -263,6 +264,7 @@ def summary_json(
     layout = campaign.layout
     return {
         **p.to_json(),
+        "compared_share": comparable.share(p.counts),
         "slow_share": share_of(p.counts),
         "out": str(layout.out),
         "exit_code": code,

@@ -23,6 +23,7 @@ from irfuzz.frontends.runtime_types import complete_types, untyped
 from irfuzz.frontends.skeleton import for_checker, joined, split
 from irfuzz.frontends.source import is_factory, is_saved_model, source_of
 from irfuzz.frontends.upgrade import OLDEST, opset_of, upgraded
+from irfuzz.ir.declarations import infer_as_computed
 from irfuzz.ir.serde import decode
 from irfuzz.ir.tensors import MAX_BYTES
 
@@ -137,7 +138,7 @@ def load_seed(
             check_operators(model)
             _check(model, held, checker)
             program = Program(*read)
-            program.infer()
+            infer_as_computed(program, say)
             if lacking := untyped(program):
                 converters = converters or stack.enter_context(Converters())
                 if why := complete_types(program, lacking, converters):

@@ -15,6 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.clone import clone
+from irfuzz.ir.declarations import Misdeclared
 from irfuzz.ir.opaque import is_foreign, is_remembered, outputs_of, remember
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
@@ -175,7 +176,7 @@ class Inference:
             if declared is not UNTYPED:
                 reason = conflict(fact, declared)
                 if reason is not None:
-                    raise InvalidProgram(f"{where}: output {output.name!r} is {reason}")
+                    raise Misdeclared(f"{where}: output {output.name!r} is {reason}", output, fact, declared)
                 fact = merge(fact, declared)
             set_fact(output, fact)
         if is_foreign(node) and self.is_opaque(node) and not is_remembered(node):
