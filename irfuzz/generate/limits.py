@@ -12,6 +12,7 @@ import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.generate.domains import Limit, Sizes, limit_at
+from irfuzz.ir.bodies import bodies_of
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -41,11 +42,12 @@ _KEEPS_ALL = frozenset({"Cast", "CastLike", "Identity", "Reshape", "Squeeze", "U
 class Limits:
     """Looks up the limit of graph inputs of one program, under one choice of its named dimensions."""
 
-    __slots__ = ("_program", "_sizes")
+    __slots__ = ("_exits", "_program", "_sizes")
 
     def __init__(self, program: Program, dims: Mapping[str, int]) -> None:
         self._program = program
         self._sizes = Sizes(program, dims)
+        self._exits: dict[ir.Value, list[ir.Value]] | None = None
 
     def of(self, value: ir.Value) -> Limit | None:
         """The limit on ``value``, or ``None`` where anything of its type will do."""
@@ -67,7 +69,24 @@ class Limits:
                 kept = all_kept and node.op_type in _KEEPS_ALL
                 for follow, (factor, low, high) in self._onward(node, index):
                     stack.append((follow, scale * factor, offset_low * factor + low, offset_high * factor + high, kept))
+            if current.graph is not self._program.graph:
+                stack += [(v, scale, offset_low, offset_high, all_kept) for v in self._outside(current)]
         return found
+
+    def _outside(self, value: ir.Value) -> list[ir.Value]:
+        """What a result of a body or function is called where the node that has it, or calls it, stands."""
+        if self._exits is None:
+            self._exits = {}
+            functions = self._program.model.functions
+            for graph in (self._program.graph, *functions.values()):
+                for node in graph.all_nodes():
+                    function = functions.get(node.op_identifier())
+                    inside = [*bodies_of(node), *([] if function is None else [function])]
+                    for body in inside:
+                        first = 1 if node.op_type == "Loop" and body is not function else 0  # behind the condition
+                        for inner, outer in zip(body.outputs[first:], node.outputs, strict=False):
+                            self._exits.setdefault(inner, []).append(outer)
+        return self._exits.get(value, [])
 
     def _onward(self, node: ir.Node, index: int) -> list[tuple[ir.Value, Step]]:
         """Values that hold the same elements, with (factor, lowest addend, highest addend)."""

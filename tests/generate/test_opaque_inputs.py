@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import pytest
 from onnx import helper
 
 from irfuzz.generate.inputs import make_inputs
@@ -48,3 +49,35 @@ def test_floats_are_free() -> None:
 
 def test_functions_of_the_model_are_looked_into() -> None:
     assert drawn(program(_T.INT64, "local")).max() > 1
+
+
+def _index_through(kind: str) -> Program:
+    """Rows of a table by an index that comes through a function, or through the branches of an If."""
+    make = helper.make_node
+    table = helper.make_tensor("table", _T.FLOAT, [3], [1.0, 2.0, 3.0])
+    x = helper.make_tensor_value_info("x", _T.INT64, [500])
+    y = helper.make_tensor_value_info("y", _T.FLOAT, [500])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    inputs, functions = [x], []
+    if kind == "function":
+        body = [make("Identity", ["a"], ["b"])]
+        functions.append(helper.make_function("local", "Same", ["a"], ["b"], body, imports[:1]))
+        node = make("Same", ["x"], ["i"], domain="local")
+    else:
+        branches = [
+            helper.make_graph(
+                [make("Identity", ["x"], [name])], name, [], [helper.make_tensor_value_info(name, _T.INT64, [500])]
+            )
+            for name in ("p", "q")
+        ]
+        inputs.append(helper.make_tensor_value_info("c", _T.BOOL, []))
+        node = make("If", ["c"], ["i"], then_branch=branches[0], else_branch=branches[1])
+    graph = helper.make_graph([node, make("Gather", ["table", "i"], ["y"])], "g", inputs, [y], [table])
+    return Program.from_proto(helper.make_model(graph, opset_imports=imports, ir_version=8, functions=functions))
+
+
+@pytest.mark.parametrize("kind", ["function", "if"])
+def test_indices_that_come_out_of_bodies_stay_in_range(kind: str) -> None:
+    array = drawn(_index_through(kind))
+    assert set(array) <= {-3, -2, -1, 0, 1, 2}
+    assert len(set(array)) > 2
