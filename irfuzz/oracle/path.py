@@ -15,11 +15,13 @@ from irfuzz._native import difference
 from irfuzz.execute.types import Target, Value
 from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
 from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest, vanishing
+from irfuzz.oracle.opaque import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 
 _MASK = 1e30
 """Constants of this magnitude are masks or sentinels, not terms."""
-
-_UNKNOWN_TERMS = 64
 
 _DRAWN = "random"
 """How ``ops/`` calls it that elements are drawn."""
@@ -152,7 +152,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             floats |= {numpy_dtype(kind) for kind in stages_of(program, n)}
             if not is_shell(program, n):
                 roundings += times * _terms(n, facts, spec, env, program)
-            quantised += n.op_type in traits.QUANTISERS
+            quantised += quantises(program, n)
             if _is_data_shaped(program, n):
                 shaped.add(n.op_type)
             if _jumps(program, n, used):
@@ -255,7 +255,7 @@ def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
         )
     if node.op_type in ("Cast", "CastLike"):
         return _float_inputs(program, node) and _float(program, node.outputs[0]) is None
-    if node.op_type in traits.QUANTISERS:
+    if quantises(program, node):
         return True
     if node.op_type in traits.JUMPS:
         # Loop and Where get their condition as a boolean, which may itself come from a comparison further up.
@@ -305,6 +305,8 @@ def _terms(
                 terms = None
             if isinstance(terms, int | float) and math.isfinite(terms):
                 return max(1.0, float(terms))
+    if spec is None and is_foreign(node):
+        return terms_of_opaque(facts)
     sizes = [f.size() for f in facts if f is not None]
     if node.op_type in traits.SUMMING and len(facts) > 1 and facts[1] is not None and facts[1].static_shape:
         # The weights hold at least one output's products on every axis but one.
@@ -314,7 +316,7 @@ def _terms(
         made = program.tensor(node.outputs[0])
         size = made.size() if made is not None else None
         if not sizes or sizes[0] is None or size is None:
-            return float(_UNKNOWN_TERMS) if node.op_type.startswith("Reduce") else 1.0
+            return float(UNKNOWN_TERMS) if node.op_type.startswith("Reduce") else 1.0
         terms = sizes[0] / size if size else 1.0
     steps = facts[0].shape[0] if node.op_type in traits.RECURRENT and facts and facts[0] and facts[0].shape else 1
     return max(1.0, terms) * (steps if isinstance(steps, int) else 16)
@@ -372,12 +374,13 @@ def _step(program: Program, nodes: Iterable[ir.Node], inputs: Mapping[str, Value
     """Largest scale of a quantising operator; behind its first input only scales are floats."""
     top = 0.0
     for node in nodes:
-        if node.op_type not in traits.QUANTISERS:
+        if not quantises(program, node):
             continue
+        opaque = node.op_type not in traits.QUANTISERS  # and then only a scalar is surely a scale
         for value in node.inputs[1:]:
             array = inputs.get(value.name or "") if value is not None and value.is_graph_input() else None
             array = program.const_array(value) if array is None else array
-            if isinstance(array, np.ndarray) and is_float(array.dtype):
+            if isinstance(array, np.ndarray) and is_float(array.dtype) and not (opaque and array.size != 1):
                 top = max(top, _magnitude(array, _MASK))
     return top
 
