@@ -8,7 +8,9 @@ import pytest
 from onnx import helper
 
 from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.planning.probe import probe
 from irfuzz.ir.program import Program
+from irfuzz.spec import load_specs
 
 _T = onnx.TensorProto
 
@@ -81,3 +83,11 @@ def test_indices_that_come_out_of_bodies_stay_in_range(kind: str) -> None:
     array = drawn(_index_through(kind))
     assert set(array) <= {-3, -2, -1, 0, 1, 2}
     assert len(set(array)) > 2
+
+
+@pytest.mark.parametrize(("domain", "settled"), [("org.example", False), ("local", True)])
+def test_whether_sizes_fit_an_opaque_operator_only_a_run_tells(domain: str, settled: bool) -> None:
+    made = program(_T.FLOAT, domain)
+    found = probe(made, {"x": (500,)}, load_specs())
+    assert found.settled is settled
+    assert found.unknown == (() if settled else ("y",))

@@ -63,7 +63,7 @@ def probe(program: Program, shapes: Shapes, specs: Specs) -> Probe:
         return Probe(why_not=str(problems[0]), certain=certain)
     empty, elements, unknown = 0, 0, list[str]()
     for node in copy.nodes():
-        inner = any(True for _ in bodies_of(node))
+        inner = any(True for _ in bodies_of(node)) or copy.inference.is_opaque(node)  # only a run tells whether it fits
         for value in node.outputs:
             fact = copy.fact(value)
             size = fact.size() if isinstance(fact, TensorFact) else None
