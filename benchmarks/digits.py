@@ -125,13 +125,13 @@ def figure_3(model: Program, pair: list[str], generations: int) -> None:
         image = next(one for one in twos if not look(model, one)[1])
         first = look(model, image)[0]
         plan = Plan(fitness="inconsistency", generations=generations, seconds=300)
-        moved = evolve(model, runner, plan, {"image": (0.0, 1.0)}, start={"image": image})
+        moved = evolve(model, runner, plan, {"image": (0.0, 1.0)}, starts=[{"image": image}])
         found = "no other label" if moved.witness is None else moved.witness.fault.shown
         told = f"{first:.3g} on an image, {moved.best[-1]:.3g} after {len(moved.best)} generations ({found})"
         if moved.witness is not None:
             given = np.asarray(moved.witness.inputs["image"])
             plan = replace(plan, level=Level.WEIGHTS, generations=1)
-            both = evolve(model, runner, plan, {}, start={"image": given})
+            both = evolve(model, runner, plan, {}, starts=[{"image": given}])
             told += f", {both.best[-1]:.3g} with other weights too"
     print(f"LeNet, {' and '.join(pair)}: distance {told}", flush=True)
 

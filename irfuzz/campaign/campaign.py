@@ -20,7 +20,9 @@ from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
 from irfuzz.campaign.places import bundle_folder, place_bundle
 from irfuzz.campaign.processes import JOB, Death, Processes
+from irfuzz.campaign.seed_inputs import remember
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
 
@@ -32,6 +34,9 @@ PATIENCE = 60.0
 
 PATIENCE_ASKED = 15.0
 """The same when a person waits for the end."""
+
+
+NOTHING_SAID = InputSpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,24 @@ class Campaign:
 
     # ---- seeds ------------------------------------------------------------------------------
 
-    def add_seed(self, name: str, program: Program) -> None:
-        """Take a program in; nothing happens where it is there already."""
+    def add_seed(
+        self, name: str, program: Program, spec: InputSpec = NOTHING_SAID, *, given: str | None = None
+    ) -> None:
+        """Take a program in; nothing happens if it is there already.
+
+        Args:
+            name: its file's.
+            program: it, with what is said of its inputs in their metadata.
+            spec: what is said.
+            given: digest of the program before that was written into it; its own if omitted.
+
+        Raises:
+            UsageError: it is there, and something else was said of its inputs then.
+        """
+        if spec.samples:
+            self._folder.make(self.layout.samples)
+        if not remember(self.database, self.layout, name, program, spec, given or program.digest):
+            return
         data = program.to_bytes()
         trace = lineage.dump(lineage.seed_trace(program, data, name))
         self.database.add_program(ProgramRow(program.digest, data, name, "", trace, 0, -1, 0))

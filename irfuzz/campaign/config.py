@@ -140,6 +140,11 @@ class Layout:
         return self.out / "drafts"
 
     @property
+    def samples(self) -> Path:
+        """Samples of seeds' inputs, see ``seed_inputs``; there only if there are some."""
+        return self.out / "samples"
+
+    @property
     def internal(self) -> Path:
         """Faults of irfuzz itself, see ``faults.Faults``."""
         return self.out / "internal"

@@ -18,6 +18,7 @@ from irfuzz.campaign.equivalence import MOST_NODES, Equivalence
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.pace import ROUND
 from irfuzz.campaign.places import place_bundle
+from irfuzz.campaign.seed_inputs import SeedSamples
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.runner import Runner
@@ -112,6 +113,7 @@ class SelfTests:
         self._counts: Counter[str] = Counter(counts)
         self._faults = Faults(self._layout.internal)
         self._corpus = Corpus(self._database, self._config.sprouts)
+        self._samples = SeedSamples(self._database, self._layout)
         self._seen = Seen()
         settle()
 
@@ -176,8 +178,11 @@ class SelfTests:
                 return []
             program, edits = mutant.program, mutant.edits
         try:
-            extreme = turn is not None or self.iteration % 2
-            inputs = (inputs_with_extremes if extreme else make_inputs)(program, self._config.seed)
+            seed, alone = self._config.seed, None if turn is None else turn.round
+            inputs = self._samples.give(entry.seed, program, alone, seed, choices)
+            if inputs is None:
+                extreme = turn is not None or self.iteration % 2
+                inputs = (inputs_with_extremes if extreme else make_inputs)(program, seed)
         except Unsupported:
             self._counts["no inputs"] += 1
             return []

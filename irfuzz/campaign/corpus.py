@@ -119,6 +119,10 @@ class Corpus:
         """How many of the programs are seeds."""
         return len(self._seeds)
 
+    def seeds(self) -> list[str]:
+        """File names of the seeds, in order."""
+        return [entry.seed for entry in self._seeds.values()]
+
     def seed(self, index: int) -> Entry:
         """A seed by its place."""
         return list(self._seeds.values())[index]

@@ -71,6 +71,10 @@ class Folder:
                 else:
                     path.unlink()
 
+    def make(self, folder: Path) -> None:
+        """Make one more folder inside, which ``undo`` removes."""
+        self._make(folder)
+
     def _make(self, folder: Path, *, parents: bool = False) -> None:
         missing = [folder] if not parents else [p for p in (*reversed(folder.parents), folder) if not p.exists()]
         for path in missing:

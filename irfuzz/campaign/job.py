@@ -23,6 +23,7 @@ from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.made import Made
 from irfuzz.campaign.sampling import Sampling
+from irfuzz.campaign.seed_inputs import SeedSamples
 from irfuzz.campaign.steering import Steering
 from irfuzz.campaign.stuck import Stuck
 from irfuzz.campaign.support import Support
@@ -101,6 +102,8 @@ class Job:
         self.steering.recall(self.database, number)
         self.ranges = seed_ranges()
         self._hunt = Hunt(self.config.hunt)
+        self._samples = SeedSamples(self.database, self.layout)
+        self._alone: Sequence[tuple[int, int]] = ()
         self._stuck = Stuck()
         self._support = Support(empty=True)
         settle()
@@ -215,19 +218,22 @@ class Job:
         parent = program = self._parent = self.corpus.program(entry)
         edits: tuple[Edit, ...] = ()
         mutant, plan = None, Plan(0)
-        if self.number or self._at >= self.corpus.seed_count:
+        alone = None  # the first job begins with the seeds as they are, on each of their samples
+        if self.number or self._at >= len(self._alone):
             mutant, plan = self.steering.mutate(entry, program, choices)
             if mutant is None:
                 return "unmutated"
             program, edits = mutant.program, mutant.edits
         else:
-            entry = self.corpus.seed(self._at)  # the first job begins with the seeds as they are
+            place, alone = self._alone[self._at]
+            entry = self.corpus.seed(place)
             program = self.corpus.program(entry)
         self._mutant = program
         try:
             ranges = self.ranges.get(entry.seed)
             seed = choices.seed()
             inputs = make_inputs(program, seed, ranges=ranges, special=choices.boolean(0.1))
+            given = self._samples.give(entry.seed, program, alone, seed, choices, ranges)
         except Unsupported:
             return "no inputs"
         invalid = any(edit.relation is Relation.INVALID for edit in edits)
@@ -237,7 +243,9 @@ class Job:
         wanted = self._stuck.spared(entry.seed, program, wanted, self.counts) or wanted
         features, keep = (0, False) if mutant is None or invalid else self.steering.count(entry, mutant, plan)
         hunt = ""
-        if not invalid:
+        if given is not None:
+            inputs = given
+        elif not invalid:
             inputs, hunt = self._hunt.steer(program, inputs, seed, ranges, choices)
             self.counts["steered"] += bool(hunt)
         model = program.to_bytes()
@@ -357,6 +365,7 @@ class Job:
     def _absorb(self) -> None:
         for program in self.corpus.refresh():
             self.steering.add(program)
+        self._alone = self._samples.alone(self.corpus.seeds())
 
 
 def _bytes_of(program: Program | None) -> bytes | None:

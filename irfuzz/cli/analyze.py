@@ -6,11 +6,11 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said, ranges_said
 from irfuzz.cli.inputs import one_model, page_to_write, writable_folder
 from irfuzz.cli.interrupt import Latest, telling
 from irfuzz.cli.parser import Parser, place, positive, printable, whole
 from irfuzz.cli.progress import Progress
-from irfuzz.cli.ranges import range_arguments, ranges_of
 
 if TYPE_CHECKING:
     from irfuzz.analyze.judged import Report
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 NAME = "analyze"
 ABOUT = """Find operators of a model that may compute NaN, an infinity or crash, without training or running it.
 
-Ranges of the inputs come from --range, --ranges, --data, the index.toml beside the model, or the inputs' metadata; an
-input of which nothing is said may be every finite number of its type. Weights are what the model holds, or, with
---architecture, within the range that they start from. For each warning an input that really triggers it is looked for.
+Ranges of the inputs come from --range, --ranges, irfuzz.toml, --data, the index.toml beside the model, or the inputs'
+metadata; an input of which nothing is said may be every finite number of its type. Weights are what the model holds,
+or, with --architecture, within the range that they start from. For each warning an input that really triggers it is
+looked for.
 Exit code: 0 nothing warned of, 1 warnings, 2 where the input or a flag is wrong."""
 EXAMPLES = """examples:
   irfuzz analyze model.onnx --range image=0,1
@@ -33,7 +34,7 @@ DOMAINS = ("irfuzz", "debar", "intervals", "smashing", "expansion")
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", type=place, help="A model, of any kind that `irfuzz fuzz` takes.")
-    range_arguments(parser)
+    input_arguments(parser, data="Their smallest and largest elements are the ranges.", weights=True)
     add("--architecture", action="store_true", help="Weights may still be trained: only their range is known.")
     add("--domain", choices=DOMAINS, default="irfuzz", help="The abstraction (default: irfuzz).")
     add("--no-witness", action="store_true", help="Do not look for inputs that trigger the warnings.")
@@ -54,10 +55,13 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.analyze.judged import judge
     from irfuzz.analyze.ranges import Ranges
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.input_annotation import annotated
     from irfuzz.report import numeric
 
     path, program = one_model(args.model)
-    given = ranges_of(args, path, program)
+    said = inputs_said(args, {path: program}, weights=True)[path]
+    given = ranges_said(said, path, program)
+    program = annotated(program, said.spec)
     page = page_to_write(args.html, "--html")
     out = None if args.out is None else writable_folder(args.out, "--out")
     so_far: Latest[Report] = Latest()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.input_plans import advice, one_planned
 from irfuzz.cli.inputs import about, arrays_to_write, one_model, page_to_write
 from irfuzz.cli.interrupt import telling
@@ -40,6 +41,7 @@ fewer than two targets run it, 130 after Ctrl-C, with what is known by then prin
 EXAMPLES = """examples:
   irfuzz check model.onnx
   irfuzz check model.onnx --data inputs.npz --labels labels.npy --targets reference,ort:all,torch:eager
+  irfuzz check model.onnx --input-shapes image:1x3x48x160 --range image=0,255
   irfuzz check model.onnx --targets ort:disabled,ort:all --rtol 1e-3 --atol scores:1e-4 --map map.html
   irfuzz check model.onnx --targets runtimes --time 10m --strict"""
 
@@ -62,6 +64,7 @@ def arguments(parser: Parser) -> None:
         help="The target to which differences are measured. Default: the first of --targets that runs the model, or "
         "the quickest.",
     )  # fmt: skip
+    input_arguments(parser, data="The model runs on each.")
     sample_arguments(parser)
     add(
         "--labels",
@@ -117,6 +120,7 @@ class _Chosen:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.execute.runner import Runner
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.input_annotation import annotated
     from irfuzz.isolate import Limits
     from irfuzz.localize.check import NothingCompared
     from irfuzz.report import check as report
@@ -126,10 +130,12 @@ def run(args: argparse.Namespace) -> int:
     page = page_to_write(args.map, "--map")
     kept = arrays_to_write(args.save_outputs, "--save-outputs")
     fed_to = arrays_to_write(args.save_inputs, "--save-inputs")
-    if args.data is None and args.data_loader_script is None:
+    said = inputs_said(args, {path: program})[path]
+    program = annotated(program, said.spec)
+    if not said.data and args.data_loader_script is None:
         program = one_planned(path, program)
     with about(path):
-        data = given(args, program)
+        data = given(args, program, said)
     if args.causes and args.no_localise:
         raise UsageError("--causes: with --no-localise nothing is looked for; leave one of them out")
     saved = [] if args.load_outputs is None else load_saved(args.load_outputs, program, len(data.samples))

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.input_plans import planned
 from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
@@ -20,10 +21,12 @@ from irfuzz.cli.progress import Progress
 from irfuzz.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from irfuzz.campaign.contradiction import Contradiction, Counts
     from irfuzz.campaign.equivalence import Equivalence
+    from irfuzz.cli.input_flags import Said
+    from irfuzz.execute.types import Value
     from irfuzz.execute.ways import Way
     from irfuzz.ir.program import Program
     from irfuzz.rewrite.types import Rewrite
@@ -40,6 +43,7 @@ EXAMPLES = """examples:
   irfuzz equiv seeds --targets 'ort:all,torch:eager' --chain 4 --forms 50
   irfuzz equiv model.onnx --rewrites split-batch,conv-per-group --json
   irfuzz equiv model.onnx --ways reload,sparse --forms 0
+  irfuzz equiv ocr.onnx --input-shapes image:1x3x48x160 --range image=0,255
   irfuzz equiv --list"""
 
 
@@ -67,6 +71,7 @@ def arguments(parser: Parser) -> None:
         help="Rewritten forms of each model: first by each rewrite that fits, EAGLE's first, then by chains. "
         "Default: 20.",
     )  # fmt: skip
+    input_arguments(parser, most=4, data="All forms are compared on each.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
     add("--time", metavar="TIME", type=duration, help="At most, for all models: 90s, 10m. Default: until all is done.")
     add(
@@ -115,7 +120,8 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
 
     named = [*(args.targets or ()), *args.target] or None
     targets = resolve(named, slow=named is not None)
-    programs = planned(seeds_of(args.models, to_run=True))
+    programs = seeds_of(args.models, to_run=True)
+    runs = _runs(programs, inputs_said(args, programs))
     out = None if args.out is None else writable_folder(args.out, "--out")
     found: list[Contradiction] = []
     others = {target.name: others_of(target, ways) for target in targets}
@@ -128,14 +134,14 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
         engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
         pace = Pace(math.inf if args.time is None else time.monotonic() + args.time)
         with telling(lambda: _report(args, engine, found, "stopped")):
-            for number, (path, program) in enumerate(programs.items()):
+            for number, (path, program, given) in enumerate(runs):
                 if pace.ends():
                     break
-                which = f"model {number + 1} of {len(programs)}, {path.name}"
+                which = f"run {number + 1} of {len(runs)}, {path.name}"
                 progress(0, args.forms, which)
                 pace.progress = functools.partial(progress, note=which)
                 try:
-                    inputs = inputs_with_extremes(program, args.seed)
+                    inputs = inputs_with_extremes(program, args.seed) if given is None else given
                     for item in chain(
                         engine.check(path.name, program, args.forms, inputs=inputs, since=0, pace=pace),
                         check_unfolded(engine, runner, path.name, program, args.forms, inputs, pace=pace),
@@ -166,6 +172,17 @@ def _report(args: argparse.Namespace, engine: Equivalence, found: list[Contradic
     else:
         head = [f"partial: {partial} before all forms were compared"] if partial else []
         print("\n".join([*head, *_summary(counts, len(found))]))
+
+
+def _runs(
+    programs: Mapping[Path, Program], said: Mapping[Path, Said]
+) -> list[tuple[Path, Program, Mapping[str, Value] | None]]:
+    """Each model once for each of its samples; once with ``None`` if it has none."""
+    from irfuzz.generate.input_annotation import annotated
+
+    models = {path: annotated(program, said[path].spec) for path, program in programs.items()}
+    models |= planned({path: model for path, model in models.items() if not said[path].spec.samples})
+    return [(path, model, given) for path, model in models.items() for given in said[path].spec.samples or [None]]
 
 
 def _list(

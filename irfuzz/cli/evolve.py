@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said, ranges_said
 from irfuzz.cli.input_plans import one_planned
 from irfuzz.cli.inputs import about, one_model, writable_folder
 from irfuzz.cli.interrupt import Latest, telling
 from irfuzz.cli.parser import Parser, duration, names, place, printable, whole
 from irfuzz.cli.progress import Progress
-from irfuzz.cli.ranges import range_arguments, ranges_of
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,11 +23,13 @@ NAME = "evolve"
 ABOUT = """Search inputs or weights of a model for NaN, or for what makes targets disagree.
 
 A genetic search as AUDEE's (algorithm 1): a population of inputs, weights or both evolves by Cauchy noise and crossover
-towards NaN in any inner value, or towards outputs that lie apart. Ranges come from --range, --ranges, --data, the
-index.toml beside the model, or the inputs' metadata; an input of which nothing is said may be every finite number.
+towards NaN in any inner value, or towards outputs that lie apart. Ranges come from --range, --ranges, irfuzz.toml,
+--data, the index.toml beside the model, or the inputs' metadata; an input of which nothing is said may be every finite
+number.
 Exit code: 0 nothing found, 1 found, 2 where the input or a flag is wrong."""
 EXAMPLES = """examples:
   irfuzz evolve model.onnx --fitness nan --range image=0,1 -o witness
+  irfuzz evolve model.onnx --size N=2 --data inputs.npz
   irfuzz evolve model.onnx --level both --fitness inconsistency --targets ort:all,torch:eager
   irfuzz evolve model.onnx --level weights --fitness nan --generations 50 --json"""
 
@@ -42,7 +44,7 @@ def arguments(parser: Parser) -> None:
     add("--fitness", choices=tuple(DEFAULTS), default="nan", help="What is looked for (default: nan).")
     add("--guide", choices=("gradient",), default="", help="Follow gradients of the PyTorch lowering too; for NaN.")
     add("--targets", metavar="NAMES", type=names, help="What runs it; see `irfuzz targets`.")
-    range_arguments(parser)
+    input_arguments(parser, data="The search starts from them, and their ends are the ranges.", weights=True, most=8)
     add(
         "--population", metavar="N", type=whole(4), default=32, help="Chromosomes (default: 32); a quarter are parents."
     )
@@ -55,14 +57,18 @@ def arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.execute.runner import Runner
+    from irfuzz.generate.input_annotation import annotated
     from irfuzz.report import evolved
     from irfuzz.search.evolve import Plan, evolve
     from irfuzz.search.genetic import Settings
     from irfuzz.search.genome import Level, NothingEvolves
 
     path, program = one_model(args.model, to_run=True)
-    program = one_planned(path, program)
-    ranges = ranges_of(args, path, program)
+    said = inputs_said(args, {path: program}, weights=True)[path]
+    ranges = ranges_said(said, path, program)
+    program = annotated(program, said.spec)
+    if not said.spec.samples:
+        program = one_planned(path, program)
     out = None if args.out is None else writable_folder(args.out, "--out")
     plan = Plan(
         level=Level(args.level),
@@ -86,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             progress(len(outcome.best), note=f"best fitness {outcome.best[-1]:.6g}")
 
         try:
-            outcome = evolve(program, runner, plan, ranges, told)
+            outcome = evolve(program, runner, plan, ranges, told, said.spec.samples)
         except NothingEvolves as error:
             raise UsageError(f"{path}: {error}") from None
         targets = runner.targets

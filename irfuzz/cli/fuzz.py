@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.input_plans import planned
 from irfuzz.cli.inputs import known_mutators, seeds_of, tell_of_unmutable
 from irfuzz.cli.parser import Parser, duration, names, place, positive, share, whole
@@ -37,6 +38,8 @@ EXAMPLES = """examples:
   irfuzz fuzz seeds --time 10m --out findings
   irfuzz fuzz model.onnx --targets 'onnxruntime:*,reference' --jobs 2
   irfuzz fuzz seeds --target my_package.my_module:MyRuntime --time 1h
+  irfuzz fuzz ocr.onnx --input-shapes image:1x3x48x160 --range image=0,255
+  irfuzz fuzz speech.onnx --size batch=2 --data recordings.npz
   irfuzz fuzz seeds --time 10m --json > summary.json
 
 `irfuzz targets` lists the targets and says why some cannot be used here."""
@@ -59,6 +62,7 @@ def arguments(parser: Parser) -> None:
         help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated. "
         "Without --targets it is run beside reference and onnxruntime:disabled.",
     )  # fmt: skip
+    input_arguments(parser, most=64, data="Seeds run on them, and half of the mutants, on some of them varied.")
     add(
         "--mutators", metavar="NAMES", type=names,
         help="Mutators, separated by commas; comet, lemon and muffin stand for those of a paper, a paper's name of an "
@@ -126,17 +130,20 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.campaign import Campaign
     from irfuzz.campaign.contradictions import contradict
     from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
+    from irfuzz.generate.input_annotation import annotated
 
     _fit_equiv(args)
     config = _config(args, Campaign.stored_config(args.out))
     chosen = _resolve(config, args.target)
     missing = _missing(config, chosen)
-    loaded = planned(seeds_of(args.seeds, to_run=True))
+    loaded = seeds_of(args.seeds, to_run=True)
     tell_of_unmutable(loaded)
+    said = inputs_said(args, loaded)
+    seeds = planned({path: annotated(program, said[path].spec) for path, program in loaded.items()})
     quiet = args.quiet or args.json
     with Campaign(args.out, config) as campaign:
-        for path, program in loaded.items():
-            campaign.add_seed(path.name, program)
+        for path, seed in seeds.items():
+            campaign.add_seed(path.name, seed, said[path].spec, given=loaded[path].digest)
         if not quiet:
             if campaign.continued:
                 _say(f"continuing the campaign in {args.out}, seed {config.seed}")

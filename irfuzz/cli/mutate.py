@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.input_plans import planned
 from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
 from irfuzz.cli.interrupt import telling
@@ -27,6 +28,7 @@ OUT/seeds. Equal seeds, models and flags give equal bytes. Exit code: 0, or 2 wh
 EXAMPLES = """examples:
   irfuzz mutate seeds -o mutants -n 100 --seed 7
   irfuzz mutate model.onnx -o mutants -n 10 --mutators insert-layer,change-dtype
+  irfuzz mutate ocr.onnx -o mutants --input-shapes image:1x3x48x160 --range image=0,255
   irfuzz replay mutants/000003.trace.json -o again.onnx"""
 
 
@@ -45,19 +47,23 @@ def arguments(parser: Parser) -> None:
         "--max-nodes", metavar="N", type=whole(1), default=200,
         help="No mutant gets more nodes, unless its seed has. Default: 200.",
     )  # fmt: skip
+    input_arguments(parser, data="Mutants keep to their sizes and ranges.")
     force_flag(parser)
     add("--json", action="store_true", help="Print one JSON object a mutant.")
 
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.input_annotation import annotated
     from irfuzz.memory import settle
     from irfuzz.mutate.api import mutate_many
 
     not_there_yet(numbered(args.out, args.count), force=args.force)
     mutators = known_mutators(args.mutators)
-    loaded = planned(seeds_of(args.seeds))
+    loaded = seeds_of(args.seeds)
     tell_of_unmutable(loaded)
+    said = inputs_said(args, loaded)
+    loaded = planned({path: annotated(program, said[path].spec) for path, program in loaded.items()})
     mutants = mutate_many(
         [(path.name, program) for path, program in loaded.items()],
         seed=args.seed,

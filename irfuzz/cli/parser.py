@@ -21,6 +21,10 @@ class Parser(argparse.ArgumentParser):
         name: of the command; empty for the program itself.
         about: what it does.
         examples: printed below the options as they are.
+
+    Attributes:
+        several: flags that may be followed by more than one word, and what such a word looks like; a model may follow
+            them.
     """
 
     def __init__(self, name: str, about: str, examples: str = "") -> None:
@@ -32,6 +36,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
+        self.several: dict[str, re.Pattern[str]] = {}
         self.add_argument("-h", "--help", action="help", help="Show this text.")
 
     def error(self, message: str) -> NoReturn:
@@ -127,4 +132,20 @@ def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         UsageError: a flag or argument is unknown, missing or wrong.
         SystemExit: help was asked for and printed.
     """
-    return parser.parse_intermixed_args(list(words))
+    return parser.parse_intermixed_args(_one_each(parser, words))
+
+
+def _one_each(parser: Parser, words: Sequence[str]) -> list[str]:
+    """The words with a flag before each of its values: ``--size H=1 W=2`` is ``--size H=1 --size W=2``."""
+    found: list[str] = []
+    flag = ""
+    for word in words:
+        if word in parser.several:
+            flag = word
+        elif flag and found[-1] != flag:
+            if parser.several[flag].fullmatch(word):
+                found.append(flag)
+            else:
+                flag = ""
+        found.append(word)
+    return found

@@ -13,12 +13,13 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.cli.data_rows import check_sample, read_values
+from irfuzz.cli.input_flags import input_arguments, inputs_said, said_by_flags
 from irfuzz.cli.input_plans import one_planned
 from irfuzz.cli.inputs import about, file_to_write, one_model, seeds_of
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
 from irfuzz.cli.progress import Progress
-from irfuzz.cli.samples import check_sample
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ Exit code: 0, or 2 where the input or a flag is wrong or what is to be reduced d
 EXAMPLES = """examples:
   irfuzz reduce irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz reduce model.onnx --check './fails.sh' -o small.onnx
+  irfuzz reduce ocr.onnx --check './fails.sh' -o small.onnx --input-shapes image:1x3x48x160
   irfuzz reduce model.onnx --check 'polygraphy run --onnxrt --trt' --fail-is-interesting -o small.onnx --jobs 4"""
 
 
@@ -50,6 +52,7 @@ def arguments(parser: Parser) -> None:
         "it has come is kept in OUT.state.",
     )  # fmt: skip
     add("--inputs", metavar="FILE", type=place, help="An npz: with --check the model's inputs. Default: drawn.")
+    input_arguments(parser, data="")
     add("--jobs", metavar="N", type=whole(1), help="Candidates that are tried at once. Default: one a core, 4 at most.")
     add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
     add(
@@ -85,6 +88,7 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     from irfuzz.execute.taps import tap
     from irfuzz.execute.types import Exit
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.input_annotation import annotated
     from irfuzz.isolate import Limits
     from irfuzz.reduce import reduce_case
     from irfuzz.reduce.command import Command
@@ -98,6 +102,7 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     out = file_to_write(args.out, "--out", model=args.what)
     assert out is not None
     path, program = one_model(args.what)
+    program = annotated(program, inputs_said(args, {path: program})[path].spec)
     if args.inputs is None:
         program = one_planned(path, program)
     with about(path):
@@ -160,8 +165,9 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     from irfuzz.campaign.again import read_finding, reduce_finding
     from irfuzz.reduce.state import worthless
 
-    if args.inputs is not None or args.fail_is_interesting:
-        raise UsageError("--inputs, --fail-is-interesting: they go with --check; a finding has its own inputs")
+    if args.inputs is not None or args.fail_is_interesting or said_by_flags(args):
+        flags = "--inputs, --input-shapes, --size, --range, --ranges, --fail-is-interesting"
+        raise UsageError(f"{flags}: they go with --check; a finding has its own inputs")
     if not (args.what / "finding.json").is_file():
         raise UsageError(f"{args.what}: not the folder of a finding; a model needs --check CMD")
     stored = read_finding(args.what)
@@ -223,18 +229,11 @@ def _room(out: Path) -> None:
 
 
 def _inputs(path: Path | None, program: Program) -> dict[str, Value]:
-    from irfuzz.errors import InvalidProgram
     from irfuzz.generate.inputs import make_inputs
-    from irfuzz.store.tensors import unpack
 
     if path is None:
         return make_inputs(program, 0)
-    try:
-        given = unpack(path.read_bytes(), f"--inputs {path}")
-    except OSError as error:
-        raise UsageError(f"--inputs {path}: {error.strerror}") from None
-    except InvalidProgram as error:
-        raise UsageError(str(error)) from None
+    given = read_values(path, f"--inputs {path}")
     check_sample(program, given, f"--inputs {path}")
     return {name: value for name, value in given.items() if program.value(name) is not None}
 

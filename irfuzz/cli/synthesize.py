@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.outputs import force_flag, not_there_yet
@@ -27,6 +28,7 @@ shapes an operator, parameter values and pairs of operators that it has, and at 
 done. Equal models and seeds give equal bytes. Exit code: 0, or 2 where the input or a flag is wrong."""
 EXAMPLES = """examples:
   irfuzz synthesize resnet50.onnx -o small
+  irfuzz synthesize ocr.onnx -o small --input-shapes image:1x3x48x160
   irfuzz synthesize models -o small --seed 3 --json"""
 
 
@@ -35,6 +37,7 @@ def arguments(parser: Parser) -> None:
     add("models", metavar="MODEL", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
     add("-o", "--out", metavar="DIR", type=place, required=True, help="Folder for the small models.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
+    input_arguments(parser, data="The small models have the sizes of the first.")
     force_flag(parser)
     add("--json", action="store_true", help="Print one JSON object a model.")
 
@@ -42,6 +45,7 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.checker import Checker
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.input_annotation import fixed
     from irfuzz.generate.synthesis import synthesize
 
     loaded = seeds_of(args.models)
@@ -50,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if own:
         raise UsageError(f"--out {args.out}: {own[0]} would take its own place; give another folder")
     not_there_yet((args.out / name for name in names.values()), force=args.force)
+    said = inputs_said(args, loaded)
     out = writable_folder(args.out, "--out")
     made = 0
     problems: list[str] = []
@@ -60,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         for number, (path, program) in enumerate(loaded.items()):
             try:
+                program = fixed(program, said[path].spec)
                 found = synthesize(program, seed=args.seed, progress=_told(progress, number, path))
             except InvalidProgram as error:
                 problems.append(one_line(f"{path}: {error}"))

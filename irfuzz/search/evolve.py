@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -97,7 +97,7 @@ def evolve(
     plan: Plan,
     ranges: Mapping[str, Ends],
     progress: Progress = lambda so_far: None,
-    start: Mapping[str, Value] | None = None,
+    starts: Sequence[Mapping[str, Value]] = (),
 ) -> Outcome:
     """Algorithm 1; a generation is one request to each component.
 
@@ -107,23 +107,30 @@ def evolve(
         plan: what to look for.
         ranges: lowest and highest element by name of an input or initializer.
         progress: is told after each generation what would be returned if it was the last one.
-        start: inputs to begin with, such as a real image; drawn where omitted.
+        starts: inputs to begin with, such as real images; drawn if there are none. The first population is around the
+            first; the others are in it as they are, as far as they have its shapes.
 
     Raises:
         UsageError: a range is that of nothing in the program; nothing can evolve; no target runs the program; there is
             nothing to compare.
     """
-    genome = genome_of(program, plan.level, ranges, plan.seed, start)
+    genome = genome_of(program, plan.level, ranges, plan.seed, starts[0] if starts else None)
     if plan.guide != "gradient":
-        return _evolve(program, runner, plan, genome, progress, None)
+        return _evolve(program, runner, plan, genome, progress, None, starts[1:])
     if plan.fitness != "nan":
         raise UsageError(f"--guide gradient: it leads to NaN; expected --fitness nan, got {plan.fitness}")
     with Guide(genome) as guide:
-        return _evolve(program, runner, plan, genome, progress, guide)
+        return _evolve(program, runner, plan, genome, progress, guide, starts[1:])
 
 
 def _evolve(
-    program: Program, runner: Runner, plan: Plan, genome: Genome, progress: Progress, guide: Guide | None
+    program: Program,
+    runner: Runner,
+    plan: Plan,
+    genome: Genome,
+    progress: Progress,
+    guide: Guide | None,
+    others: Sequence[Mapping[str, Value]],
 ) -> Outcome:
     started = time.monotonic()
     fitness = NanFitness(genome.program, paper=plan.paper) if plan.fitness == "nan" else InconsistencyFitness(program)
@@ -140,6 +147,8 @@ def _evolve(
         if best and time.monotonic() - started > plan.seconds:
             break
         asked = evolution.ask()
+        if not best and others:
+            asked = evolution.insert([genes for other in others if (genes := genome.genes_of(other)) is not None])
         if guide is not None:
             asked = evolution.insert(guide.steps(_best_of(evolution, asked)))
         feeds = [genome.inputs(genes) for genes in asked]

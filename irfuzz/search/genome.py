@@ -59,7 +59,16 @@ class Genome:
 
     def start(self) -> np.ndarray:
         """The genes of ``base``, float64."""
-        return np.concatenate([np.asarray(self.base[b.name]).astype(np.float64).reshape(-1) for b in self.blocks])
+        genes = self.genes_of({})
+        assert genes is not None
+        return genes
+
+    def genes_of(self, values: Mapping[str, Value]) -> np.ndarray | None:
+        """The genes of other values, with those of ``base`` for what is not among them; ``None`` for other shapes."""
+        arrays = [np.asarray(values.get(b.name, self.base[b.name])) for b in self.blocks]
+        if any(array.shape != block.shape for array, block in zip(arrays, self.blocks, strict=True)):
+            return None
+        return np.concatenate([array.astype(np.float64).reshape(-1) for array in arrays])
 
     def inputs(self, genes: np.ndarray) -> dict[str, Value]:
         """Values of ``program``'s inputs."""

@@ -169,6 +169,12 @@ class Database:
             raise InternalError(f"{self.path}: no program has digest {digest}")
         return ProgramRow(*row)
 
+    def holds(self, digest: str) -> bool:
+        """Whether there is a program of that digest."""
+        with self._transaction() as connection:
+            query = select(func.count()).select_from(PROGRAM).where(PROGRAM.c.digest == digest)
+            return connection.execute(query).scalar_one() > 0
+
     def corpus_size(self) -> int:
         """How many programs there are, seeds included."""
         with self._transaction() as connection:

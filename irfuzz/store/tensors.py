@@ -72,7 +72,10 @@ def unpack(data: bytes, name: str = "npz") -> dict[str, Value]:
         InvalidProgram: it is not such a file; ``name`` is what the message calls it.
     """
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as members:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise InvalidProgram(f"{name}: not an npz file of arrays by name (numpy.savez), but one array")
+        with loaded as members:
             arrays = {key: members[key] for key in members.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise InvalidProgram(f"{name}: not an npz file: {error}") from None

@@ -87,11 +87,12 @@ def test_bad_input_is_one_line_and_exit_2(model: Path, words: list[str], said: s
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "expected an npz"),
-        (np.zeros(3, np.float32), "expected an npz"),
-        ({"x": np.array([np.nan, 1], np.float32)}, "x: holds NaN"),
-        ({"x": np.array([np.inf, 1], np.float32)}, "x: holds an infinity"),
-        ({"other": np.zeros(3, np.float32)}, "none of its arrays is an input"),
+        (None, "not an npz"),
+        (np.zeros(3, np.float32), "not an npz"),
+        ({"x": np.full((2, 4, 10), np.nan, np.float32)}, "x: holds NaN"),
+        ({"x": np.full((2, 4, 10), np.inf, np.float32)}, "x: holds an infinity"),
+        ({"x": np.zeros(3, np.float32)}, "'x' has shape [3], expected samples of [4,10]"),
+        ({"other": np.zeros(3, np.float32)}, "no array for input 'x'; it has other"),
     ],
 )
 def test_data_that_says_nothing_of_the_inputs_is_refused(model: Path, tmp_path: Path, capsys, content, said) -> None:
