@@ -226,6 +226,10 @@ class Runner:
         """What a program computes in float64, and how far its own roundings may move that, in a worker of its own."""
         return self._shadow.run(program, inputs)
 
+    def quick_shadow(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
+        """The same at a quarter of the price; its bounds are never larger, so what is within them needs no other."""
+        return self._shadow.run(program, inputs, quick=True)
+
     def prefix(self, target: Target) -> tuple[str, ...]:
         """Tags of what the target's process had already run when its last collected request came, oldest first.
 

@@ -12,6 +12,7 @@ import numpy as np
 from irfuzz._native import distances
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.localize.sparing import Sparing
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.derived import OF_VALUES
 from irfuzz.oracle.judge import judge
@@ -132,9 +133,25 @@ def _apart_tensors(
 
 
 def judged(
-    runner: Runner, program: Program, inputs: Mapping[str, Value], number: int, ran: Sequence[RunResult], main: Target
+    runner: Runner,
+    program: Program,
+    inputs: Mapping[str, Value],
+    number: int,
+    ran: Sequence[RunResult],
+    main: Target,
+    sparing: Sparing | None = None,
 ) -> Iterator[Disagreement]:
-    """Outputs that differ by more than the numeric oracle's derived bounds."""
+    """Outputs that differ by more than the numeric oracle's derived bounds.
+
+    Args:
+        runner: has the targets that can run again.
+        program: that ran.
+        inputs: that it was fed.
+        number: of the sample.
+        ran: what each target did.
+        main: the base.
+        sparing: the shadow to ask; the runner's where omitted.
+    """
     names = {t.name for t in runner.targets}
     live = [r.target for r in ran if r.target.name in names]  # what was saved cannot run again
 
@@ -142,7 +159,8 @@ def judged(
         return runner.run(program if moved is None else moved, other, live)
 
     names_of_rows = [r.target.name for r in ran]
-    for verdict in judge(program, inputs, ran, rerun=rerun, shadow=runner.shadow):
+    shadow = sparing or Sparing(runner)
+    for verdict in judge(program, inputs, ran, rerun=rerun, shadow=shadow, quick=shadow.quick):
         if verdict.symptom not in OF_VALUES:
             continue
         evidence = verdict.evidence

@@ -19,6 +19,7 @@ from irfuzz.localize.compare import Disagreement, Tolerance, beyond, judged
 from irfuzz.localize.ends import Allowed, ends, lacks
 from irfuzz.localize.measures import Measures
 from irfuzz.localize.saved import Saved
+from irfuzz.localize.sparing import Sparing
 from irfuzz.oracle.message import names_of
 
 MOST, SECONDS = 32, 1.0
@@ -139,6 +140,7 @@ class Comparison:
         self.asked: list[Target] = []
         self.through: dict[str, int] = {}
         self.compared = 0
+        self._sparing = Sparing(runner)
 
     @property
     def keeps(self) -> bool:
@@ -226,7 +228,12 @@ class Comparison:
             return found
         if self._setting.tolerance is not None:
             return [*found, *beyond(number, ran, main, self._setting.tolerance)]
-        return [*found, *judged(self._runner, self._program, inputs, number, ran, main)]
+        if self._sparing.accepts(ran, self.base):
+            return found
+        apart = list(judged(self._runner, self._program, inputs, number, ran, main, self._sparing))
+        if not found and not apart:
+            self._sparing.accept(ran, self.base)
+        return [*found, *apart]
 
     def _witnessed(self, inputs: Mapping[str, Value]) -> list[RunResult]:
         """What the witnesses do with a sample; one that does not end in time is not asked again."""

@@ -62,8 +62,10 @@ class Case:
         expected_invalid: the program deliberately breaks a rule of ONNX.
     """
 
-    __slots__ = ("_leaves", "_nudges", "_paths", "_rerun", "_shade", "_shadow", "_sized", "doubtful",
-                 "expected_invalid", "inputs", "program", "ran", "results", "specs")  # fmt: skip
+    __slots__ = (
+        "_first", "_leaves", "_nudges", "_paths", "_quick", "_rerun", "_shade", "_shadow", "_sized", "doubtful",
+        "expected_invalid", "inputs", "program", "ran", "results", "specs",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class Case:
         specs: Specs | None = None,
         rerun: Rerun | None = None,
         shadow: Shadower | None = None,
+        quick: Shadower | None = None,
         expected_invalid: bool = False,
     ) -> None:
         self.program = program
@@ -85,6 +88,8 @@ class Case:
         self.expected_invalid = expected_invalid
         self._rerun = rerun
         self._shadow = shadow
+        self._quick = quick
+        self._first: ShadowRun | None = None
         self._shade: ShadowRun | None = None
         self._paths: dict[str, Path] = {}
         self._sized: Program | None = None
@@ -123,6 +128,14 @@ class Case:
     def has_shadow(self) -> bool:
         """Whether a shadow can be asked; it may still refuse."""
         return self._shadow is not None
+
+    def quick_shadow(self) -> ShadowRun | None:
+        """The shadow with bounds that are never larger, at a lower price; ``None`` if there is none, or a whole one."""
+        if self._quick is None or self._shade is not None:
+            return None
+        if self._first is None:
+            self._first = self._quick(self.program, self.inputs)
+        return self._first
 
     def shadow(self) -> ShadowRun:
         """What the program computes in float64, and how far its own roundings may move that; run once."""

@@ -32,6 +32,7 @@ def judge(
     specs: Specs | None = None,
     rerun: Rerun | None = None,
     shadow: Shadower | None = None,
+    quick: Shadower | None = None,
     expected_invalid: bool = False,
     table: Mapping[str, Oracle] | None = None,
 ) -> list[Verdict]:
@@ -47,6 +48,8 @@ def judge(
             where these are integers, weights) moved by rounding errors.
         shadow: runs the program in float64 (``Runner.shadow``). Called at most once, and only where outputs differ by
             more than a cheap floor; without it the targets' own spread decides.
+        quick: runs it at a lower price, with bounds that are never larger (``Runner.quick_shadow``). Called at most
+            once, before ``shadow``, which is not called then if all targets are within them.
         expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are
             suspect at most.
         table: oracles by name; built-ins and those of entry points where omitted.
@@ -56,9 +59,13 @@ def judge(
         evidence names the others), findings first: deterministic, and independent of the order of ``results``.
     """
     once = None if shadow is None else _Once(shadow)
+    first = None if quick is None else _Once(quick)
 
     def judge_all(results: Sequence[RunResult], rerun: Rerun | None) -> list[Verdict]:
-        case = Case(program, inputs, results, specs=specs, rerun=rerun, shadow=once, expected_invalid=expected_invalid)
+        case = Case(
+            program, inputs, results, specs=specs, rerun=rerun, shadow=once, quick=first,
+            expected_invalid=expected_invalid,
+        )  # fmt: skip
         found = [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)]
         if expected_invalid:
             told = {INVALID: "the program breaks a rule of ONNX on purpose"}

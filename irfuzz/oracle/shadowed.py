@@ -70,12 +70,21 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
         one, *others = [np.where(np.isfinite(v), v, 0.0) for v in values.values()]
         if not any(worth_a_look(other, one, least, resolution(first.dtype)) for other in others):
             continue
+        if _within(case, leaf, first, path, values):
+            continue
         run = case.shadow()
         found = measure_of(run, leaf, first, path, case)
         if isinstance(found, str):
             yield from numeric.judge_spread(case, leaf, path, values, found)
             continue
         yield from _judge(case, leaf, path, values, found)
+
+
+def _within(case: Case, leaf: Leaf, first: np.ndarray, path: Path, values: Mapping[str, np.ndarray]) -> bool:
+    """Whether all targets are within the bounds of the quick shadow, and so within those of the whole one."""
+    run = case.quick_shadow()
+    measure = "" if run is None else measure_of(run, leaf, first, path, case)
+    return isinstance(measure, Measure) and not any((measure.ratios(v) > 1).any() for v in values.values())
 
 
 def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Path, case: Case) -> Measure | str:

@@ -127,7 +127,12 @@ def _fault(d: Divergence) -> str:
 
 
 def groups_of(names: Sequence[str], targets: Sequence[Target]) -> list[str]:
-    """Names with their component once: ``onnxruntime:disabled, :all``; a component alone if all of it is meant."""
+    """Names with their component once: ``onnxruntime:disabled, :all``.
+
+    Args:
+        names: of targets.
+        targets: of which a component stands alone if all of it is meant; none: every variant is named.
+    """
     rows: dict[str, list[str]] = {}
     for name in names:
         component, _, variant = name.partition(":")
@@ -135,7 +140,7 @@ def groups_of(names: Sequence[str], targets: Sequence[Target]) -> list[str]:
     found: list[str] = []
     for component, variants in rows.items():
         every = [t for t in targets if t.name.partition(":")[0] == component]
-        if len(variants) == 1 or len(variants) < len(every):
+        if len(variants) == 1 or len(variants) != len(every):
             first, *more = (f"{component}:{v}" if v else component for v in variants)
             found.append(", ".join([first, *(f":{name.partition(':')[2]}" for name in more)]))
         else:
