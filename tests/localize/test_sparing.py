@@ -1,0 +1,57 @@
+"""A slow shadow is spared only for inputs that differ no more than those it accepted."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pytest
+
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.shadow import ShadowRun
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.localize import sparing
+from irfuzz.localize.sparing import Sparing
+
+pytestmark = pytest.mark.unit
+
+
+class _Shadows:
+    def shadow(self, _program: object, _inputs: object) -> ShadowRun:
+        return ShadowRun()
+
+    quick_shadow = shadow
+
+
+def rows(*values: float) -> list[RunResult]:
+    return [
+        RunResult(Target(f"t{i}", "t"), Stage.RUN, Exit.OK, {"y": np.array([v, 1.0], np.float32)})
+        for i, v in enumerate(values)
+    ]
+
+
+def spared(monkeypatch: pytest.MonkeyPatch, *, long: float) -> Sparing:
+    monkeypatch.setattr(sparing, "LONG", long)
+    made = Sparing(cast("Runner", _Shadows()))
+    made.quick(None, {})  # type: ignore[arg-type]
+    made.accept(rows(1.0, 1.25), "t0")
+    return made
+
+
+@pytest.mark.parametrize(("other", "accepted"), [(1.0, True), (1.5, True), (1.75, False), (np.nan, False)])
+def test_twice_the_accepted_difference_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, other: float, accepted: bool
+) -> None:
+    made = spared(monkeypatch, long=-1.0)
+    assert made.accepts(rows(1.0, other), "t0") is accepted
+
+
+def test_it_is_relative_to_the_base_and_for_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = spared(monkeypatch, long=-1.0)
+    assert made.accepts(rows(100.0, 150.0), "t0")
+    assert not made.accepts(rows(1.0, 1.0, 1.1), "t0")
+    assert not made.accepts(rows(1.0, 1.0), "t5")
+
+
+def test_a_quick_shadow_is_never_spared(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not spared(monkeypatch, long=1e9).accepts(rows(1.0, 1.0), "t0")
