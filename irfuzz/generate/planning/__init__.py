@@ -7,6 +7,7 @@ The way through the files:
 
 * ``axes``: the open axes in groups of one size: equal names, what the rules of operators tie (``ties``), batches.
 * ``kinds``: what a group counts (a batch, a side of an image, samples of a sound, ...), and the usual sizes of that.
+* ``flow``: where elements go, through bodies and functions, too.
 * ``roles``: what elements mean (masks, positions, rates, lengths, states, pixels), by what reads them.
 * ``search``: combinations of sizes, likely ones first, until one is good.
 * ``trial``: judges a combination: by inference (``probe``), and by a run (``attempt``) if that leaves anything open.

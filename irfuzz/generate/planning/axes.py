@@ -11,6 +11,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
+from irfuzz.generate.planning.flow import Flow
 from irfuzz.generate.planning.kinds import SIZES, Kind, kind_of
 from irfuzz.generate.planning.ties import Ties, ties_of
 from irfuzz.ir.input_domain import input_sizes
@@ -83,8 +84,11 @@ def groups_of(program: Program, specs: Specs, states: Collection[str] = ()) -> l
     names = {(v.name or "", axis): name or f"{v.name}[{axis}]" for v, axis, name in axes}
     ties = _ties(program, specs, names)
     allowed = {n: sizes for value in inputs_of(program) for n, sizes in input_sizes(value).items()}
+    flow = Flow(program)
     kinds = {
-        (v.name or "", axis): Kind.BATCH if name is None and v.name in states else kind_of(program, v, axis, name or "")
+        (v.name or "", axis): Kind.BATCH
+        if name is None and v.name in states
+        else kind_of(program, flow, v, axis, name or "")
         for v, axis, name in axes
     }
     divisors = _divisors(program)

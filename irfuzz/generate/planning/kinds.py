@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.ir.bodies import bodies_of
+from irfuzz.generate.planning.flow import Flow
 from irfuzz.ir.program import Program
 
 
@@ -82,29 +82,13 @@ class Reader:
     rank: int
 
 
-def first_reader(program: Program, value: ir.Value) -> Reader | None:
+def first_reader(program: Program, flow: Flow, value: ir.Value) -> Reader | None:
     """The nearest call that does more than pass an input on, also inside bodies."""
-    queue, seen = [value], {value}
-    for node in _calls(queue, seen):
+    for node, _ in flow.calls(value, lambda node, index: node.op_type in _PASSES, MOST_FOLLOWED):
         if node.op_type not in _PASSES:
             facts = [program.tensor(given) for given in node.inputs[:2]]
             return Reader(node.op_type, max((fact.rank or 0 for fact in facts if fact is not None), default=0))
     return None
-
-
-def _calls(queue: list[ir.Value], seen: set[ir.Value]) -> Iterator[ir.Node]:
-    """Breadth first; a value of a body that leaves it is followed to the output of the node that has the body."""
-    count = 0
-    while queue and count < MOST_FOLLOWED:
-        value = queue.pop(0)
-        for node, _ in value.uses():
-            count += 1
-            if node.op_type in ("Shape", "Size"):
-                continue  # what is made of sizes is not made of elements
-            yield node
-            onward = [*node.outputs] if not any(bodies_of(node)) else []
-            queue += [v for v in onward if v not in seen]
-            seen.update(onward)
 
 
 _READERS: Mapping[str, Callable[[Reader], Kind]] = {
@@ -122,11 +106,12 @@ _READERS: Mapping[str, Callable[[Reader], Kind]] = {
 }
 
 
-def kind_of(program: Program, value: ir.Value, axis: int, name: str) -> Kind:
+def kind_of(program: Program, flow: Flow, value: ir.Value, axis: int, name: str) -> Kind:
     """What one axis of an input counts: its name says it, or its place and what reads the input.
 
     Args:
         program: it has the input.
+        flow: of the program.
         value: the input.
         axis: of it.
         name: of the axis; empty where it has none.
@@ -137,7 +122,7 @@ def kind_of(program: Program, value: ir.Value, axis: int, name: str) -> Kind:
     if told is Kind.BATCH and axis and len(name) == 1:
         told = None
     whole = fact is not None and fact.dtype.is_integer()
-    reader = None if whole or rank < 2 else first_reader(program, value)
+    reader = None if whole or rank < 2 else first_reader(program, flow, value)
     read = _READERS[reader.op](reader) if reader is not None and reader.op in _READERS else None
     if SOUNDS.search(value.name or "") and rank <= 3:
         read = Kind.SIGNAL

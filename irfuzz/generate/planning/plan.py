@@ -103,7 +103,7 @@ class _Planner:
         self._specs = specs
         roles = roles_of(program)
         self._groups = groups_of(program, specs, {name for name, role in roles.items() if role.state})
-        self._roles = {**roles, **_sounds(program, self._groups, roles)}
+        self._roles = {**roles, **_usual(program, self._groups, roles)}
         self._told = _said_already(program)
 
     def plan(self) -> InputPlan:
@@ -113,7 +113,7 @@ class _Planner:
         if not self._asked():
             return plain
         trial = self._trial(domains, self._choices(0))
-        if self._only_batches() and all(trial.settled(self._all(size)) for size in BATCHES):
+        if self._only_batch() and all(trial.settled(self._all(size)) for size in BATCHES):
             return plain
         found, trial, plain = self._base(plain)
         if found.grade.level <= FAILED:
@@ -126,8 +126,8 @@ class _Planner:
         """Whether there is anything that only a search tells."""
         return not self._told or any(role.choices or role.length for role in self._roles.values())
 
-    def _only_batches(self) -> bool:
-        batches = all(group.kind is Kind.BATCH and not group.fixed for group in self._groups)
+    def _only_batch(self) -> bool:
+        batches = len(self._groups) == 1 and self._groups[0].kind is Kind.BATCH and not self._groups[0].fixed
         return batches and not any(role.choices or role.length for role in self._roles.values())
 
     def _all(self, size: int) -> Sizes:
@@ -193,16 +193,23 @@ class _Planner:
         return rows
 
 
-def _sounds(program: Program, groups: Sequence[AxisGroup], roles: Mapping[str, Role]) -> dict[str, Role]:
-    """Inputs of floats along the samples of a signal."""
-    owners = {owner for group in groups if group.kind is Kind.SIGNAL for owner, _ in group.places}
+_USUAL: Mapping[Kind, Role] = {
+    Kind.SIGNAL: Role("a sound", InputDomain(-1, 1)),
+    Kind.IMAGE: Role("a picture", InputDomain(-1, 1)),
+}
+"""What floats along axes of a kind are, if nothing that reads them says more."""
+
+
+def _usual(program: Program, groups: Sequence[AxisGroup], roles: Mapping[str, Role]) -> dict[str, Role]:
+    """The roles of inputs of floats that have none but an axis of a sound or a picture."""
+    kinds = {owner: group.kind for group in groups if group.kind in _USUAL for owner, _ in group.places}
     found: dict[str, Role] = {}
     for value in inputs_of(program):
         name, fact = value.name or "", program.fact(value)
-        if name not in owners or name in roles or input_domain(value) is not None:
+        if name not in kinds or name in roles or input_domain(value) is not None:
             continue
         if isinstance(fact, TensorFact) and fact.dtype.is_floating_point():
-            found[name] = Role("a sound", InputDomain(-1, 1))
+            found[name] = _USUAL[kinds[name]]
     return found
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.generate.limits import Limits
 from irfuzz.generate.planning.axes import inputs_of
-from irfuzz.ir.bodies import bodies_of
+from irfuzz.generate.planning.flow import Flow
 from irfuzz.ir.input_domain import InputDomain, input_domain
 from irfuzz.ir.program import Program
 
@@ -69,28 +70,24 @@ class _Reads:
 def roles_of(program: Program) -> dict[str, Role]:
     """The roles of inputs that have one, by name; those whose metadata says something already have none."""
     found: dict[str, Role] = {}
+    flow = Flow(program)
     for value in inputs_of(program):
         fact = program.fact(value)
         if input_domain(value) is not None or not isinstance(fact, TensorFact):
             continue
-        reads = _reads_of(value)
+        reads = _reads_of(flow, value)
         role = next((role for rule in _RULES if (role := rule(program, value, fact, reads)) is not None), None)
+        role = role or _ids(program, flow, value, fact)
         if role is not None:
             found[value.name or ""] = role
     return found
 
 
-def _reads_of(value: ir.Value) -> _Reads:
-    found = _Reads()
-    queue, seen = [value], {value}
-    while queue and len(found.calls) < MOST_FOLLOWED:
-        current = queue.pop(0)
-        for node, index in current.uses():
-            found.calls.append((node, index))
-            if node.op_type in _CARRIES and (index == 0 or node.op_type == "Concat") and not any(bodies_of(node)):
-                queue += [v for v in node.outputs if v not in seen]
-                seen.update(node.outputs)
-    return found
+def _reads_of(flow: Flow, value: ir.Value) -> _Reads:
+    def passes(node: ir.Node, index: int) -> bool:
+        return node.op_type in _CARRIES and (index == 0 or node.op_type == "Concat")
+
+    return _Reads(list(flow.calls(value, passes, MOST_FOLLOWED)))
 
 
 def _other(program: Program, node: ir.Node, index: int) -> np.ndarray | None:
@@ -244,6 +241,28 @@ def _stems(name: str) -> set[str]:
     """What is left of a name without the words for before and after, and perhaps without an ``n`` at its end."""
     plain = re.sub(r"past_key_values|present|past|new|next|prev|initial|init|output|input|out|[_\W]", "", name)
     return {plain, re.sub(r"[nN]$", "", plain)} - {""}
+
+
+_COUNTS = _CARRIES | {"Add", "Sub", "Mul", "Where", "Mod", "Max", "Min", "Clip"}
+"""Behind these, an index may still be one: exporters turn negative indices into others."""
+
+
+def _ids(program: Program, flow: Flow, value: ir.Value, fact: TensorFact) -> Role | None:
+    """Integers that, whatever is added to them, become indices of a table, and that nothing else limits."""
+    if not fact.dtype.is_integer() or Limits(program, {}).of(value) is not None:
+        return None
+    for node, index in flow.calls(value, lambda node, index: node.op_type in _COUNTS, MOST_FOLLOWED):
+        table = program.tensor(node.inputs[0]) if node.op_type == "Gather" and index == 1 else None
+        axis = node.attributes.get("axis")
+        size = _size(table, axis.as_int() if isinstance(axis, ir.Attr) and not axis.is_ref() else 0)
+        if size:
+            return Role("indices of a table", InputDomain(0, size - 1))
+    return None
+
+
+def _size(fact: TensorFact | None, axis: int) -> int | None:
+    size = fact.shape[axis] if fact is not None and fact.shape and -len(fact.shape) <= axis < len(fact.shape) else None
+    return size if isinstance(size, int) else None
 
 
 _RULES: tuple[Callable[[Program, ir.Value, TensorFact, _Reads], Role | None], ...] = (

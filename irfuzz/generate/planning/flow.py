@@ -1,0 +1,68 @@
+"""Where the elements of a value go: its users, the inputs of bodies and functions, and what leaves bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import onnx_ir as ir
+
+from irfuzz.ir.bodies import bodies_of
+from irfuzz.ir.program import Program
+
+SHAPE_ONLY = frozenset({"Shape", "Size"})
+"""What is made of sizes is not made of elements."""
+
+FIRST_OUTPUT = {"Loop": 1}
+"""A Loop's body gives its condition first, which is no output of the node."""
+
+
+class Flow:
+    """Follows values forward through one program, breadth first.
+
+    Args:
+        program: it must not be edited meanwhile.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._functions = program.model.functions
+        self._leaves: dict[ir.Value, list[ir.Value]] = {}
+        nodes = [*program.nodes(), *(n for graph in program.model.graph.subgraphs() for n in graph)]
+        for node in nodes:
+            for body in bodies_of(node):
+                for given, out in zip(body.outputs[FIRST_OUTPUT.get(node.op_type, 0) :], node.outputs, strict=False):
+                    self._leaves.setdefault(given, []).append(out)
+
+    def calls(
+        self, value: ir.Value, passes: Callable[[ir.Node, int], bool], most: int
+    ) -> Iterator[tuple[ir.Node, int]]:
+        """Nodes that read a value, with the position at which they do, then those that read what these pass on.
+
+        Args:
+            value: where to begin.
+            passes: whether the outputs of a node are followed, for a value that it reads at a position.
+            most: calls that are given.
+        """
+        queue, seen = [value], {value}
+        while queue and most > 0:
+            current = queue.pop(0)
+            found = list(self._leaves.get(current, ()))
+            for node, index in current.uses():
+                if node.op_type in SHAPE_ONLY:
+                    continue
+                entered = self._entered(node, index)
+                if not entered:
+                    most -= 1
+                    yield node, index
+                found += entered
+                if not any(True for _ in bodies_of(node)) and passes(node, index):
+                    found += node.outputs
+            queue += [v for v in found if v not in seen]
+            seen.update(found)
+
+    def _entered(self, node: ir.Node, index: int) -> list[ir.Value]:
+        """The inputs of bodies and functions that a node passes its input to."""
+        function = self._functions.get(node.op_identifier())
+        if function is not None:
+            return [function.inputs[index]] if index < len(function.inputs) else []
+        bodies = [body for body in bodies_of(node) if node.op_type in ("Loop", "Scan") and index < len(body.inputs)]
+        return [body.inputs[index] for body in bodies if node.op_type == "Scan" or index >= 2]
