@@ -38,6 +38,9 @@ RUNS_FOR_OTHERS = 6
 GROWTH = 6
 """No variant has more than so many times the elements of the first one."""
 
+HEAVY = 1 << 22
+"""Of models whose inner tensors have more elements in all, a run takes long on some targets, so samples stay small."""
+
 BATCHES = (1, 2, 3, 4)
 """What batches are without a plan (``inputs.SIZES``); where they all fit, none is needed."""
 
@@ -113,7 +116,8 @@ class _Planner:
         if not self._asked():
             return plain
         trial = self._trial(domains, self._choices(0))
-        if self._only_batch() and all(trial.settled(self._all(size)) for size in BATCHES):
+        light = self._only_batch() and trial.inner(self._all(1)) <= HEAVY
+        if light and all(trial.settled(self._all(size)) for size in BATCHES):
             return plain
         found, trial, plain = self._base(plain)
         if found.grade.level <= FAILED:
@@ -165,11 +169,12 @@ class _Planner:
         return best
 
     def _more(self, found: Found, trial: Trial, plain: InputPlan) -> list[Mapping[str, InputVariant]]:
-        """The first combination, and others that run as well."""
+        """The first combination, and others that run as well; of heavy models one other, for one sample in four."""
+        heavy = trial.inner(found.sizes) > HEAVY
         rows: list[Mapping[str, InputVariant]] = [trial.row(found.sizes)]
         left = RUNS_FOR_VARIANTS
         found_for: list[Trial] = []  # with other values of inputs; one combination of each is enough
-        limit = GROWTH * trial.elements(found.sizes)
+        limit = (2 if heavy else GROWTH) * trial.elements(found.sizes)
         others = [(trial, sizes) for sizes in _others(self._groups, found.sizes)]
         most = max((len(role.choices) for role in self._roles.values()), default=0)
         for place in range(most):
@@ -178,7 +183,7 @@ class _Planner:
                 other = self._trial(plain.domains, choices)
                 others[1:1] = [(other, sizes) for sizes in _scaled(self._groups, found.sizes)]
         for one, sizes in others:
-            if len(rows) == MOST_VARIANTS or left <= 0:
+            if len(rows) == (2 if heavy else MOST_VARIANTS) or left <= 0:
                 break
             row = one.row(sizes)
             if one.elements(sizes) > limit or row in rows or one in found_for:
@@ -190,7 +195,7 @@ class _Planner:
             if grade.level == RUNS and grade.full >= found.grade.full:
                 rows.append(row)
                 found_for += [one] if one is not trial else []
-        return rows
+        return [*rows[:1] * (MOST_VARIANTS - len(rows)), *rows] if heavy and len(rows) > 1 else rows
 
 
 _USUAL: Mapping[Kind, Role] = {

@@ -112,6 +112,15 @@ def test_a_batch_that_does_not_fit_is_found_out() -> None:
     assert set(shapes(plan_inputs(made(text)), "x")) == {(1, 4)}
 
 
+@pytest.mark.parametrize(("count", "first"), [(1 << 20, 1), ((1 << 22) + 1, 3)])
+def test_samples_of_heavy_models_stay_small(count: int, first: int) -> None:
+    text = f"g (float[batch, k] x) => (float[m, l] y) <int64[1] s = {{{count}}}, float one = {{1.0}}> {{"
+    plan = plan_inputs(made(text + " big = Expand (one, s) z = ReduceMax (big) w = ReduceMax (x) y = Add (w, z) }"))
+    seen = shapes(plan, "x")
+    assert len(seen) == 4
+    assert seen.count(seen[0]) == first
+
+
 def test_sizes_that_were_said_are_kept_to() -> None:
     program = made(models.PYRAMID)
     set_input_sizes(program.graph.inputs[0], {"h": (48,)})
