@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     ranges = ranges_said(said, path, program)
     program = annotated(program, said.spec)
     if not said.spec.samples:
-        program = one_planned(path, program)
+        program = one_planned(path, program, guess_floats=False)  # the search goes beyond what is usual
     out = None if args.out is None else writable_folder(args.out, "--out")
     plan = Plan(
         level=Level(args.level),

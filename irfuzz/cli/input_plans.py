@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 
-def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
+def planned(programs: Mapping[Path, Program], *, guess_floats: bool = True) -> dict[Path, Program]:
     """The programs with a plan in the metadata of their inputs, where those leave something open.
 
     Models that an ``index.toml`` beside them describes are left as they are: it says what their inputs mean.
 
     Args:
         programs: by file, with what the user said in their metadata; they stay as they are.
+        guess_floats: inputs of floats get a range, too, if something tells what they are.
     """
     from irfuzz.execute.quick_runtime import QuickRuntime
-    from irfuzz.generate.planning import annotate, plan_inputs
+    from irfuzz.generate.planning import annotate, plan_inputs, without_floats
     from irfuzz.spec import load_specs
 
     found = dict(programs)
@@ -33,6 +34,7 @@ def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
             if _indexed(path):
                 continue
             plan = plan_inputs(program, runtime=runtime, specs=specs)
+            plan = plan if guess_floats else without_floats(program, plan)
             if plan:
                 found[path] = program.clone()
                 annotate(found[path], plan)
@@ -41,9 +43,9 @@ def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
     return found
 
 
-def one_planned(path: Path, program: Program) -> Program:
+def one_planned(path: Path, program: Program, *, guess_floats: bool = True) -> Program:
     """``planned`` of one model."""
-    return planned({path: program})[path]
+    return planned({path: program}, guess_floats=guess_floats)[path]
 
 
 def _indexed(path: Path) -> bool:

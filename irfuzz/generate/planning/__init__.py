@@ -19,6 +19,6 @@ is never overruled. This folder must not import what runs programs: a run is a c
 """
 
 from irfuzz.generate.planning.attempt import Attempt, Runtime
-from irfuzz.generate.planning.plan import InputPlan, annotate, plan_inputs
+from irfuzz.generate.planning.plan import InputPlan, annotate, plan_inputs, without_floats
 
-__all__ = ["Attempt", "InputPlan", "Runtime", "annotate", "plan_inputs"]
+__all__ = ["Attempt", "InputPlan", "Runtime", "annotate", "plan_inputs", "without_floats"]

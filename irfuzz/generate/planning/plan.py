@@ -76,6 +76,16 @@ def annotate(program: Program, plan: InputPlan) -> None:
             set_input_domain(value, plan.domains[name])
 
 
+def without_floats(program: Program, plan: InputPlan) -> InputPlan:
+    """The plan with no range for an input of floats, for a search that is to go everywhere."""
+    floats = {
+        value.name
+        for value in inputs_of(program)
+        if isinstance(fact := program.fact(value), TensorFact) and fact.dtype.is_floating_point()
+    }
+    return replace(plan, domains={name: domain for name, domain in plan.domains.items() if name not in floats})
+
+
 def plan_inputs(program: Program, *, runtime: Runtime | None = None, specs: Specs | None = None) -> InputPlan:
     """Decide shapes and meanings of a program's inputs, as far as their metadata leaves them open.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.planning import Attempt, InputPlan, annotate, plan_inputs
+from irfuzz.generate.planning import Attempt, InputPlan, annotate, plan_inputs, without_floats
 from irfuzz.generate.planning.trial import MOST_ELEMENTS
 from irfuzz.ir.input_domain import InputDomain, InputVariant, set_input_sizes, set_input_variants
 from irfuzz.ir.program import Program
@@ -280,6 +280,13 @@ def test_lengths_are_those_of_the_longest_axis() -> None:
       wide = Unsqueeze (lengths, at) y = Less (places, wide) }"""
     for row in variants(plan_inputs(made(text))):
         assert row["lengths"].exact == (float(row["x"].shape[1]),) * row["x"].shape[0]
+
+
+def test_a_search_everywhere_has_no_range_for_floats() -> None:
+    program = made(models.CACHE)
+    plan = without_floats(program, plan_inputs(program))
+    assert set(plan.domains) == {"attention_mask"}
+    assert plan.variants
 
 
 def test_metadata_goes_before_a_role() -> None:
