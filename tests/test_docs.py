@@ -78,6 +78,20 @@ def start(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def redirected(command: str, words: list[str], cwd: Path) -> None:
+    """Run a command as a shell does that reads from one file and writes to another, of bytes; it has to write some."""
+    code = "import sys; from irfuzz.cli.main import main; sys.exit(main())"
+    source, sink = (cwd / words[words.index(sign) + 1] for sign in "<>")
+    with source.open("rb") as given, sink.open("wb") as taken:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code, *words[: words.index("<")]],
+            cwd=cwd, stdin=given, stdout=taken, stderr=subprocess.PIPE, timeout=240, check=False,
+            env={**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1])},
+        )  # fmt: skip
+    assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
+    assert sink.stat().st_size, f"{command} writes nothing"
+
+
 def shortened(words: list[str]) -> list[str]:
     """The same command with a budget that a test can afford."""
     if words[0] == "fuzz":  # it ends with its first programs, however long the targets take to start
@@ -123,6 +137,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_commands_run(page: Path, folder: Path) -> None:
     for command in commands(page):
         words = shortened(shlex.split(command, comments=True)[1:])
+        if "<" in words or ">" in words:
+            redirected(command, words, folder)
+            continue
         result = start(words, folder)
         allowed = (0, 1) if words[0] == "fuzz" else (0,)
         assert result.returncode in allowed, f"{command}\nexit {result.returncode}\n{result.stdout}\n{result.stderr}"

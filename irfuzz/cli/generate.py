@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(program: Generated, out: Path, index: int, as_json: bool) -> None:
-    model, trace = write_model(program.to_bytes(), program.trace, out, index)
+    files = write_model(program.to_bytes(), program.trace, out, index)
     if as_json:
         operators = [node.op_type for node in program.program.graph]
-        about = {"model": str(model), "trace": str(trace), "topology": program.wish.topology}
+        about = {"model": files["model"], "trace": files["trace"], "topology": program.wish.topology}
         print(json.dumps({**about, "nodes": len(operators), "operators": operators}), flush=True)

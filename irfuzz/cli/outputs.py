@@ -35,26 +35,30 @@ def numbered(out: Path, count: int) -> list[Path]:
     """Which of the files that ``write_model`` would write for the first ``count`` models a folder holds."""
     if not out.is_dir():
         return []
-    names = re.compile(r"(\d{6,})(\.onnx|\.trace\.json)")
+    names = re.compile(r"(\d{6,})(\.onnx|\.trace\.json|\.inputs\.npz)")
     return sorted(p for p in out.iterdir() if (m := names.fullmatch(p.name)) and int(m[1]) < count)
 
 
-def write_model(data: bytes, trace: Mapping[str, Any], out: Path, index: int) -> tuple[Path, Path]:
-    """Write a model and its trace, each whole, or neither.
+def write_model(
+    data: bytes, trace: Mapping[str, Any], out: Path, index: int, inputs: bytes | None = None
+) -> dict[str, str | None]:
+    """Write a model, its trace and perhaps its inputs, each whole, or none.
 
     Returns:
-        Both files.
+        The files, as ``model``, ``trace`` and ``inputs``.
     """
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.mutate.trace import write_trace
 
-    model, beside = out / f"{index:06d}.onnx", out / f"{index:06d}.trace.json"
+    model, beside, given = (out / f"{index:06d}{end}" for end in (".onnx", ".trace.json", ".inputs.npz"))
     try:
         save_file(data, model)
         write_trace(trace, beside)
+        if inputs is not None:
+            save_file(inputs, given)
     except BaseException:
-        for path in (model, beside, beside.with_name(f"{beside.name}.part")):
+        for path in (model, beside, beside.with_name(f"{beside.name}.part"), given):
             with contextlib.suppress(OSError):
                 path.unlink()
         raise
-    return model, beside
+    return {"model": str(model), "trace": str(beside), "inputs": None if inputs is None else str(given)}

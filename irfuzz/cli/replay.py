@@ -72,11 +72,12 @@ def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str,
 
     beside = path.parent / "seeds"
     sprouted = not trace.donors and any(p.digest == trace.seed.digest for p in sprouts().values())
-    if places is None and not beside.exists() and not sprouted:
-        raise UsageError(f"{path}: there is no folder {beside} with its seeds; name them with --seeds")
     wanted = {trace.seed.digest, *(donor.digest for donor in trace.donors)}
     if places is None:
-        models = [kept for digest in sorted(wanted) if (kept := beside / f"{digest}{KEPT}").exists()]
+        names = [f"{digest}{KEPT}" for digest in sorted(wanted)]
+        models = [kept for name in names for folder in (beside, path.parent) if (kept := folder / name).exists()]
+        if not models and not beside.exists() and not sprouted:
+            raise UsageError(f"{path}: there is no folder {beside} with its seeds; name them with --seeds")
     else:
         models, problems = find_models(places)
         if problems:

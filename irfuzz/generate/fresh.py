@@ -15,6 +15,7 @@ import onnx
 from irfuzz import __version__
 from irfuzz.choices import Choices, Draw
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.frontends.graphsurgeon import to_graphsurgeon
 from irfuzz.generate.growth import IR_VERSIONS, Growth
 from irfuzz.generate.topologies import TOPOLOGIES
 from irfuzz.ir.verify import verify
@@ -97,6 +98,14 @@ class Generated:
     def model_proto(self) -> onnx.ModelProto:
         """The program as an ONNX model."""
         return self.program.to_proto()
+
+    def to_graphsurgeon(self) -> Any:
+        """The program as an ``onnx_graphsurgeon.Graph``.
+
+        Raises:
+            UsageError: onnx-graphsurgeon is not installed.
+        """
+        return to_graphsurgeon(self.model_proto)
 
     @cached_property
     def trace(self) -> dict[str, Any]:

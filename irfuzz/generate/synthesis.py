@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import onnx
+
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, InvalidProgram
+from irfuzz.frontends.graphsurgeon import to_graphsurgeon
 from irfuzz.generate.assembly import assemble
 from irfuzz.generate.features import Feature, counts, features_of, wanted_of
 from irfuzz.generate.lighten import lighten
@@ -20,6 +23,7 @@ from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.inline import without_functions
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
+from irfuzz.mutate.api import Model, load
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs
@@ -53,6 +57,23 @@ class Synthesis:
         """The lower bound on the number of nodes."""
         return sum(self.bound.values())
 
+    def to_bytes(self) -> bytes:
+        """The program as a serialized ONNX model."""
+        return self.program.to_bytes()
+
+    @property
+    def model_proto(self) -> onnx.ModelProto:
+        """The program as an ONNX model."""
+        return self.program.to_proto()
+
+    def to_graphsurgeon(self) -> Any:
+        """The program as an ``onnx_graphsurgeon.Graph``.
+
+        Raises:
+            UsageError: onnx-graphsurgeon is not installed.
+        """
+        return to_graphsurgeon(self.model_proto)
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the program."""
         return {
@@ -65,7 +86,7 @@ class Synthesis:
 
 
 def synthesize(
-    program: Program, *, seed: int = 0, specs: Specs | None = None, progress: Callable[[str], None] = lambda text: None
+    program: Model, *, seed: int = 0, specs: Specs | None = None, progress: Callable[[str], None] = lambda text: None
 ) -> Synthesis:
     """A small program that covers what a large one covers.
 
@@ -74,7 +95,8 @@ def synthesize(
     the type and sizes of another may take its place (docs/generation.md).
 
     Args:
-        program: it stays as it is; calls of its local functions count as the nodes in them.
+        program: a program, or a model in any form that ``irfuzz.mutate`` takes; it stays as it is. Calls of its local
+            functions count as the nodes in them.
         seed: equal seeds and programs give equal bytes.
         specs: operator specs (default: the shipped ones).
         progress: told what is being done.
@@ -89,7 +111,7 @@ def synthesize(
         specs = load_specs()
     began = time.monotonic()
     progress("collecting what is covered")
-    program = name_sizes(without_functions(at_defaults(program)))
+    program = name_sizes(without_functions(at_defaults(load(program))))
     found = features_of(program, specs)
     if not found:
         raise InvalidProgram("it has no operator of ONNX's own domain, so nothing is covered")

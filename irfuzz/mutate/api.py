@@ -13,9 +13,10 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
-from irfuzz.frontends.graphsurgeon import from_graphsurgeon
+from irfuzz.frontends.graphsurgeon import from_graphsurgeon, is_graphsurgeon, to_graphsurgeon
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
+from irfuzz.mutate.constraints import Constraints
 from irfuzz.mutate.engine import Counts, Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.splice import Splice, donor_of
@@ -70,6 +71,14 @@ class TracedMutant:
         """The mutant as an ONNX model."""
         return self.program.to_proto()
 
+    def to_graphsurgeon(self) -> Any:
+        """The mutant as an ``onnx_graphsurgeon.Graph``.
+
+        Raises:
+            UsageError: onnx-graphsurgeon is not installed.
+        """
+        return to_graphsurgeon(self.model_proto)
+
     @cached_property
     def trace(self) -> dict[str, Any]:
         """JSON-able: seed, donors, every edit with its choices, SHA-256 of ``to_bytes()`` (``docs/mutators.md``)."""
@@ -102,11 +111,12 @@ def load(model: Model) -> Program:
         return Program.from_model(model)
     if isinstance(model, bytes):
         return Program.from_bytes(model)
-    if type(model).__module__.partition(".")[0] == "onnx_graphsurgeon":
+    if is_graphsurgeon(model):
         return Program.from_proto(from_graphsurgeon(model))
     if not isinstance(model, str | Path):
         raise UsageError(
-            f"expected a model (ModelProto, onnx_ir.Model, bytes, Program or a path), got {type(model).__name__}"
+            "expected a model (ModelProto, onnx_ir.Model, onnx_graphsurgeon.Graph, bytes, Program or a path), got "
+            f"{type(model).__name__}"
         )
     return load_seed(Path(model))
 
@@ -120,20 +130,26 @@ def mutate(
     max_nodes: int | None = None,
     edits: int | None = None,
     weights: Mapping[str, float] | None = None,
+    ops: Sequence[str] | None = None,
+    keep: Sequence[str] = (),
 ) -> Iterator[TracedMutant]:
     """``n`` valid mutants of a model, or of several; equal arguments give equal bytes in every process.
 
     Mutants become parents of later ones, and those that show something new are kept longest.
 
     Args:
-        model: a program, a ``ModelProto``, an ``onnx_ir.Model``, serialized bytes or a path, or a list of these; with
-            several, ``splice`` takes parts of one into another.
+        model: a program, a ``ModelProto``, an ``onnx_ir.Model``, an ``onnx_graphsurgeon.Graph``, serialized bytes or a
+            path, or a list of these; with several, ``splice`` takes parts of one into another.
         seed: of all random choices.
         n: how many mutants.
         mutators: names of the mutators to use (default: all but ``invalid-value``, which breaks rules on purpose).
         max_nodes: most nodes of a mutant (default: 200, or 30 more than the largest seed has).
         edits: edits from parent to mutant (default: 1 to 4, drawn).
         weights: how often each mutator is tried, relative to the others.
+        ops: names of the only operators that are inserted; what fits values to where they are read (Cast, Reshape,
+            Slice, ...) comes on top (default: all).
+        keep: names of nodes, or of values that they compute, that stay as they are: operator, attributes, what they
+            read and the nodes that compute that.
 
     Yields:
         Mutants; fewer than ``n`` only where no mutator applies to any seed.
@@ -144,7 +160,9 @@ def mutate(
     """
     models: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     named = [(Path(m).name if isinstance(m, str | Path) else "", load(m)) for m in models]
-    return mutate_many(named, seed=seed, n=n, mutators=mutators, max_nodes=max_nodes, edits=edits, weights=weights)
+    return mutate_many(
+        named, seed=seed, n=n, mutators=mutators, max_nodes=max_nodes, edits=edits, weights=weights, ops=ops, keep=keep
+    )
 
 
 def mutate_many(
@@ -156,6 +174,8 @@ def mutate_many(
     max_nodes: int | None = None,
     edits: int | None = None,
     weights: Mapping[str, float] | None = None,
+    ops: Sequence[str] | None = None,
+    keep: Sequence[str] = (),
 ) -> Iterator[TracedMutant]:
     """``mutate`` on programs that are loaded already, each with the name by which traces tell people of it.
 
@@ -174,11 +194,19 @@ def mutate_many(
         raise UsageError("no model to mutate")
     if max_nodes is None:
         max_nodes = max(200, *(len(p.nodes()) + 30 for _, p in named))
-    seen = Seen()
+    for flag, given in (("ops", ops), ("keep", keep)):
+        if isinstance(given, str):
+            raise UsageError(f"{flag}: expected a list of names, got the text {given!r}")
+    specs = load_specs()
+    constraints = Constraints(None if ops is None else frozenset(ops), tuple(keep))
+    constraints.check([p for _, p in named])
+    seen = constraints.counts()
     for _, program in named:
         seen.add_program(program)
     donors = FixedDonors({p.digest: p for _, p in named})
-    engine = Engine(load_specs(), mutators, max_nodes=max_nodes, seen=seen, donors=donors, weights=weights)
+    engine = Engine(
+        specs, mutators, max_nodes=max_nodes, seen=seen, donors=donors, weights=weights, constraints=constraints
+    )
     return _mutants(named, engine, seen, Choices.from_seed(seed), n, edits)
 
 

@@ -16,6 +16,7 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.input_domain import MOST_ELEMENTS
 from irfuzz.ir.program import Program
 from irfuzz.ir.verify import verify
+from irfuzz.mutate.constraints import Constraints
 from irfuzz.mutate.context import Context, Novelty, Wanted
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
@@ -113,6 +114,7 @@ class Engine:
         max_opset: conversion of models goes no further than this version of the default domain.
         weights: how often each mutator is tried, relative to others (default: the table's).
         wanted: what is not covered yet, for mutators that aim at it; like ``seen`` it steers draws only.
+        constraints: edits that break one are taken back.
 
     Raises:
         UsageError: an unknown mutator, a negative weight, or nothing left to choose from.
@@ -129,12 +131,14 @@ class Engine:
         max_opset: int = NEWEST,
         weights: Mapping[str, float] | None = None,
         wanted: Wanted | None = None,
+        constraints: Constraints | None = None,
     ) -> None:
         if max_nodes < 1:
             raise UsageError(f"max_nodes: expected at least 1, got {max_nodes}")
         self.specs = specs
         self.max_nodes = max_nodes
         self.counts = Counts()
+        self._constraints = constraints or None
         table = build_mutators(Context(specs, seen, donors, max_opset, wanted))
         self._table = table
         self._key = object()  # others may have other specs and limits
@@ -263,6 +267,7 @@ class Engine:
             return _Failed.UNCHANGED
         site = choices.pick(sites)
         before = snapshot(work)
+        held = None if self._constraints is None else self._constraints.mark(work)
         mark = choices.mark()
         try:
             answer = mutator.apply(work, site, choices)
@@ -273,6 +278,10 @@ class Engine:
                 self._check(work, before)
         except InvalidProgram as error:
             counts.thrown[name, str(error)] += 1
+            return _Failed.SPOILT
+        why = "" if self._constraints is None or held is None else self._constraints.broken(work, held)
+        if why:
+            counts.skipped[name, why] += 1
             return _Failed.SPOILT
         size = len(work.graph)
         if size > most and size > len(before):
