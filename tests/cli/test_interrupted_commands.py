@@ -180,3 +180,16 @@ def test_what_is_whole_says_so(here: Path, command: str) -> None:
     with running("-m", "irfuzz", command, "model.onnx", "--json", *more, cwd=here) as process:
         out, err = process.communicate(timeout=120)
     assert json.loads(out)["partial"] is False, err
+
+
+def test_while_several_processes_make_mutants(here: Path) -> None:
+    words = ["mutate", "model.onnx", "-o", "out", "-n", 1_000_000, "--jobs", 2]
+    with running("-m", "irfuzz", *words, cwd=here) as process:
+        assert wait_until(lambda: len(list((here / "out").glob("*.trace.json"))) >= 5)
+        assert len(tree(process.pid)) == 3
+        out, err = interrupted(process)
+    assert out == ""
+    found = re.search(r"irfuzz: stopped: (\d+) of 1000000 mutants are in out$", err.strip())
+    assert found, err
+    names = {path.name for path in (here / "out").iterdir()} - {"seeds"}
+    assert names == {f"{i:06d}{end}" for i in range(int(found[1])) for end in (".onnx", ".trace.json")}
