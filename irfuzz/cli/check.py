@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.types import Target
     from irfuzz.ir.program import Program
+    from irfuzz.isolate import Limits
     from irfuzz.localize.compare import Tolerance
     from irfuzz.localize.comparison import Setting
     from irfuzz.localize.labelled import Labels
@@ -98,12 +99,13 @@ def arguments(parser: Parser) -> None:
         "nodes ends after 20 s.",
     )  # fmt: skip
     add(
-        "--timeout", metavar="SECONDS", type=positive, default=TIMEOUT,
-        help=f"What one target may take with one input. Default: {TIMEOUT:g}.",
+        "--timeout", metavar="SECONDS", type=positive,
+        help=f"What one target may take with one input. Default: {TIMEOUT:g}, and more for large weights.",
     )  # fmt: skip
     add(
-        "--memory", metavar="MIB", type=whole(1), default=MEMORY,
-        help=f"What the process of one component may take over what its framework takes. Default: {MEMORY}.",
+        "--memory", metavar="MIB", type=whole(1),
+        help="What the process of one component may take over what its framework takes. "
+        f"Default: {MEMORY}, and more for large weights.",
     )  # fmt: skip
     add("--json", action="store_true", help="Print JSON.")
 
@@ -121,7 +123,6 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.execute.runner import Runner
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.generate.input_annotation import annotated
-    from irfuzz.isolate import Limits
     from irfuzz.localize.check import NothingCompared
     from irfuzz.report import check as report
     from irfuzz.store.tensors import pack
@@ -140,7 +141,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--causes: with --no-localise nothing is looked for; leave one of them out")
     saved = [] if args.load_outputs is None else load_saved(args.load_outputs, program, len(data.samples))
     chosen = _chosen(args, len(saved))
-    setting = _setting(args, chosen)
+    limits = _limits(args, program)
+    setting = _setting(args, chosen, limits)
     setup = _setup(data, chosen)
     name = str(path)
     if fed_to is not None:
@@ -151,7 +153,6 @@ def run(args: argparse.Namespace) -> int:
         text = json.dumps(report.as_json(found, name, setup)) if args.json else report.as_text(found, name, setup)
         print(text if args.json else printable(text), flush=True)
 
-    limits = Limits(seconds=args.timeout, memory_bytes=args.memory << 20)
     try:
         with Runner(chosen.targets, limits, required=args.targets is not None) as runner:
             found = _with_known(_checked(runner, program, data, args, setting, saved, show), program)
@@ -190,14 +191,23 @@ def _chosen(args: argparse.Namespace, saved: int) -> _Chosen:
     return _Chosen(targets, witnesses, left_out)
 
 
-def _setting(args: argparse.Namespace, chosen: _Chosen) -> Setting:
+def _limits(args: argparse.Namespace, program: Program) -> Limits:
+    """What a run may take: the flags, else what suits the program's weights."""
+    from irfuzz.execute.large_limits import limits_for
+    from irfuzz.isolate import Limits
+
+    usual = Limits(seconds=args.timeout or TIMEOUT, memory_bytes=(args.memory or MEMORY) << 20)
+    return limits_for([program], usual, memory=args.memory is None, seconds=args.timeout is None)
+
+
+def _setting(args: argparse.Namespace, chosen: _Chosen, limits: Limits) -> Setting:
     from irfuzz.localize.comparison import Setting
     from irfuzz.localize.ends import Allowed
     from irfuzz.report.check_known import known_faults
 
     return Setting(
         witnesses=chosen.witnesses,
-        allowed=Allowed(args.timeout, args.memory << 20),
+        allowed=Allowed(limits.seconds, limits.memory_bytes),
         seconds=args.time,
         known_faults=known_faults(),
     )

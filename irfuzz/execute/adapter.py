@@ -14,6 +14,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from irfuzz.execute import wire
+from irfuzz.execute.mapped_model import MappedModel
 from irfuzz.execute.types import Target, Value
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class Adapter(Protocol):
         """Every way to run the component that this machine might offer."""
         ...
 
+    @property
+    def reads_bytes(self) -> bool:
+        """Whether ``prepare`` looks at the bytes of a model; otherwise those of a large one need not be made."""
+        ...
+
     def missing(self, target: Target) -> str:
         """Why ``target`` cannot run here, decided without importing anything; empty where it can."""
         ...
@@ -124,6 +130,9 @@ class ModelAdapter:
             without ml_dtypes.
         slow: it takes a fraction of a second or more for a small program; see ``Target.slow``.
         tells_outputs: the request lists the graph's outputs, for a component that forgets their names.
+        maps: the handler can find external data in ``request["folder"]``; it says whether its component can (``maps``
+            of the answer to ``describe``).
+        keeps: the handler keeps what it made of a model for the next request if ``request["keep"]`` says so.
     """
 
     component: str
@@ -136,6 +145,13 @@ class ModelAdapter:
     packs: bool = False
     slow: bool = False
     tells_outputs: bool = False
+    maps: bool = False
+    keeps: bool = False
+
+    @property
+    def reads_bytes(self) -> bool:
+        """It takes ONNX."""
+        return True
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -188,6 +204,13 @@ class ModelAdapter:
         if self.tells_outputs:
             message["outputs"] = _outputs(program)
         return message, [model, *values]
+
+    def prepare_mapped(
+        self, program: Program, model: MappedModel, inputs: Mapping[str, Value], targets: Sequence[Target]
+    ) -> Request:
+        """Like ``prepare``, for a handler that ``maps``."""
+        message, values = self.prepare(program, model.data, inputs, targets)
+        return {**message, "folder": str(model.folder)}, values
 
 
 def _outputs(program: Program | bytes) -> list[str]:

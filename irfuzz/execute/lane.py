@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
-from irfuzz.execute.adapter import Adapter, Request
+from irfuzz.execute.adapter import Adapter, ModelAdapter, Request
 from irfuzz.execute.answers import answered, failed
 from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.lines import watching
+from irfuzz.execute.mapped_model import MappedModel
 from irfuzz.execute.together import Asked, run_together
 from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
@@ -79,7 +80,7 @@ class Lane:
     def submit(
         self,
         program: Program | bytes,
-        model: bytes,
+        model: bytes | MappedModel,
         inputs: Mapping[str, Value],
         targets: list[Target],
         tag: str,
@@ -107,18 +108,33 @@ class Lane:
         return done
 
     def run_fresh(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], target: Target
+        self, program: Program | bytes, model: bytes | MappedModel, inputs: Mapping[str, Value], target: Target
     ) -> RunResult:
         request = self.prepare(program, model, inputs, [target])
         if isinstance(request, list):
             return request[0]
         return self._thread.submit(self._call, request, [target], "", fresh=True).result()[0][0]
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the worker can keep what it made of a model for the next request."""
+        return isinstance(self.adapter, ModelAdapter) and self.adapter.keeps
+
     def prepare(
-        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: list[Target]
+        self,
+        program: Program | bytes,
+        model: bytes | MappedModel,
+        inputs: Mapping[str, Value],
+        targets: list[Target],
     ) -> Request | list[RunResult]:
+        adapter = self.adapter
         try:
-            return self.adapter.prepare(program, model, inputs, targets)
+            if isinstance(model, bytes):
+                return adapter.prepare(program, model, inputs, targets)
+            assert not isinstance(program, bytes)
+            if isinstance(adapter, ModelAdapter) and adapter.maps and self.about().get("maps"):
+                return adapter.prepare_mapped(program, model, inputs, targets)
+            return adapter.prepare(program, program.to_bytes() if adapter.reads_bytes else b"", inputs, targets)
         except Unsupported as error:
             return [RunResult(t, Stage.CONVERT, Exit.UNSUPPORTED, error=str(error)) for t in targets]
         except InvalidProgram as error:

@@ -65,6 +65,11 @@ class PluginAdapter:
         return ()
 
     @property
+    def reads_bytes(self) -> bool:
+        """The class takes ONNX."""
+        return True
+
+    @property
     def targets(self) -> tuple[Target, ...]:
         """The one."""
         return (

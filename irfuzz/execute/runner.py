@@ -13,6 +13,7 @@ from irfuzz.errors import InternalError, UsageError
 from irfuzz.execute.adapter import Adapter
 from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.lane import Lane
+from irfuzz.execute.mapped_model import MappedModel, mapped_model
 from irfuzz.execute.shadow import Shadow, ShadowRun
 from irfuzz.execute.table import Availability, adapter_of
 from irfuzz.execute.together import Asked, Task
@@ -150,15 +151,22 @@ class Runner:
         wanted = [self._own(task.targets) for task in tasks]
         results: list[dict[str, RunResult]] = [{} for _ in tasks]
         rows: dict[Lane, list[tuple[int, Asked]]] = {}
-        for place, task in enumerate(tasks):
-            model = task.data()
-            for lane in dict.fromkeys(self._lane(t) for t in wanted[place]):
-                targets = [t for t in wanted[place] if self._lane(t) is lane]
-                request = lane.prepare(task.program, model, task.inputs, targets)
-                if isinstance(request, list):
-                    results[place].update((r.target.name, r) for r in request)
-                else:
-                    rows.setdefault(lane, []).append((place, Asked(request, targets, task.tag)))
+        for places in _alike(tasks):
+            first = places[0]
+            model = self._model(tasks[first].program, tasks[first].model)
+            for lane in dict.fromkeys(self._lane(t) for t in wanted[first]):
+                targets = [t for t in wanted[first] if self._lane(t) is lane]
+                one_by_one = lane.keeps and len(places) > 1 and _size(model) <= RESENT
+                for part in [[t] for t in targets] if one_by_one else [targets]:
+                    for place in places:
+                        task = tasks[place]
+                        request = lane.prepare(task.program, model, task.inputs, part)
+                        if isinstance(request, list):
+                            results[place].update((r.target.name, r) for r in request)
+                            continue
+                        if one_by_one and place != places[-1]:
+                            request[0]["keep"] = True
+                        rows.setdefault(lane, []).append((place, Asked(request, part, task.tag)))
         lanes = list(rows)
         futures = [lane.submit_all([asked for _, asked in rows[lane]], here=lane is lanes[-1]) for lane in lanes]
         for lane, future in zip(lanes, futures, strict=True):
@@ -189,9 +197,9 @@ class Runner:
         wait: bool,
     ) -> Pending:
         wanted = self._own(targets)
-        model = program if isinstance(program, bytes) else program.to_bytes()
+        model = self._model(program)
         if inflight is not None:
-            inflight.write_bytes(model)
+            inflight.write_bytes(model if isinstance(model, bytes) else model.data)
         lanes = list(dict.fromkeys(self._lane(t) for t in wanted))
         # Who waits anyway runs the last one itself: waking a thread and being woken by it costs a tenth of a run.
         futures = [
@@ -210,7 +218,7 @@ class Runner:
     ) -> list[RunResult]:
         """Like ``run``, with each target alone in a newly forked process: no earlier request caused what it shows."""
         wanted = self._own(targets)
-        model = program if isinstance(program, bytes) else program.to_bytes()
+        model = self._model(program)
         return [self._lane(target).run_fresh(program, model, inputs, target) for target in wanted]
 
     def run_as(
@@ -219,7 +227,7 @@ class Runner:
         """What one of this runner's targets does with more options."""
         (own,) = self._own([target])
         other = replace(own, options={**own.options, **options})
-        asked = self._lane(own).submit(program, program.to_bytes(), inputs, [other], "", here=True)
+        asked = self._lane(own).submit(program, self._model(program), inputs, [other], "", here=True)
         return replace(asked.result()[0], target=own)
 
     def shadow(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
@@ -236,6 +244,16 @@ class Runner:
         A finding that ``run_fresh`` does not show may depend on these. At most ``lane.HISTORY`` are remembered.
         """
         return tuple(self._lane(self._own([target])[0]).before)
+
+    @staticmethod
+    def _model(program: Program | bytes, known: bytes | None = None) -> bytes | MappedModel:
+        """What workers get of a program: its bytes, which may be ``known``, without weights that they can map."""
+        if isinstance(program, bytes):
+            return program
+        mapped = mapped_model(program)
+        if mapped is not None:
+            return mapped
+        return program.to_bytes() if known is None else known
 
     def _own(self, targets: Sequence[Target] | None) -> tuple[Target, ...]:
         if targets is None:
@@ -286,6 +304,27 @@ class Pending:
 
     targets: tuple[Target, ...]
     futures: tuple[Future[list[RunResult]], ...]
+
+
+RESENT = 1 << 20
+"""A model of more bytes is not sent again for each target, for the sake of one session for all inputs."""
+
+
+def _size(model: bytes | MappedModel) -> int:
+    """Bytes that travel with each request."""
+    return len(model if isinstance(model, bytes) else model.data)
+
+
+def _alike(tasks: Sequence[Task]) -> list[list[int]]:
+    """Places of the tasks, those together that follow one another with the same program and targets."""
+    found: list[list[int]] = []
+    for place, task in enumerate(tasks):
+        before = tasks[place - 1] if place else None
+        if before is not None and before.program is task.program and before.targets == task.targets:
+            found[-1].append(place)
+        else:
+            found.append([place])
+    return found
 
 
 def _key(target: Target) -> tuple[str, str, bool]:

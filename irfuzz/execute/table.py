@@ -32,6 +32,7 @@ REFERENCE = ModelAdapter(
     package="onnx",
     distributions=("onnx",),
     preload=("onnx", "onnx.reference", "onnx.reference.ops"),
+    maps=True,
 )
 
 ONNXRUNTIME = ModelAdapter(
@@ -47,6 +48,8 @@ ONNXRUNTIME = ModelAdapter(
     preload=("onnxruntime",),
     env={**SINGLE_THREAD, "ORT_DISABLE_TELEMETRY": "1"},
     packs=True,
+    maps=True,
+    keeps=True,
 )
 
 TORCH = (

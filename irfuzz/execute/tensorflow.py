@@ -58,6 +58,11 @@ class TensorflowAdapter:
         }
 
     @property
+    def reads_bytes(self) -> bool:
+        """It runs the program's lowering."""
+        return False
+
+    @property
     def targets(self) -> tuple[Target, ...]:
         """One for each mode."""
         return tuple(

@@ -84,6 +84,11 @@ class ToolAdapter:
         }
 
     @property
+    def reads_bytes(self) -> bool:
+        """Whether the tool, or the baseline, takes ONNX."""
+        return self.takes == "onnx" or self.gives != "values"
+
+    @property
     def targets(self) -> tuple[Target, ...]:
         """One for each variant."""
         return tuple(

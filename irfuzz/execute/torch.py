@@ -51,6 +51,11 @@ class TorchAdapter:
         return SINGLE_THREAD
 
     @property
+    def reads_bytes(self) -> bool:
+        """It runs the program's lowering."""
+        return False
+
+    @property
     def targets(self) -> tuple[Target, ...]:
         """One for each mode; those that compile have kernels of their own."""
         return tuple(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from irfuzz.errors import InvalidProgram
 from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
 
@@ -13,7 +15,7 @@ _HOW = {
     "crash": "crashed on it",
     "exited": "ended on it",
     "hang": "did not finish within its time",
-    "memory": "took too much memory",
+    "memory": "took more memory than irfuzz allows it",
     "protocol": "did not answer",
 }
 
@@ -57,13 +59,13 @@ class Checker:
         if reason:
             raise InvalidProgram(f"onnx.checker: {reason}")
 
-    def weigh(self, data: bytes) -> None:
+    def weigh(self, data: bytes | memoryview) -> None:
         """See whether protobuf can read a model without taking more than the memory allowed.
 
         Raises:
             InvalidProgram: it cannot.
         """
-        self._call("weigh", data)
+        self._call("weigh", np.frombuffer(data, np.uint8))
 
     def upgrade(self, data: bytes, opset: int) -> bytes:
         """The model converted to a newer opset of the default domain, by onnx's own converter.
@@ -90,7 +92,7 @@ class Checker:
             raise InvalidProgram("the parser returned no model")
         return model
 
-    def _call(self, task: str, data: bytes, text_format: str = "", *, opset: int = 0) -> Reply:
+    def _call(self, task: str, data: bytes | np.ndarray, text_format: str = "", *, opset: int = 0) -> Reply:
         if 4 * len(data) > self._memory:
             self.close()
             self._memory = 4 * len(data)

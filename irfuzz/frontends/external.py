@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.plain_file import open_plain
 from irfuzz.frontends.skeleton import LARGE
+from irfuzz.ir.mapped_file import MappedFile
 from irfuzz.ir.tensors import byte_count
 
 MAX_MESSAGES = 2_000_000
@@ -57,10 +58,11 @@ def inline_external(
     total = model.ByteSize() + sum(map(len, (held or {}).values())) if external else 0
     initializers = list(model.graph.initializer) if external else []
     places = {id(tensor): place for place, tensor in enumerate(initializers)}
+    mapped: dict[Path, MappedFile] = {}
     for tensor in external:
         try:
             total += _span(tensor)[2]
-            data = _read(tensor, folder) if total <= max_bytes else None
+            data = _read(tensor, folder, mapped) if total <= max_bytes else None
         except InvalidProgram as e:
             raise InvalidProgram(f"tensor '{tensor.name}': {e}") from None
         if data is None:
@@ -72,7 +74,7 @@ def inline_external(
             held[place] = data
             tensor.raw_data = b""
         else:
-            tensor.raw_data = data
+            tensor.raw_data = bytes(data)
 
 
 def _span(tensor: onnx.TensorProto) -> tuple[str, int, int]:
@@ -95,7 +97,8 @@ def _span(tensor: onnx.TensorProto) -> tuple[str, int, int]:
     return location, numbers["offset"], size
 
 
-def _read(tensor: onnx.TensorProto, folder: Path) -> bytes:
+def _read(tensor: onnx.TensorProto, folder: Path, mapped: dict[Path, MappedFile]) -> bytes | memoryview:
+    """The data of a tensor; those of large ones are a view of their file, which comes into ``mapped``."""
     location, offset, size = _span(tensor)
     parts = Path(location).parts
     if Path(location).is_absolute() or ".." in parts:
@@ -103,10 +106,13 @@ def _read(tensor: onnx.TensorProto, folder: Path) -> bytes:
     path = folder.resolve() / Path(*parts)
     if path.resolve() != path:
         raise InvalidProgram(f"external data '{location}' are reached by a symbolic link; expected a plain file")
-    data = b""
+    data: bytes | memoryview = b""
     try:
         with open_plain(path, follow=False) as (file, present):
-            if offset + size <= present:
+            if size >= LARGE and offset + size <= present:
+                whole = mapped.get(path) or mapped.setdefault(path, MappedFile.of(file, path))
+                data = memoryview(whole)[offset : offset + size]
+            elif offset + size <= present:
                 file.seek(offset)
                 data = file.read(size)
     except InvalidProgram as e:

@@ -24,6 +24,7 @@ from irfuzz.frontends.skeleton import for_checker, joined, split
 from irfuzz.frontends.source import is_factory, is_saved_model, source_of
 from irfuzz.frontends.upgrade import OLDEST, opset_of, upgraded
 from irfuzz.ir.declarations import infer_as_computed
+from irfuzz.ir.mapped_file import MappedFile
 from irfuzz.ir.serde import decode
 from irfuzz.ir.tensors import MAX_BYTES
 
@@ -41,6 +42,13 @@ TEXT_FORMATS = {
 
 _SAFE_BYTES = 8 << 20
 """Files up to this size are parsed at once: a hostile one can take a hundred times its size in memory."""
+
+
+MAPPED = 16 << 20
+"""Files from this size on are mapped instead of read: of a large weight no copy is made."""
+
+MAX_WEIGHTS = 1 << 40
+"""Largest model that is looked at with its external data, which are not read but mapped."""
 
 
 def find_models(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
@@ -105,7 +113,7 @@ def load_file(
 def load_seed(
     path: Path,
     *,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int = MAX_WEIGHTS,
     checker: Checker | None = None,
     converters: Converters | None = None,
     tell: Callable[[str], None] | None = None,
@@ -146,7 +154,7 @@ def load_seed(
             return program
 
 
-def load_seeds(paths: Iterable[Path], *, max_bytes: int = MAX_BYTES) -> tuple[dict[Path, Program], list[str]]:
+def load_seeds(paths: Iterable[Path], *, max_bytes: int = MAX_WEIGHTS) -> tuple[dict[Path, Program], list[str]]:
     """``load_seed`` for every model that ``paths`` name; a bad one is left out.
 
     Returns:
@@ -202,15 +210,15 @@ def _load(
     with _naming(path), contextlib.ExitStack() as stack:
         source = source_of(path)
         if source.kind == "onnx":
-            data = _read(path, max_bytes)
             text_format = TEXT_FORMATS.get(path.suffix)
+            data = _read(path, min(max_bytes, MAX_BYTES), mapped=text_format is None)
         else:
-            data = (converters or stack.enter_context(Converters())).convert(source, max_bytes)
+            data = (converters or stack.enter_context(Converters())).convert(source, min(max_bytes, MAX_BYTES))
             text_format = None
         if text_format or len(data) > _SAFE_BYTES:
             checker = checker or stack.enter_context(Checker())
         if checker is not None and text_format:
-            data = checker.translate(data, text_format)
+            data = checker.translate(bytes(data), text_format)
         data, weights = split(data)
         if checker is not None and not text_format and len(data) > _SAFE_BYTES:
             checker.weigh(data)
@@ -253,6 +261,12 @@ def _check(model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker:
             if not held:
                 raise
     if not passed:
+        size = sum(map(len, held.values()))
+        if size > MAX_BYTES:
+            raise InvalidProgram(
+                f"its {size} bytes of weights are more than onnx.checker takes with a model ({MAX_BYTES}), and without "
+                "them it refuses the model"
+            )
         checker.check(_whole(model, held).SerializeToString())
 
 
@@ -265,17 +279,19 @@ def _naming(path: Path) -> Generator[None]:
         raise InvalidProgram(" ".join(f"{path}: {e}".split())) from None
 
 
-def _read(path: Path, max_bytes: int) -> bytes:
+def _read(path: Path, max_bytes: int, *, mapped: bool) -> bytes | memoryview:
     with open_plain(path) as (file, size):
         if size == 0:
             raise InvalidProgram("the file is empty")
         if size > max_bytes:
             raise InvalidProgram(f"the file has {size} bytes; at most {max_bytes} are read")
+        if mapped and size >= MAPPED:
+            return memoryview(MappedFile.of(file, path))
         return file.read(size)  # a file that grows meanwhile is read as it was
 
 
-def _parse(data: bytes) -> onnx.ModelProto:
+def _parse(data: bytes | memoryview) -> onnx.ModelProto:
     try:
-        return onnx.ModelProto.FromString(data)
+        return onnx.ModelProto.FromString(bytes(data))
     except DecodeError as e:
         raise InvalidProgram(f"not an ONNX model, or a truncated one ({e})") from None

@@ -22,7 +22,7 @@ _FIXED = {1: 8, 5: 4}
 _EMPTY_RAW = block_tag(_RAW) + b"\0"
 
 
-def split(data: bytes) -> tuple[bytes, dict[int, memoryview]]:
+def split(data: bytes | memoryview) -> tuple[bytes | memoryview, dict[int, memoryview]]:
     """Take the large weights out of a model.
 
     Returns:
@@ -93,7 +93,7 @@ def for_checker(model: onnx.ModelProto, held: dict[int, bytes | memoryview]) -> 
     return told.SerializeToString()
 
 
-def _raw(data: bytes, start: int, end: int) -> tuple[int, int, int] | None:
+def _raw(data: bytes | memoryview, start: int, end: int) -> tuple[int, int, int] | None:
     """Where the one ``raw_data`` of a tensor and its bytes start, and where they end."""
     found = None
     for number, wire, field, body, stop in _fields(data, start, end):
@@ -106,7 +106,7 @@ def _raw(data: bytes, start: int, end: int) -> tuple[int, int, int] | None:
     return found
 
 
-def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
+def _fields(data: bytes | memoryview, start: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
     """Number, wire type, start of the field, start of its value and its end, for each field of a message.
 
     Raises:
@@ -133,7 +133,7 @@ def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, 
         at = stop
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     byte = data[at]
     if byte < 128:
         return byte, at + 1

@@ -48,7 +48,22 @@ def encode_bytes(
     Raises:
         InvalidProgram: a value has no name, an initializer no tensor, or the model is over 2 GiB.
     """
-    parts = [_I[1], varint(model.ir_version)]
+    parts = encode_parts(model, residue, placing)
+    size = sum(map(len, parts))
+    if size > MAX_BYTES:
+        raise InvalidProgram(
+            f"the model takes {size} bytes; one ONNX file holds at most {MAX_BYTES} (protobuf's limit)"
+        )
+    return b"".join(parts)
+
+
+def encode_parts(
+    model: ir.Model,
+    residue: Residue = Residue(),  # noqa: B008 (frozen)
+    placing: Placing | None = None,
+) -> list[bytes | memoryview]:
+    """What ``encode_bytes`` joins, of any length in all; weights that lie in a file are views of it, not copies."""
+    parts: list[bytes | memoryview] = [_I[1], varint(model.ir_version)]
     for field, string in ((2, model.producer_name), (3, model.producer_version), (4, model.domain)):
         if string:
             parts.append(text(_T[field], string))
@@ -56,7 +71,8 @@ def encode_bytes(
         parts += (_I[5], varint(model.model_version))
     if model.doc_string:
         parts.append(text(_T[6], model.doc_string))
-    parts.append(block(_T[7], _graph(model.graph, lists_initializers(model.ir_version), placing)))
+    graph = _graph_parts(model.graph, lists_initializers(model.ir_version), placing)
+    parts += (_T[7], varint(sum(map(len, graph))), *graph)
     parts.append(_opset_imports(8, model.opset_imports))
     parts.append(_strings(14, model.metadata_props))
     for info in residue.training_info:
@@ -65,12 +81,7 @@ def encode_bytes(
         parts.append(block(_T[25], _function(function)))
     for configuration in model.device_configurations:
         parts.append(block(_T[26], ir.serde.serialize_model_configuration(configuration).SerializeToString()))
-    size = sum(map(len, parts))
-    if size > MAX_BYTES:
-        raise InvalidProgram(
-            f"the model takes {size} bytes; one ONNX file holds at most {MAX_BYTES} (protobuf's limit)"
-        )
-    return b"".join(parts)
+    return parts
 
 
 def encode(model: ir.Model, residue: Residue = Residue()) -> onnx.ModelProto:  # noqa: B008 (frozen)
@@ -217,9 +228,13 @@ def _opset_imports(field: int, imports: Mapping[str, int]) -> bytes:
     return b"".join(block(tag, text(_T[1], d) + _I[2] + varint(v)) for d, v in imports.items())
 
 
-def _graph(graph: ir.Graph, listed: bool, placing: Placing | None = None) -> bytes:
+def _graph(graph: ir.Graph, listed: bool) -> bytes:
+    return b"".join(_graph_parts(graph, listed))
+
+
+def _graph_parts(graph: ir.Graph, listed: bool, placing: Placing | None = None) -> list[bytes | memoryview]:
     carried = graph.meta.get(CARRIED) or Carried()
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     infos: list[bytes] = []
     outputs = set(map(id, graph.outputs))
     _nodes(1, graph, outputs, parts, infos, listed)
@@ -234,9 +249,16 @@ def _graph(graph: ir.Graph, listed: bool, placing: Placing | None = None) -> byt
         if type(tensor) is SparseTensor:
             sparse.append(block(_T[15], _sparse(tensor, name)))
         else:
-            away = None if placing is None else placing(tensor)
-            data = tensor_bytes(tensor) if away is None else referring(tensor, away)
             own = _own_name(name)
+            away = None if placing is None else placing(tensor)
+            if away is not None:
+                data = referring(tensor, away)
+            elif isinstance(tensor, HeldTensor):
+                pieces = tensor.wire_parts()
+                parts += (_T[5], varint(sum(map(len, pieces)) + len(own)), *pieces, own)
+                continue
+            else:
+                data = tensor_bytes(tensor)
             parts += (_T[5], varint(len(data) + len(own)), data, own)
     if graph.doc_string:
         parts.append(text(_T[10], graph.doc_string))
@@ -250,7 +272,7 @@ def _graph(graph: ir.Graph, listed: bool, placing: Placing | None = None) -> byt
     parts += _statements(14, carried.annotations, values)
     parts += sparse
     parts.append(_strings(16, graph.metadata_props))
-    return b"".join(parts)
+    return parts
 
 
 def _with_initializers(graph: ir.Graph, names: tuple[str, ...]) -> list[ir.Value]:
@@ -320,7 +342,7 @@ def _nodes(
     field: int,
     graph: ir.Graph,
     outputs: set[int] | frozenset[int],
-    parts: list[bytes],
+    parts: list[bytes | memoryview] | list[bytes],
     infos: list[bytes],
     listed: bool = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -24,7 +25,7 @@ _BEHIND = tuple(f.name for f in _FIELDS if f.number >= _RAW)
 class HeldTensor(ir.Tensor):
     """A tensor whose elements are a view of the bytes of a file: nothing is copied until it is written."""
 
-    __slots__ = ("_behind", "_front")
+    __slots__ = ("_behind", "_front", "_span")
 
     def __init__(self, proto: onnx.TensorProto, data: bytes | memoryview) -> None:
         """``proto`` has been checked against the length of ``data``, and its type takes whole bytes (``can_hold``)."""
@@ -32,12 +33,13 @@ class HeldTensor(ir.Tensor):
         array = np.frombuffer(data, dtype.numpy()).reshape(tuple(proto.dims))
         props = {e.key: e.value for e in proto.metadata_props}
         super().__init__(array, dtype, name=proto.name, doc_string=proto.doc_string or None, metadata_props=props)
+        self._span = span_of(array)
         self._front, self._behind = _without(proto, (*_BEHIND, "name")), _without(proto, (*_BEFORE, "raw_data"))
 
     @property
     def span(self) -> FileSpan | None:
         """Where in a mapped file the elements lie; ``None`` if they were read into memory."""
-        return span_of(self.numpy())
+        return self._span
 
     def stated(self) -> bytes:
         """The ``TensorProto`` without its name and its elements."""
@@ -45,8 +47,12 @@ class HeldTensor(ir.Tensor):
 
     def wire(self) -> bytes:
         """The ``TensorProto`` without its name, with the fields that it was read with."""
-        data = self.tobytes()
-        return b"".join((self._front, block_tag(_RAW), varint(len(data)), data, self._behind))
+        return b"".join(self.wire_parts())
+
+    def wire_parts(self) -> tuple[bytes | memoryview, ...]:
+        """What ``wire`` joins; the elements are a view."""
+        data = self.raw.reshape(-1).view(np.uint8).data if sys.byteorder == "little" else self.tobytes()
+        return self._front, block_tag(_RAW), varint(len(data)), data, self._behind
 
 
 def can_hold(data_type: int) -> bool:

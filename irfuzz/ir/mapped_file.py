@@ -15,7 +15,7 @@ class FileSpan:
     """Bytes of a file.
 
     Attributes:
-        path: absolute.
+        path: absolute, without symbolic links.
         offset: of the first byte.
         size: in bytes.
     """
@@ -37,16 +37,15 @@ class MappedFile(mmap.mmap):
     def of(cls, file: BinaryIO, path: Path) -> MappedFile:
         """Map a file that is open and not empty; ``path`` is where it was found."""
         made = cls(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
-        made.path = path.absolute()
+        made.path = path.resolve()
         return made
 
 
 def span_of(data: object) -> FileSpan | None:
     """Where in a file the elements of an array or view lie; ``None`` if they lie in memory or are not contiguous."""
-    source = data
-    while isinstance(source, np.ndarray):
-        source = source.base
-    owner = source.obj if isinstance(source, memoryview) else source
+    owner = data
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
     if not isinstance(owner, MappedFile):
         return None
     array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)  # type: ignore[call-overload]

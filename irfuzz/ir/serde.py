@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from irfuzz.ir.carried import Residue
 from irfuzz.ir.decode import decode
-from irfuzz.ir.encode import encode, encode_bytes
+from irfuzz.ir.encode import encode, encode_bytes, encode_parts
 
-__all__ = ["Residue", "decode", "encode", "encode_bytes"]
+__all__ = ["Residue", "decode", "encode", "encode_bytes", "encode_parts"]

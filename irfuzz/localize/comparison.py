@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from irfuzz import interrupt
 from irfuzz.errors import UsageError
+from irfuzz.execute.mapped_model import mapped_model
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
@@ -122,7 +123,6 @@ class Comparison:
         self._program = program
         self._samples = samples
         self._setting = setting
-        self._data = program.to_bytes()
         self._names = names_of(program)
         self._live = list(runner.targets)
         self._waiting = list(setting.witnesses)
@@ -159,7 +159,9 @@ class Comparison:
             progress: see ``Progress``.
             over: whether the time is up.
         """
-        size, count = 1, len(self._samples)
+        # Of a large model the session takes longer than the runs that it serves.
+        least = MOST if mapped_model(self._program) is not None and not self._setting.fail_fast else 1
+        size, count = least, len(self._samples)
         while self.done < count and not over():
             progress("inputs", self.done, count)
             part = self._samples[self.done : self.done + size]
@@ -173,10 +175,10 @@ class Comparison:
             if not self._live:
                 return
             fit = int(len(part) * SECONDS / max(time.monotonic() - began, 1e-6))
-            size = 1 if self._setting.fail_fast else max(1, min(MOST, 4 * size, fit))
+            size = 1 if self._setting.fail_fast else max(least, min(MOST, 4 * size, fit))
 
     def _rows(self, part: Sequence[Mapping[str, Value]]) -> list[list[RunResult]]:
-        ran = self._runner.run_all([Task(self._program, i, self._live, model=self._data) for i in part])
+        ran = self._runner.run_all([Task(self._program, i, self._live) for i in part])
         saved = self._setting.saved
         return [[*row, *(one.result(self.done + at) for one in saved)] for at, row in enumerate(ran)]
 

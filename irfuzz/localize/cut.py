@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.detached import attach, detach
 from irfuzz.ir.program import Program
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Cutter:
     def __init__(self, program: Program, known: Mapping[str, Value]) -> None:
         self._program = program
         self._known = known
-        self._model = program.to_proto()
+        self._model, self._weights = detach(program)
         graph = self._model.graph
         self.nodes: tuple[onnx.NodeProto, ...] = tuple(graph.node)
         self._initializers = {t.name: t for t in graph.initializer}
@@ -75,7 +76,7 @@ class Cutter:
         model = onnx.ModelProto(ir_version=self._model.ir_version, graph=graph)
         model.opset_import.extend(self._model.opset_import)
         model.functions.extend(self._model.functions)
-        return Program.from_proto(model), feeds
+        return attach(model, self._weights), feeds
 
     def _read_outside(self, nodes: Sequence[onnx.NodeProto], first: int, end: int) -> Iterator[str]:
         inside = set(range(first, end))

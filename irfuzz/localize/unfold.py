@@ -21,6 +21,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.bodies import bodies_of, nodes_within
+from irfuzz.ir.detached import attach, detach
 from irfuzz.ir.inline import function_of, inline_call, turns_of, why_not_inlined, write_out
 from irfuzz.ir.program import Program
 
@@ -211,7 +212,7 @@ def _observe(
     """Which bodies ran and how often, by site; ``None`` if the target does not run the program."""
     wanted = {_site(node): node for node in program.nodes() if _site(node) in set(sites)}
     found: dict[str, _Turns] = {}
-    probe = program.to_proto()
+    probe, weights = detach(program)
     asked: dict[str, str] = {}
     for site, node in wanted.items():
         if function_of(program, node) is not None:
@@ -223,7 +224,7 @@ def _observe(
             asked[site] = name
     if not asked:
         return found
-    (result,) = runner.run(probe.SerializeToString(), inputs, [target])
+    (result,) = runner.run(attach(probe, weights) if weights else probe.SerializeToString(), inputs, [target])
     if result.exit is not Exit.OK:
         return None
     for site, name in asked.items():

@@ -136,7 +136,6 @@ def _evolve(
     fitness = NanFitness(genome.program, paper=plan.paper) if plan.fitness == "nan" else InconsistencyFitness(program)
     names = None if isinstance(fitness, NanFitness) else fitness.logits
     probe = tap(genome.program, names)
-    model = probe.to_bytes()
     evolution = Evolution(genome.start(), genome.blocks, plan.settings, plan.seed)
     best: list[float] = []
     size = len(genome.start())
@@ -152,7 +151,7 @@ def _evolve(
         if guide is not None:
             asked = evolution.insert(guide.steps(_best_of(evolution, asked)))
         feeds = [genome.inputs(genes) for genes in asked]
-        results = runner.run_all([Task(probe, f, model=model) for f in feeds])
+        results = runner.run_all([Task(probe, f) for f in feeds])
         runs += len(asked)
         if not best:
             _check(results[0], plan.fitness)

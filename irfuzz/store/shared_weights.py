@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import onnx
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.execute.large_limits import weight_bytes
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.ir import serde
+from irfuzz.ir.detached import view_of
 from irfuzz.ir.held import Held, can_hold
 from irfuzz.ir.outside import Outside, byte_size
 from irfuzz.ir.program import Program
@@ -31,11 +32,6 @@ _BLOB = "irfuzz.blob"
 """Key in ``tensor.meta`` of the digest of its bytes."""
 
 _LOCATION = re.compile(rf"(?:.*/)?([0-9a-f]{{64}}){re.escape(SUFFIX)}")
-
-
-def weight_bytes(program: Program) -> int:
-    """Bytes of the initializers of a program's main graph."""
-    return sum(byte_size(t) for v in program.graph.initializers.values() if (t := v.const_value) is not None)
 
 
 def blob_digest(tensor: ir.TensorProtocol) -> str:
@@ -147,9 +143,6 @@ def _digest_in(tensor: onnx.TensorProto) -> str:
 
 
 def _elements(tensor: ir.TensorProtocol) -> memoryview | bytes:
-    """The bytes of a tensor, as a view if they stand in memory as they are stored."""
-    if can_hold(tensor.dtype.value):
-        array = tensor.numpy()
-        if array.flags.c_contiguous and array.dtype.isnative:
-            return array.reshape(-1).view(np.uint8).data
-    return tensor.tobytes()
+    """The bytes of a tensor, without a copy if they stand in memory as they are stored."""
+    view = view_of(tensor)
+    return tensor.tobytes() if view is None else view

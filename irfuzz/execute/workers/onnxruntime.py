@@ -60,6 +60,11 @@ GAPS = {
         r"(?i:not (currently |yet )?(supported|implemented)|unsupported)|does not support \w+ yet"
     ),
 }
+FOLDER = "session.model_external_initializers_file_folder_path"
+"""Entry of a session's configuration: where the external data of a model are that came as bytes."""
+MAPS_FROM = (1, 18)
+"""The first version that is known to have it."""
+
 TOLD = {
     "modified": (1, re.compile(r"GraphTransformer (\w+) modified: 1 ")),
     "registered": (0, re.compile(r"Applying graph transformer (\w+) on step")),
@@ -80,7 +85,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     """Answer ``{"do": "describe"}`` or run one model.
 
     A run request has ``inputs`` (one ``{"name", "raw"?, "shape"?}`` for each array after the first, which is the
-    model) and ``variants`` (session options; ``way``, one of
+    model), ``folder`` (of its external data), ``keep`` (the session serves the next request for the same) and
+    ``variants`` (session options; ``way``, one of
     ``ways/onnxruntime.py``; ``off``, graph transformers to leave out; ``tell``, a key of ``TOLD``: which of them the
     log is to name). Each variant is run whatever became of those before it; the answer's
     ``runs`` has one status for each, and the arrays are their outputs, one after the other.
@@ -88,12 +94,14 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     if request["do"] == "describe":
         return {**_describe(arrays), **_limits(request, arrays[1:])}, []
     model = bytes(arrays[0])
+    settings = {} if "folder" not in request else {FOLDER: request["folder"]}
+    keep = bool(request.get("keep"))
     feeds = list(zip(request["inputs"], arrays[1:]))  # noqa: B905 - Python 3.9
     runs: list[dict[str, Any]] = []
     values: list[Any] = []
     for index, options in enumerate(request["variants"]):
         started = time.perf_counter()
-        status, outputs = _run(model, feeds, options, index)
+        status, outputs = _run(model, feeds, {**options, **settings}, index, keep)
         status["seconds"] = time.perf_counter() - started
         runs.append(status)
         values.extend(outputs)
@@ -115,6 +123,7 @@ def _describe(arrays: list[Any]) -> dict[str, Any]:
         providers[name] = "" if session.get_providers()[0] == name else "the session fell back to another provider"
     return {
         "version": onnxruntime.__version__,
+        "maps": tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= MAPS_FROM,
         "providers": providers,
         "levels": [k for k, v in LEVELS.items() if hasattr(onnxruntime.GraphOptimizationLevel, v)],
     }
@@ -150,7 +159,13 @@ def _options(options: dict[str, Any]) -> Any:
     return made
 
 
-def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) -> tuple[dict[str, Any], list[Any]]:
+_KEPT: dict[str, Any] = {}
+"""The last session, if the request after it is to find it: ``of`` (model and options), ``session`` and ``told``."""
+
+
+def _run(
+    model: bytes, feeds: list[Any], options: dict[str, Any], index: int, keep: bool
+) -> tuple[dict[str, Any], list[Any]]:
     level = LEVELS[options.get("level", "all")]
     if not hasattr(onnxruntime.GraphOptimizationLevel, level):
         why = f"onnxruntime {onnxruntime.__version__} has no optimisation level {level}"
@@ -164,7 +179,7 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) ->
             given = {about["name"]: None if "raw" in about else value for about, value in feeds}
             found = _ways().run(options["way"], model, given, _options(options), providers)
             return {"stage": "run", "exit": "ok", "outputs": [{"name": name} for name in found]}, [*found.values()]
-        session = _session(model, options, providers, told)
+        session = _kept_session(model, options, providers, told, keep)
         if session.get_providers()[0] != provider:
             return {"stage": stage, "exit": "unsupported", "error": f"{provider} did not start"}, []
         session.disable_fallback()
@@ -180,6 +195,21 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], index: int) ->
             "log": "\n".join(told) or str(error)[:4000],
         }, []
     return {"stage": stage, "exit": "ok", "outputs": names, "log": "\n".join(told)}, values
+
+
+def _kept_session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str], keep: bool) -> Any:
+    """The session of the request before, or a new one; never two at once, for each may hold a copy of all weights."""
+    kept = dict(_KEPT)
+    _KEPT.clear()
+    if kept and kept["of"] == (model, options):
+        session = kept["session"]
+        told += kept["told"]
+    else:
+        kept.clear()
+        session = _session(model, options, providers, told)
+    if keep:
+        _KEPT.update(of=(model, options), session=session, told=list(told))
+    return session
 
 
 def _session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str]) -> Any:

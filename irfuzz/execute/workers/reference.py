@@ -20,9 +20,17 @@ GAP = re.compile(
 
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays)."""
+    """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
+
+    ``folder`` is where its external data are.
+    """
     if request["do"] == "describe":
-        return {"version": onnx.__version__, "opset": onnx.defs.onnx_opset_version(), "ir": int(onnx.IR_VERSION)}, []
+        return {
+            "version": onnx.__version__,
+            "opset": onnx.defs.onnx_opset_version(),
+            "ir": int(onnx.IR_VERSION),
+            "maps": True,
+        }, []
     started = time.perf_counter()
     stage = _at("import")
     names = [about["name"] for about in request["inputs"]]
@@ -30,7 +38,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
         return _no_such_type(stage, "takes", started)
     stage = _at("compile")
     try:
-        evaluator = onnx.reference.ReferenceEvaluator(bytes(arrays[0]))
+        evaluator = onnx.reference.ReferenceEvaluator(_whole(bytes(arrays[0]), request.get("folder")))
         stage = _at("run")
         feeds = dict(zip(names, arrays[1:]))  # noqa: B905 - Python 3.9
         values = evaluator.run(None, feeds)
@@ -52,6 +60,22 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
         values = []
     status["seconds"] = time.perf_counter() - started
     return {"runs": [status]}, list(values)
+
+
+def _whole(data: bytes, folder: str | None) -> Any:
+    """The model, with its external data read in; onnx itself reads none from a file that has several links."""
+    if folder is None:
+        return data
+    model = onnx.ModelProto.FromString(data)
+    for tensor in model.graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            place = {entry.key: entry.value for entry in tensor.external_data}
+            with open(os.path.join(folder, place["location"]), "rb") as file:  # noqa: PTH118, PTH123
+                file.seek(int(place["offset"]))
+                tensor.raw_data = file.read(int(place["length"]))
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+    return model
 
 
 def _odd(value: Any) -> bool:
