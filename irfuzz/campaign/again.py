@@ -30,7 +30,9 @@ from irfuzz.reduce.state import State
 from irfuzz.report.bundle import SCHEMA, write_shown
 from irfuzz.report.contradiction import ORACLE
 from irfuzz.report.known import labelled
+from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import Status
+from irfuzz.store.shared_weights import shared_program
 from irfuzz.store.tensors import unpack
 
 TRIES = 1 << 30
@@ -98,7 +100,10 @@ def read_finding(folder: Path) -> Stored:
         if about["verdict"]["oracle"] == ORACLE:
             raise UsageError(f"{folder}: a target that contradicts itself; it was made small when it was found")
         read = [
-            (Program.from_bytes((at / "model.onnx").read_bytes()), unpack((at / "inputs.npz").read_bytes(), str(at)))
+            (
+                shared_program((at / "model.onnx").read_bytes(), FolderBlobs(at)),
+                unpack((at / "inputs.npz").read_bytes(), str(at)),
+            )
             for at in (folder, folder / "original")
         ]
         trace = _trace(folder / "trace.json")
@@ -190,7 +195,7 @@ def reduce_finding(
             raise UsageError(f"{stored.folder}: the smaller case, kept in {state}, does not show it in a fresh process")
         again = with_pass(runners[0], case.program, case.inputs, again, results)
         origin = Origin(
-            (stored.folder / "original/model.onnx").read_bytes(),
+            stored.original.to_bytes(),
             (stored.folder / "original/inputs.npz").read_bytes(),
             json.dumps(trace.to_json()) if trace is not None else "",
             int(about.get("job", 0)),

@@ -107,7 +107,7 @@ class Campaign:
             self._folder.undo()
             raise
         self._jobs = Processes(self.layout, self._folder.lock, lambda number: self.database.tally(number)[1])
-        self._faults = Faults(self.layout.internal)
+        self._faults = Faults(self.layout.internal, self.database.blobs)
         self._covered = Covered(self.database)
 
     def __enter__(self) -> Self:
@@ -158,8 +158,8 @@ class Campaign:
             self._folder.make(self.layout.samples)
         if not remember(self.database, self.layout, name, program, spec, given or program.digest):
             return
-        data = program.to_bytes()
-        trace = lineage.dump(lineage.seed_trace(program, data, name))
+        data = self.database.programs.seed(program)
+        trace = lineage.dump(lineage.seed_trace(program, name))
         self.database.add_program(ProgramRow(program.digest, data, name, "", trace, 0, -1, 0))
 
     # ---- running ----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.search.strategies.table import SEARCHES
+from irfuzz.store.database import BLOBS
 
 HUNTS = ("both", "numeric", "nan", "none")
 """``--hunt``: what the inputs of steered programs are after."""
@@ -118,6 +119,11 @@ class Layout:
     def database(self) -> Path:
         """The SQLite file that holds the campaign's whole state."""
         return self.out / "campaign.sqlite"
+
+    @property
+    def blobs(self) -> Path:
+        """Large weights of its programs, each once, as ``store.blobs`` keeps them."""
+        return self.out / BLOBS
 
     @property
     def findings(self) -> Path:

@@ -41,6 +41,7 @@ from irfuzz.rewrite.table import build_rewrites
 from irfuzz.search.novelty import Seen
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
+from irfuzz.store.packed_model import is_packed
 from irfuzz.store.tensors import pack
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class SelfTests:
         self.iteration, self.programs, counts = self._database.tally(number)
         self.iteration += skip
         self._counts: Counter[str] = Counter(counts)
-        self._faults = Faults(self._layout.internal)
+        self._faults = Faults(self._layout.internal, self._database.blobs)
         self._corpus = Corpus(self._database, self._config.sprouts)
         self._samples = SeedSamples(self._database, self._layout)
         self._seen = Seen()
@@ -205,8 +206,9 @@ class SelfTests:
         features = self._seen.add_mutant(program) if edits else 0
         if not engine.usable or not edits or features < self._corpus.bar():
             return []
-        data = program.to_bytes()
-        trace = lineage.dump(lineage.extend(self._corpus.trace(entry), edits, self._corpus.donors(), data))
+        data = self._database.programs.mutant(program)
+        made = program if is_packed(data) else data
+        trace = lineage.dump(lineage.extend(self._corpus.trace(entry), edits, self._corpus.donors(), made))
         return [
             ProgramRow(program.digest, data, entry.seed, entry.digest, trace, features, self._number, self.iteration)
         ]

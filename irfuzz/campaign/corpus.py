@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 from irfuzz.campaign import lineage
 from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram
+from irfuzz.execute.large_limits import weight_bytes
+from irfuzz.execute.mapped_model import mapped_bytes
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
-from irfuzz.mutate.trace import Origin, Trace
+from irfuzz.mutate.engine import replay
+from irfuzz.mutate.trace import FixedDonors, Origin, Trace
 from irfuzz.search.strategies.types import Search
 from irfuzz.search.strategies.weighted import Weighted
-from irfuzz.store.database import Database
+from irfuzz.spec import load_specs
+from irfuzz.store.database import Database, ProgramRow
 
 DECODED = 96 << 20
 """Programs are kept decoded up to so many bytes: to decode one again takes as long as to mutate it."""
@@ -59,6 +64,7 @@ class Corpus:
 
     def __init__(self, database: Database, share: float = 0.0) -> None:
         self._database = database
+        self._programs = database.programs
         self._share = share
         self._sprouts = {p.digest: Entry(p.digest, n, 0, 1) for n, p in (sprouts() if share else {}).items()}
         self._weighted = Weighted(())
@@ -76,7 +82,7 @@ class Corpus:
         while rows := self._database.programs_after(self._number):
             for number, row in rows:
                 self._number = number
-                program = Program.from_bytes(row.model)
+                program = self._read(row)
                 entry = Entry(row.digest, row.seed, row.features, len(program.nodes()))
                 if len(self._entries) < len(self._picked):
                     entry.picked = self._picked[len(self._entries)]
@@ -135,7 +141,7 @@ class Corpus:
         """How the entry was made."""
         if entry.digest in self._sprouts:
             program = self._load(entry.digest)
-            return lineage.seed_trace(program, program.to_bytes(), entry.seed)
+            return lineage.seed_trace(program, entry.seed)
         return lineage.load(self._database.program(entry.digest).trace)
 
     def donors(self) -> tuple[Origin, ...]:
@@ -159,14 +165,30 @@ class Corpus:
         if kept is not None:
             self._decoded.move_to_end(digest)
             return kept[0]
-        model = self._database.program(digest).model
-        program = Program.from_bytes(model)
-        self._keep(digest, program, len(model))
+        row = self._database.program(digest)
+        program = self._read(row)
+        self._keep(digest, program, len(row.model))
+        return program
+
+    def _read(self, row: ProgramRow) -> Program:
+        return self._programs.read(row.model, lambda: self._rebuilt(row))
+
+    def _rebuilt(self, row: ProgramRow) -> Program:
+        """A mutant with large weights of its own, made again by its edits.
+
+        Raises:
+            InvalidProgram: they make another program, as those of another version of irfuzz may.
+        """
+        trace = lineage.load(row.trace)
+        donors = FixedDonors({origin.digest: self._load(origin.digest) for origin in trace.donors})
+        program = replay(self._load(trace.seed.digest), trace.edits, load_specs(), donors)
+        if program.digest != row.digest:
+            raise InvalidProgram(f"program {row.digest}: its edits, made by irfuzz {trace.irfuzz}, make another one")
         return program
 
     def _keep(self, digest: str, program: Program, size: int) -> None:
         """Hold a program, and as many of those used before it as there is room for."""
-        size += NODE * len(program.nodes())
+        size += NODE * len(program.nodes()) + max(0, weight_bytes(program) - mapped_bytes(program) - size)
         self._decoded[digest] = program, size
         self._held += size
         while self._held > DECODED and len(self._decoded) > 1:

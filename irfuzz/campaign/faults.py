@@ -12,6 +12,8 @@ from pathlib import Path
 
 from irfuzz import __version__
 from irfuzz.campaign.audit import WrongFact
+from irfuzz.store.blobs import FolderBlobs
+from irfuzz.store.packed_model import write_model
 
 INTERNAL = "internal errors"
 """How jobs count them."""
@@ -31,10 +33,12 @@ class Faults:
 
     Args:
         folder: made when the first fault comes.
+        blobs: of the campaign, with the large weights of its programs.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, blobs: FolderBlobs) -> None:
         self._folder = folder
+        self._blobs = blobs
 
     def keep(
         self, text: str, kind: str, *, about: Mapping[str, object], models: Mapping[str, bytes | None]
@@ -61,7 +65,7 @@ class Faults:
         (place / "about.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         for name, data in models.items():
             if data is not None:
-                (place / name).write_bytes(data)
+                write_model(data, place / name, self._blobs)
         return place
 
     def told(self) -> list[str]:

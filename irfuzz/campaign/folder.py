@@ -12,6 +12,7 @@ from typing import IO
 
 from irfuzz.campaign.config import Layout
 from irfuzz.errors import UsageError
+from irfuzz.store.blobs import FolderBlobs
 
 LEFTOVER_SECONDS = 20.0
 """How long to wait for the jobs of a killed campaign, which end as soon as they see that it is gone."""
@@ -42,6 +43,7 @@ class Folder:
             raise UsageError(f"--out {out}: cannot be written: {error.strerror}") from None
         if not self.layout.database.exists():
             self._made += [Path(f"{self.layout.database}{end}") for end in ("", "-wal", "-shm")]
+            self._made.append(self.layout.blobs)
         try:
             _take(self._lock, out)
         except BaseException:
@@ -91,6 +93,7 @@ class Folder:
                 for draft in folder.glob(".draft-*"):
                     shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(self.layout.drafts, ignore_errors=True)
+        FolderBlobs(self.layout.blobs).clean()
 
 
 def _take(lock: IO[str], out: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from irfuzz.campaign import audit, comparable, journal, lineage, schedule
 from irfuzz.campaign.case import Case
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
-from irfuzz.campaign.corpus import Corpus, Entry
+from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.made import Made
@@ -48,6 +48,7 @@ from irfuzz.oracle import judge
 from irfuzz.search.novelty import Seen
 from irfuzz.search.strategies.types import Plan
 from irfuzz.store.database import Database, ProgramRow
+from irfuzz.store.packed_model import is_packed
 
 REFRESH = 200
 """Iterations between two looks at what other jobs have added."""
@@ -109,7 +110,7 @@ class Job:
         settle()
         self.stop = False
         self._sampling = Sampling((), 0.0, self.counts)
-        self._faults = Faults(self.layout.internal)
+        self._faults = Faults(self.layout.internal, self.database.blobs)
         self._parent: Program | None = None
         self._mutant: Program | None = None
 
@@ -248,7 +249,7 @@ class Job:
         elif not invalid:
             inputs, hunt = self._hunt.steer(program, inputs, seed, ranges, choices)
             self.counts["steered"] += bool(hunt)
-        model = program.to_bytes()
+        model = self.database.programs.whole(program)
         return Made(entry, parent, edits, program, model, inputs, invalid, tuple(wanted), features, keep, hunt)
 
     def _run(self, runner: Runner, made: Sequence[Made | str | None]) -> Sequence[list[RunResult] | None]:
@@ -256,7 +257,10 @@ class Job:
         rows = [(self.iteration + place, row) for place, row in enumerate(made) if isinstance(row, Made)]
         if not rows:
             return []
-        tasks = [Task(r.program, r.inputs, r.targets, f"{self.number}/{at}", r.model) for at, r in rows]
+        tasks = [
+            Task(r.program, r.inputs, r.targets, f"{self.number}/{at}", None if is_packed(r.model) else r.model)
+            for at, r in rows
+        ]
 
         def run(first: int, last: int) -> list[list[RunResult]]:
             self._journal.runs([(at, row.model) for at, row in rows[first:last]])
@@ -289,7 +293,7 @@ class Job:
 
     def _own_fault(self, error: Exception) -> None:
         self.counts[INTERNAL] += 1
-        models = {"parent.onnx": _bytes_of(self._parent), "mutant.onnx": _bytes_of(self._mutant)}
+        models = {"parent.onnx": self._bytes_of(self._parent), "mutant.onnx": self._bytes_of(self._mutant)}
         about = {"job": self.number, "iteration": self._at, "seed": self.config.seed}
         place = self._faults.keep(text_of(error), kind_of(error), about=about, models=models)
         if place is not None:
@@ -297,7 +301,7 @@ class Job:
 
     def _judge(self, runner: Runner, triage: Triage, made: Made, results: Sequence[RunResult]) -> bool:
         """Look for disagreements and remember what is new; whether there were any, which takes long."""
-        program, inputs, edits = made.program, made.inputs, made.edits
+        program, inputs = made.program, made.inputs
         self._parent, self._mutant = made.parent, program
         slow = () if made.invalid else self._sampling.turn(made.features)
         if slow:
@@ -318,7 +322,7 @@ class Job:
             if left:
                 results = [*results, *runner.run(program, inputs, left, tag=f"{self.number}/{self._at}")]
                 verdicts = judge(program, inputs, results, shadow=runner.shadow, expected_invalid=made.invalid)
-            trace = lineage.dump(self._trace(made.entry, edits, made.model))
+            trace = lineage.dump(self._trace(made))
             case = Case(
                 program, inputs, results, made.invalid, trace, made.entry.seed, self.number, self._at, made.hunt
             )  # fmt: skip
@@ -343,10 +347,10 @@ class Job:
         self._new.append(
             ProgramRow(
                 digest=made.program.digest,
-                model=made.model,
+                model=self.database.programs.mutant(made.program) if is_packed(made.model) else made.model,
                 seed=made.entry.seed,
                 parent=made.entry.digest,
-                trace=lineage.dump(self._trace(made.entry, made.edits, made.model)),
+                trace=lineage.dump(self._trace(made)),
                 features=made.features,
                 job=self.number,
                 iteration=self._at,
@@ -359,21 +363,21 @@ class Job:
         self.steering.tell(self.database, self.number)
         self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
 
-    def _trace(self, entry: Entry, edits: Sequence[Edit], data: bytes) -> Trace:
-        return lineage.extend(self.corpus.trace(entry), edits, self.corpus.donors(), data)
+    def _trace(self, made: Made) -> Trace:
+        data = made.program if is_packed(made.model) else made.model
+        return lineage.extend(self.corpus.trace(made.entry), made.edits, self.corpus.donors(), data)
+
+    def _bytes_of(self, program: Program | None) -> bytes | None:
+        """The program's bytes; what cannot even be written is left out, for it is a fault that is being told."""
+        try:
+            return None if program is None else self.database.programs.whole(program)
+        except Exception:  # noqa: BLE001 - see above
+            return None
 
     def _absorb(self) -> None:
         for program in self.corpus.refresh():
             self.steering.add(program)
         self._alone = self._samples.alone(self.corpus.seeds())
-
-
-def _bytes_of(program: Program | None) -> bytes | None:
-    """The program's bytes; what cannot even be written is left out, for it is a fault that is being told."""
-    try:
-        return None if program is None else program.to_bytes()
-    except Exception:  # noqa: BLE001 - see above
-        return None
 
 
 def _say(job: int, text: str) -> None:

@@ -13,6 +13,8 @@ from irfuzz.errors import UsageError
 MAGIC = b"irfuzz01"
 _HEAD = struct.Struct("<8sqq")
 """Magic, the iteration at work, how many programs of the round lie behind the header."""
+LARGE = 1 << 20
+"""Bytes of programs that are cut off once they have run: with large weights they would take as much room as a seed."""
 _ITERATION = struct.Struct("<q")
 _ENTRY = struct.Struct("<qq")
 """Iteration and size of a program; the programs follow one another behind the table."""
@@ -38,17 +40,19 @@ class Journal:
         UsageError: it cannot be written.
     """
 
-    __slots__ = ("_fd",)
+    __slots__ = ("_fd", "_size")
 
     def __init__(self, path: Path) -> None:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+        self._size = os.fstat(self._fd).st_size
 
     def makes(self, iteration: int) -> None:
         """A program is being made."""
         os.pwrite(self._fd, _HEAD.pack(MAGIC, iteration, 0), 0)
+        self._shrink()
 
     def judges(self, iteration: int) -> None:
         """One of the programs that have run is looked at."""
@@ -58,12 +62,21 @@ class Journal:
         """Programs, each with its iteration, are going to run; to be called after ``makes``."""
         table = b"".join(_ENTRY.pack(iteration, len(data)) for iteration, data in models)
         # First what the header will speak of: who reads meanwhile sees a program being made.
-        os.pwrite(self._fd, b"".join([table, *(data for _, data in models)]), _HEAD.size)
+        written = os.pwrite(self._fd, b"".join([table, *(data for _, data in models)]), _HEAD.size)
+        self._size = max(self._size, written)
         os.pwrite(self._fd, _HEAD.pack(MAGIC, -1, len(models)), 0)
 
     def close(self) -> None:
-        """Give the file back; it stays."""
+        """Give the file back; it stays, without large programs."""
+        if self._size > LARGE:
+            self.makes(-1)
         os.close(self._fd)
+
+    def _shrink(self) -> None:
+        """Cut off large programs, of which the header speaks no more."""
+        if self._size > LARGE:
+            os.ftruncate(self._fd, _HEAD.size)
+            self._size = 0
 
 
 def read(path: Path) -> Busy:

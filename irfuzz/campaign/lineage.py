@@ -6,18 +6,20 @@ import json
 from collections.abc import Sequence
 
 from irfuzz.ir.program import Program
-from irfuzz.mutate.trace import Origin, Trace, parse_trace, sha256
+from irfuzz.mutate.trace import Origin, Trace, parse_trace, program_sha256, sha256
 from irfuzz.mutate.types import Edit
 
 
-def seed_trace(program: Program, data: bytes, name: str) -> Trace:
+def seed_trace(program: Program, name: str) -> Trace:
     """The trace of a seed: no edits."""
-    return Trace(Origin(program.digest, sha256(data), name), (), (), sha256(data))
+    made = program_sha256(program)
+    return Trace(Origin(program.digest, made, name), (), (), made)
 
 
-def extend(parent: Trace, edits: Sequence[Edit], donors: Sequence[Origin], data: bytes) -> Trace:
-    """The trace of a mutant with the bytes ``data``, made from the program that ``parent`` describes."""
-    return Trace(parent.seed, tuple(donors), (*parent.edits, *edits), sha256(data))
+def extend(parent: Trace, edits: Sequence[Edit], donors: Sequence[Origin], made: Program | bytes) -> Trace:
+    """The trace of a mutant, given as program or in its bytes, made from the program that ``parent`` describes."""
+    hashed = sha256(made) if isinstance(made, bytes) else program_sha256(made)
+    return Trace(parent.seed, tuple(donors), (*parent.edits, *edits), hashed)
 
 
 def dump(trace: Trace) -> str:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from irfuzz.campaign.corpus import Entry
+from irfuzz.execute.large_limits import weight_bytes
+from irfuzz.execute.mapped_model import LARGE_MODEL, mapped_bytes
 from irfuzz.execute.types import Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.mutate.types import Edit
+from irfuzz.store.packed_model import is_packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class Made:
         parent: the parent's program.
         edits: what was done to the parent.
         program: the mutant.
-        model: its bytes.
+        model: its bytes, as ``StoredPrograms.whole`` gives them.
         inputs: by name.
         invalid: an edit declares it invalid.
         targets: those that run it at first.
@@ -42,5 +45,8 @@ class Made:
     hunt: str = ""
 
     def size(self) -> int:
-        """Bytes of model and tensors."""
-        return len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
+        """Bytes of model and tensors that travel to a worker."""
+        sent = len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
+        if is_packed(self.model) and mapped_bytes(self.program) < LARGE_MODEL:
+            sent += weight_bytes(self.program)
+        return sent

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from irfuzz.campaign.config import Layout
 from irfuzz.report.bundle import write_bundle
+from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import FindingRow, Status
 
 
@@ -28,5 +29,5 @@ def place_bundle(layout: Layout, row: FindingRow) -> Path:
     """Write a stored finding's folder where it belongs, unless it is there already."""
     folder = bundle_folder(layout, row)
     if not folder.exists():
-        write_bundle(folder, row)
+        write_bundle(folder, row, blobs=FolderBlobs(layout.blobs))
     return folder

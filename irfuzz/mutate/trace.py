@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.ir import serde
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import replay
 from irfuzz.mutate.types import Edit, Relation
@@ -90,6 +91,14 @@ def _origin(origin: Origin) -> dict[str, str]:
 def sha256(data: bytes) -> str:
     """Hexadecimal SHA-256."""
     return hashlib.sha256(data).hexdigest()
+
+
+def program_sha256(program: Program) -> str:
+    """``sha256(program.to_bytes())``, without making these bytes."""
+    state = hashlib.sha256()
+    for part in serde.encode_parts(program.model, program.residue):
+        state.update(part)
+    return state.hexdigest()
 
 
 def write_trace(trace: Trace | Mapping[str, Any], path: Path) -> None:

@@ -33,8 +33,13 @@ from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, r
 from irfuzz.report.short import LINES, short_source
 from irfuzz.report.short_calls import calls_in, calls_source, form_of
 from irfuzz.report.tool_pieces import files_of
+from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import FindingRow
+from irfuzz.store.packed_model import pack_model, write_model
 from irfuzz.store.tensors import MANIFEST, unpack
+
+ORIGINAL = "original/model.onnx"
+"""The program before it was made small."""
 
 SCHEMA = 1
 """Version of ``finding.json``."""
@@ -68,24 +73,30 @@ _LONG = frozenset({Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL})
 """Symptoms that no short script tells."""
 
 
-def write_bundle(folder: Path, row: FindingRow, *, label: str = "") -> None:
+def write_bundle(folder: Path, row: FindingRow, *, label: str = "", blobs: FolderBlobs | None = None) -> None:
     """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them (docs/findings.md).
 
     An older folder of that name is replaced once the new one is complete. Nothing is left behind where the writing
-    fails. ``label`` is what a person has said of it.
+    fails. ``label`` is what a person has said of it. Of a program before it was made small, large weights are links to
+    ``blobs``, if these are given; a copy of the folder holds them itself.
 
     Raises:
         InternalError: the stored finding contradicts itself.
         OSError: the folder cannot be written.
     """
     files = _files(row, label)
+    if json.loads(row.verdict).get("oracle") == contradiction.ORACLE:
+        blobs = None  # its script runs the original too, and onnx reads no data from a file that has several links
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
     try:
         for name, data in files.items():
             path = draft / name
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(data)
+            if name == ORIGINAL and blobs is not None:
+                write_model(pack_model(data, blobs), path, blobs)
+            else:
+                path.write_bytes(data)
         draft.chmod(0o755)
         _put(draft, folder)
     except BaseException:
@@ -118,7 +129,7 @@ def _files(row: FindingRow, label: str) -> dict[str, bytes]:
         "model.onnx": row.model,
         "inputs.npz": row.inputs,
         "report.md": report_text(row).encode(errors="backslashreplace"),
-        "original/model.onnx": row.original_model,
+        ORIGINAL: row.original_model,
         "original/inputs.npz": row.original_inputs,
         "trace.json": row.trace.encode(),
         "finding.json": json.dumps(_plain(_summary(row, verdict, runs, label)), indent=1, allow_nan=False).encode(),

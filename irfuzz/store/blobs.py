@@ -49,7 +49,8 @@ class Blobs(Protocol):
 class FolderBlobs:
     """Blobs as files of one folder, for several processes at once.
 
-    A file is there whole or not at all, whenever a process is killed. Raises ``UsageError`` if the folder cannot be
+    A file is there whole or not at all, whenever a process is killed. That another process drops a blob is not seen.
+    Raises ``UsageError`` if the folder cannot be
     written.
     """
 
@@ -57,6 +58,7 @@ class FolderBlobs:
         """Take a folder, which is made when the first blob comes."""
         self.folder = folder
         self._mapped: WeakValueDictionary[str, MappedFile] = WeakValueDictionary()
+        self._seen: set[str] = set()
 
     def path(self, digest: str) -> Path:
         """The file of a blob."""
@@ -86,7 +88,9 @@ class FolderBlobs:
 
     def has(self, digest: str) -> bool:
         """See ``Blobs.has``."""
-        return self.path(digest).exists()
+        if digest not in self._seen and self.path(digest).exists():
+            self._seen.add(digest)
+        return digest in self._seen
 
     def map(self, digest: str) -> memoryview:
         """See ``Blobs.map``."""
@@ -103,6 +107,7 @@ class FolderBlobs:
 
     def drop(self, digest: str) -> None:
         """See ``Blobs.drop``."""
+        self._seen.discard(digest)
         with contextlib.suppress(FileNotFoundError):
             self.path(digest).unlink()
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from irfuzz.errors import InternalError, UsageError
+from irfuzz.store.blobs import FolderBlobs
+from irfuzz.store.packed_model import pack_model, whole_model
 from irfuzz.store.schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.stored_program import StoredPrograms
 
 
 class Status(StrEnum):
@@ -69,6 +72,11 @@ class FindingRow:
 
 _LARGE = frozenset({"model", "inputs", "original_model", "original_inputs"})
 
+_MODELS = ("model", "original_model")
+
+BLOBS = "blobs"
+"""Folder beside the database with the large weights of its programs."""
+
 
 class Database:
     """One campaign's database, opened by several processes at once.
@@ -82,6 +90,8 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.blobs = FolderBlobs(path.parent / BLOBS)
+        self.programs = StoredPrograms(self.blobs)
         self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
         event.listen(self._engine, "connect", _configure)
         try:
@@ -222,6 +232,7 @@ class Database:
     def add_finding(self, row: FindingRow) -> int | None:
         """Add a finding and return its number; where its signature is known, count that one and return ``None``."""
         names = [name for name in FindingRow.__slots__ if name not in {"number", "first", "last"}]
+        row = replace(row, **{name: pack_model(getattr(row, name), self.blobs) for name in _MODELS})
         now = time.time()
         with self._transaction() as connection:
             statement = insert(FINDING).values(**{name: getattr(row, name) for name in names}, first=now, last=now)
@@ -245,7 +256,8 @@ class Database:
         if suspects is not None:
             query = query.where(FINDING.c.suspect == suspects)
         with self._transaction() as connection:
-            return [FindingRow(*row) for row in connection.execute(query)]
+            found = [FindingRow(*row) for row in connection.execute(query)]
+        return [replace(r, **{name: whole_model(getattr(r, name), self.blobs) for name in _MODELS}) for r in found]
 
     def finding(self, number: int) -> FindingRow:
         """The finding of that number.
@@ -258,7 +270,8 @@ class Database:
             row = connection.execute(select(*columns).where(FINDING.c.number == number)).one_or_none()
         if row is None:
             raise InternalError(f"{self.path}: no finding has number {number}")
-        return FindingRow(*row)
+        found = FindingRow(*row)
+        return replace(found, **{name: whole_model(getattr(found, name), self.blobs) for name in _MODELS})
 
     def finding_counts(self) -> dict[str, int]:
         """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none)."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import onnx_ir as ir
 
-from irfuzz.errors import InvalidProgram
 from irfuzz.execute.large_limits import weight_bytes
+from irfuzz.frontends.external import tensors_in
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.ir import serde
 from irfuzz.ir.detached import view_of
@@ -18,20 +17,16 @@ from irfuzz.ir.held import Held, can_hold
 from irfuzz.ir.outside import Outside, byte_size
 from irfuzz.ir.program import Program
 from irfuzz.store.blobs import SUFFIX, Blobs, FolderBlobs, digest_of
+from irfuzz.store.packed_model import LARGE_PROGRAM, digest_in, fill
 
 SHARED = 1 << 10
 """Bytes from which on a weight is stored by its digest, if its program has ``LARGE_PROGRAM`` bytes of weights."""
-
-LARGE_PROGRAM = 1 << 20
-"""Bytes of weights from which on those of a program are shared; smaller programs are stored whole."""
 
 FOLDER = "weights"
 """Folder beside saved models in which their weights are."""
 
 _BLOB = "irfuzz.blob"
 """Key in ``tensor.meta`` of the digest of its bytes."""
-
-_LOCATION = re.compile(rf"(?:.*/)?([0-9a-f]{{64}}){re.escape(SUFFIX)}")
 
 
 def blob_digest(tensor: ir.TensorProtocol) -> str:
@@ -75,15 +70,6 @@ def shared_bytes(
     return serde.encode_bytes(program.model, program.residue, place)
 
 
-def blobs_named(data: bytes) -> list[str]:
-    """Digests of the blobs to which a model refers, each once."""
-    found: dict[str, None] = {}
-    for tensor in onnx.ModelProto.FromString(data).graph.initializer:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            found[_digest_in(tensor)] = None
-    return list(found)
-
-
 def shared_program(data: bytes, blobs: Blobs) -> Program:
     """The program that ``shared_bytes`` wrote, its weights mapped from ``blobs``; whole models are read as well.
 
@@ -95,17 +81,17 @@ def shared_program(data: bytes, blobs: Blobs) -> Program:
     held: dict[int, bytes | memoryview] = {}
     digests: dict[str, str] = {}
     for index, tensor in enumerate(model.graph.initializer):
-        if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            continue
-        digest = digests[tensor.name] = _digest_in(tensor)
-        view = blobs.map(digest)
-        tensor.ClearField("external_data")
-        tensor.ClearField("data_location")
-        tensor.raw_data = b"" if can_hold(tensor.data_type) else bytes(view)
-        if can_hold(tensor.data_type):
-            held[index] = view
-    if not digests:
-        return Program.from_bytes(data)
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            digest = digests[tensor.name] = digest_in(tensor)
+            view = blobs.map(digest)
+            fill(tensor, b"" if can_hold(tensor.data_type) else bytes(view))
+            if can_hold(tensor.data_type):
+                held[index] = view
+    for tensor in tensors_in(model):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            fill(tensor, bytes(blobs.map(digest_in(tensor))))
+    if not held:
+        return Program.from_proto(model)
     program = _decoded(model, held)
     for name, digest in digests.items():
         tensor = program.graph.initializers[name].const_value
@@ -132,14 +118,6 @@ def _decoded(model: onnx.ModelProto, held: Held) -> Program:
     program = Program(*serde.decode(model, held))
     program.infer()
     return program
-
-
-def _digest_in(tensor: onnx.TensorProto) -> str:
-    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-    named = _LOCATION.fullmatch(location)
-    if named is None:
-        raise InvalidProgram(f"tensor {tensor.name!r}: its data are in {location!r}, which is no blob of irfuzz")
-    return named[1]
 
 
 def _elements(tensor: ir.TensorProtocol) -> memoryview | bytes:

@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from irfuzz.campaign.faults import IN_ALL, PER_KIND, Faults, kind_of, text_of
+from irfuzz.store.blobs import FolderBlobs
 from tests.campaign.running import ENV, Seen, command
 
 pytestmark = [pytest.mark.plugin]
@@ -135,7 +136,7 @@ def raised(depth: int) -> Exception:
 
 @pytest.mark.unit
 def test_a_fault_is_kept_a_bounded_number_of_times(tmp_path: Path) -> None:
-    faults = Faults(tmp_path / "internal")
+    faults = Faults(tmp_path / "internal", FolderBlobs(tmp_path / "blobs"))
     error = raised(5)
     models = {"a.onnx": b"m", "b": None}
     kept = [

@@ -6,6 +6,7 @@ import ast
 import builtins
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,15 +17,19 @@ import numpy as np
 import onnx
 import pytest
 
+from irfuzz.campaign.again import read_finding
 from irfuzz.errors import InternalError
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.report.markdown import program_text, report_text
 from irfuzz.report.repro import Party, Scene, place_of, repro_source
+from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import FindingRow
+from irfuzz.store.packed_model import LARGE_PROGRAM
 from irfuzz.store.tensors import unpack
 from tests.report.conftest import FAULTS, RELU, WRONG, parse, row_of, run_script
+from tests.store.test_packed_model import model as large_model
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
 FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json"}
@@ -65,6 +70,23 @@ def test_the_files(finding: Make, tmp_path: Path) -> None:
     assert (summary["schema"], summary["symptom"], summary["iteration"]) == (1, "difference", 3)
     assert summary["versions"]["reference"] == onnx.__version__
     assert [p.name for p in (tmp_path / "f").iterdir()] == ["it"]
+
+
+def test_large_weights_of_the_original_are_links_to_the_campaigns(finding: Make, tmp_path: Path) -> None:
+    blobs = FolderBlobs(tmp_path / "blobs")
+    large = large_model(LARGE_PROGRAM).SerializeToString()
+    row = replace(finding(parse(RELU), X, f"{WRONG}:Off"), original_model=large)
+    write_bundle(tmp_path / "it", row, blobs=blobs)
+    (digest,) = blobs.digests()
+    linked = tmp_path / "it" / "original" / f"{digest}.bin"
+    assert linked.samefile(blobs.path(digest))
+    assert (tmp_path / "it" / "original" / "model.onnx").stat().st_size < 2000
+    copy = shutil.copytree(tmp_path / "it", tmp_path / "copy")
+    shutil.rmtree(tmp_path / "blobs")
+    shutil.rmtree(tmp_path / "it")
+    assert read_finding(copy).original.digest == Program.from_bytes(large).digest
+    write_bundle(tmp_path / "whole", row)
+    assert (tmp_path / "whole" / "original" / "model.onnx").read_bytes() == large
 
 
 def test_a_plain_case_needs_few_lines() -> None:

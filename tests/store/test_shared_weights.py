@@ -14,7 +14,8 @@ from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.store import shared_weights
 from irfuzz.store.blobs import FolderBlobs
-from irfuzz.store.shared_weights import LARGE_PROGRAM, SHARED, blobs_named, save_shared, shared_bytes, shared_program
+from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named
+from irfuzz.store.shared_weights import SHARED, save_shared, shared_bytes, shared_program
 
 pytestmark = pytest.mark.unit
 

@@ -1,0 +1,145 @@
+"""Serialised models with their large weights in a store of blobs, and back to one piece or to a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.frontends.external import tensors_in
+from irfuzz.frontends.skeleton import split
+from irfuzz.store.blobs import SUFFIX, Blobs, FolderBlobs, digest_of
+
+LARGE_PROGRAM = 1 << 20
+"""Bytes of weights from which on those of a program are shared; smaller programs are stored whole."""
+
+MAGIC = b"irfuzz\x00program\x01"
+"""Before the compressed model of a large program; no ONNX model begins so."""
+
+_LOCATION = re.compile(rf"(?:.*/)?([0-9a-f]{{64}}){re.escape(SUFFIX)}")
+
+
+def is_packed(data: bytes) -> bool:
+    """Whether a model refers to blobs."""
+    return data.startswith(MAGIC)
+
+
+def packed(model: bytes, *, quickly: bool = False) -> bytes:
+    """A model that refers to blobs, as it is stored; ``quickly`` without making it smaller."""
+    return MAGIC + zlib.compress(model, 0 if quickly else -1)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The inverse of ``packed``; a whole model stays as it is."""
+    return zlib.decompress(memoryview(data)[len(MAGIC) :]) if is_packed(data) else data
+
+
+def pack_model(data: bytes, blobs: Blobs) -> bytes:
+    """A model without its large weights, which ``blobs`` get; a small model, or what is none, stays as it is."""
+    small, weights = split(data)
+    if sum(map(len, weights.values())) < LARGE_PROGRAM:
+        return data
+    model = onnx.ModelProto.FromString(bytes(small))
+    for index, view in weights.items():
+        _refer(model.graph.initializer[index], blobs.put(view), len(view))
+    return packed(model.SerializeToString())
+
+
+def without_tensors(data: bytes, least: int, stays: Callable[[str, bytes], bool]) -> bytes:
+    """A model in which tensors wherever they are, in bodies, functions and attributes too, are named by digest.
+
+    Args:
+        data: ONNX.
+        least: bytes of a tensor that is looked at.
+        stays: whether a tensor with this digest and these bytes stays in the model.
+    """
+    model = onnx.ModelProto.FromString(data)
+    for tensor in tensors_in(model):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL or len(tensor.raw_data) < least:
+            continue
+        raw = tensor.raw_data
+        digest = digest_of(raw)
+        if not stays(digest, raw):
+            _refer(tensor, digest, len(raw))
+    return model.SerializeToString()
+
+
+def fill(tensor: onnx.TensorProto, data: bytes) -> None:
+    """Put elements from a blob into a tensor that referred to it."""
+    tensor.ClearField("external_data")
+    tensor.ClearField("data_location")
+    tensor.raw_data = data
+
+
+def _refer(tensor: onnx.TensorProto, digest: str, size: int) -> None:
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in {"location": f"{digest}{SUFFIX}", "offset": "0", "length": str(size)}.items():
+        tensor.external_data.add(key=key, value=value)
+
+
+def whole_model(data: bytes, blobs: Blobs) -> bytes:
+    """A stored model in one piece.
+
+    Raises:
+        InternalError: a blob is missing.
+        InvalidProgram: it is over 2 GiB.
+    """
+    if not is_packed(data):
+        return data
+    model = onnx.ModelProto.FromString(unpacked(data))
+    for tensor in tensors_in(model):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            fill(tensor, bytes(blobs.map(digest_in(tensor))))
+    try:
+        return model.SerializeToString()
+    except ValueError as error:
+        raise InvalidProgram(f"the model is over 2 GiB, so it cannot be one file ({error})") from None
+
+
+def write_model(data: bytes, path: Path, blobs: FolderBlobs) -> None:
+    """Write a stored model as ONNX, with the files of its weights beside it.
+
+    They are links to the blobs, so that no room is taken twice; a copy of the folder holds them itself.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    model = unpacked(data)
+    for digest in blobs_named(model) if is_packed(data) else ():
+        target = path.parent / f"{digest}{SUFFIX}"
+        if not target.exists():
+            with contextlib.suppress(OSError):
+                os.link(blobs.path(digest), target)
+                continue
+            shutil.copyfile(blobs.path(digest), target)
+    path.write_bytes(model)
+
+
+def blobs_named(model: bytes) -> list[str]:
+    """Digests of the blobs to which a model refers, each once."""
+    found: dict[str, None] = {}
+    for tensor in tensors_in(onnx.ModelProto.FromString(model)):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            found[digest_in(tensor)] = None
+    return list(found)
+
+
+def digest_in(tensor: onnx.TensorProto) -> str:
+    """Digest of the blob that holds a tensor's elements.
+
+    Raises:
+        InvalidProgram: they are in another file.
+    """
+    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    named = _LOCATION.fullmatch(location)
+    if named is None:
+        raise InvalidProgram(f"tensor {tensor.name!r}: its data are in {location!r}, which is no blob of irfuzz")
+    return named[1]
