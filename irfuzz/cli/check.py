@@ -15,7 +15,7 @@ from irfuzz.cli.inputs import about, arrays_to_write, one_model, page_to_write
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, names, place, positive, printable, share, whole
 from irfuzz.cli.progress import Progress
-from irfuzz.cli.samples import Given, by_input, given, load_saved, rows_of, sample_arguments
+from irfuzz.cli.samples import Given, by_input, draws, given, load_saved, rows_of, sample_arguments
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     fed_to = arrays_to_write(args.save_inputs, "--save-inputs")
     said = inputs_said(args, {path: program})[path]
     program = annotated(program, said.spec)
-    if not said.data and args.data_loader_script is None:
+    if draws(args, said):
         program = one_planned(path, program)
     with about(path):
         data = given(args, program, said)

@@ -230,7 +230,11 @@ def _tables(programs: Mapping[Path, Program], *, weights: bool) -> dict[Path, li
     own = {id(table): table for tables in found.values() for table in tables}
     for key, table in own.items():
         meant = [program for path, program in programs.items() if key in map(id, found[path])]
-        refuse_unknown(_claims_of_table(table), meant, weights=weights)
+        try:
+            refuse_unknown(_claims_of_table(table), meant, weights=weights)
+        except UsageError as error:
+            more = "; what other models have goes into their own tables" if table.shared else ""
+            raise UsageError(f"{error}{more}") from None
     return found
 
 

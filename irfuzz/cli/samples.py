@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.localize.saved import Saved
 
+DRAWN = 8
+"""Inputs that are drawn where nobody says how many."""
+
 FUNCTION = "load_data"
 """Of a ``--data-loader-script`` of which no function is named, as Polygraphy has it."""
 
@@ -47,7 +50,14 @@ def sample_arguments(parser: Parser) -> None:
         "--data-loader-script", metavar="FILE.py[:FUNCTION]", type=place,
         help=f"Python whose FUNCTION (default: {FUNCTION}) gives a dict for each sample: arrays by input name.",
     )  # fmt: skip
-    add("--seeds", metavar="N", type=whole(1), default=8, help="Inputs that are drawn without data (default: 8).")
+    add("--seeds", metavar="N", type=whole(1), help=f"Inputs that are drawn without data (default: {DRAWN}).")
+
+
+def draws(args: argparse.Namespace, said: Said) -> bool:
+    """Whether inputs are drawn: nobody gives any, or ``--seeds`` asks for it and only a file gives some."""
+    if args.data is not None or args.data_loader_script is not None:
+        return False
+    return not said.data or args.seeds is not None
 
 
 def given(args: argparse.Namespace, program: Program, said: Said) -> Given:
@@ -65,8 +75,8 @@ def given(args: argparse.Namespace, program: Program, said: Said) -> Given:
         raise UsageError("--data-loader-script: --data brings samples too; leave one of them out")
     if args.data_loader_script is not None:
         return _scripted(program, args.data_loader_script, args.samples)
-    if not said.data:
-        return Given(_drawn(program, args.seeds))
+    if draws(args, said):
+        return Given(_drawn(program, args.seeds or DRAWN))
     return Given([dict(sample) for sample in said.spec.samples], said.more, said.data)
 
 

@@ -23,7 +23,7 @@ EXAMPLES = """examples:
   irfuzz seeds list --dir my-seeds --json
   irfuzz seeds build --only lstm -o rebuilt
   irfuzz seeds add model.onnx --dir my-seeds --origin "our detector, 2026" --licence Apache-2.0
-  irfuzz seeds add nets.py:small_vit --dir my-seeds --origin "random weights" --licence MIT --range image=0:1
+  irfuzz seeds add nets.py:small_vit --dir my-seeds --origin "random weights" --licence MIT --range image=0,1
   irfuzz seeds export -o corpus --max-bytes 5000"""
 
 LARGEST = 300_000
@@ -52,7 +52,7 @@ def arguments(parser: Parser) -> None:
     add("--reference", metavar="TEXT", default="", help="add: the definition or paper that it follows.")
     add("--title", metavar="TEXT", default="", help="add: one line for a reader.")
     add(
-        "--range", metavar="INPUT=LOW:HIGH", type=_range, action="append", default=[], dest="ranges",
+        "--range", metavar="NAME=LO,HI", type=_range, action="append", default=[], dest="ranges",
         help="add: lowest and highest element of an input; may be repeated. Default: what irfuzz draws for it.",
     )  # fmt: skip
     add(
@@ -64,13 +64,13 @@ def arguments(parser: Parser) -> None:
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
     name, _, limits = text.rpartition("=")
-    low, _, high = limits.partition(":")
+    low, _, high = limits.replace(",", ":").partition(":")  # older scripts have a colon
     try:
         found = (float(low), float(high))
     except ValueError:
         found = (math.nan, math.nan)
     if not name or not (-math.inf < found[0] <= found[1] < math.inf):
-        raise argparse.ArgumentTypeError(f"expected a range such as image=0:1, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a range such as image=0,1, got {text!r}")
     return name, found
 
 

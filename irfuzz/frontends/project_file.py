@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ class InputTable:
         sizes: sizes by the name of a dimension.
         ranges: lowest and highest element by input.
         data: an npz of samples; the path as the file means it, relative to its own folder.
+        shared: it is that of all models.
     """
 
     place: str
@@ -33,6 +34,7 @@ class InputTable:
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, "tuple[float, float]"])
     data: Path | None = None
+    shared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def read_project_file(path: Path) -> ProjectFile:
         key = f"models.{_spelt(name)}"
         _known(path, key, _table(path, key, table), ("inputs",))
         if "inputs" in table:
-            tables[name] = _inputs(path, f"{key}.inputs", table["inputs"])
+            tables[name] = replace(_inputs(path, f"{key}.inputs", table["inputs"]), shared=False)
     inputs = _inputs(path, "inputs", content["inputs"]) if "inputs" in content else None
     return ProjectFile(path, inputs, tables)
 

@@ -218,11 +218,13 @@ def test_the_command_adds_and_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
     model = tmp_path / "tiny.onnx"
     model.write_bytes(program("y = Erf(x)").to_bytes())
     words = ["seeds", "add", str(model), "--dir", str(tmp_path / "s"), "--origin", "mine", "--licence", "MIT"]
-    assert main([*words, "--range", "x=-1:1", "--json"]) == 0
+    assert main([*words, "--range", "x=-1,1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ranges"] == {"x": [-1.0, 1.0]}
     assert main([*words, "--name", "other"]) == 2
     assert "tiny.onnx: " in (told := capsys.readouterr().err)
     assert "has this model already, as tiny" in told
+    assert main([*words[:3], "--dir", str(tmp_path / "t"), *words[5:], "--range", "x=-1:1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ranges"] == {"x": [-1.0, 1.0]}, "as it was written before"
     assert main(["seeds", "list", "--dir", str(tmp_path / "s"), "--json"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)
     assert listed["name"] == "tiny"
@@ -237,7 +239,7 @@ def test_the_command_adds_and_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["add"], "expected MODEL"),
         (["add", "m.onnx", "--dir", "s", "--origin", "x"], "expected --licence"),
-        (["add", "m.onnx", "--dir", "s", "--range", "x=2:1"], "--range: expected a range such as image=0:1"),
+        (["add", "m.onnx", "--dir", "s", "--range", "x=2:1"], "--range: expected a range such as image=0,1"),
         (["list", "m.onnx"], "expected no model"),
         (["list", "--only", "lstm"], "--only belongs to seeds build"),
         (["add", "none.onnx", "--dir", "s", "--origin", "x", "--licence", "y"], "none.onnx: No such file"),

@@ -343,6 +343,8 @@ def test_data_of_the_file_is_found_beside_it_and_left_out_where_flags_say_otherw
     Path("irfuzz.toml").write_text('[inputs]\ndata = "elsewhere/data.npz"\n')
     assert main(["check", str(model), *TWO, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["samples"] == 3
+    assert main(["check", str(model), *TWO, "--seeds", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == 2, "a flag that asks for drawn ones wins, too"
     assert main(["check", str(model), *TWO, "--size", "H=20", "W=20", "N=1", "--seeds", "2", "--json"]) == 0
     got = capsys.readouterr()
     assert json.loads(got.out)["samples"] == 2
@@ -354,7 +356,8 @@ def test_the_file_is_checked_as_flags_are(model: Path, data: Path, capsys: pytes
     file = Path.cwd() / "irfuzz.toml"
     file.write_text("[inputs]\nsizes = { Q = 1 }\n")
     assert refused(capsys, "check", model) == (
-        f"{file}: inputs.sizes: Q = 1: no such dimension 'Q'; the model has 'N', 'H', 'W'"
+        f"{file}: inputs.sizes: Q = 1: no such dimension 'Q'; the model has 'N', 'H', 'W'; what other models have "
+        "goes into their own tables"
     )
     file.write_text('[models."open.onnx".inputs]\nshapes = { image = [1, 3, 5] }\n')
     assert f'{file}: models."open.onnx".inputs.shapes: image = [1, 3, 5]: input' in refused(capsys, "check", model)
