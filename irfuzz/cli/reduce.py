@@ -83,15 +83,11 @@ def _told(progress: Progress, one: Try, nodes: int) -> None:
 
 
 def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
-    from irfuzz.execute.runner import Runner
-    from irfuzz.execute.table import resolve
-    from irfuzz.execute.taps import tap
-    from irfuzz.execute.types import Exit
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.generate.input_annotation import annotated
-    from irfuzz.isolate import Limits
     from irfuzz.reduce import reduce_case
     from irfuzz.reduce.command import Command
+    from irfuzz.reduce.inner_values import InnerValues
     from irfuzz.reduce.state import State, worthless
     from irfuzz.store.tensors import pack
 
@@ -145,12 +141,7 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
                     interesting, how = command.look(state.program, state.inputs)
                     if not interesting:
                         raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
-                    with Runner(resolve(["reference"]), Limits(seconds=args.timeout)) as runner:
-
-                        def values_of(program: Program, given: Any) -> Any:
-                            (result,) = runner.run(tap(program), given)
-                            return result.outputs if result.exit is Exit.OK else {}
-
+                    with InnerValues(args.timeout) as values_of:
                         small = reduce_case(
                             state.program, state.inputs, command, values_of=values_of, seconds=args.time,
                             tries=1 << 30, jobs=jobs, skip=state.skip, on_try=told,

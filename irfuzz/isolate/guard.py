@@ -21,7 +21,8 @@ SECONDS = 5.0
 
 def guarded(command: Sequence[str]) -> list[str]:
     """The words that run ``command`` under guard; to end it early, send SIGTERM to their process."""
-    return [sys.executable, "-P", str(Path(__file__).resolve()), str(os.getpid()), *command]
+    # Without site: an environment's start-up files take longer than everything else here.
+    return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(os.getpid()), *command]
 
 
 def main(parent: int, command: Sequence[str]) -> int:

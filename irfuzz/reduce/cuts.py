@@ -21,15 +21,33 @@ PARTS = 8
 
 
 def begin_later(session: Session) -> bool:
-    """Drop as long a prefix of the node list as can be dropped."""
-    found = False
-    while True:
+    """Drop as long a prefix of the node list as can be dropped: found by bisection, else the first of eight lengths.
+
+    What shows without a prefix mostly shows without a shorter one, and bisection asks about a few of hundreds of
+    lengths. Where it does not, one of the eight may still do.
+    """
+    if _bisect(session):
+        return True
+    nodes = session.program.nodes()
+    lengths = {min(len(nodes) * part // PARTS, len(nodes) - 1) for part in range(PARTS, 0, -1)} - {0}
+    borders = [_border(nodes, length) for length in sorted(lengths, reverse=True)]
+    return session.first(_cutting(session, names) for names in borders if names)
+
+
+def _bisect(session: Session) -> bool:
+    """Drop all but the last node, else a prefix and again one of what is left, in steps that get half as long."""
+    found, most = False, len(session.program.nodes()) - 1
+    length = most
+    while most > 0:
         nodes = session.program.nodes()
-        lengths = {min(len(nodes) * part // PARTS, len(nodes) - 1) for part in range(PARTS, 0, -1)} - {0}
-        borders = [_border(nodes, length) for length in sorted(lengths, reverse=True)]
-        if not session.first(_cutting(session, names) for names in borders if names):
-            return found
-        found = True
+        names = _border(nodes, length)
+        if names and session.edit(_cutting(session, names)):
+            found = True
+            most = min(most - length, len(session.program.nodes()) - 1)
+        else:
+            most = length - 1
+        length = (most + 1) // 2
+    return found
 
 
 def cut_single_values(session: Session) -> bool:

@@ -30,6 +30,7 @@ Start: TypeAlias = tuple[Program, Mapping[str, Value]]
 """A program and inputs by name."""
 
 STRUCTURE: tuple[Pass, ...] = (
+    bind_names,  # what has open sizes cannot become an input in the middle
     keep_one_output,
     end_earlier,
     begin_later,
@@ -48,7 +49,6 @@ STRUCTURE: tuple[Pass, ...] = (
 """Fewer nodes; those that remove most for the fewest tries come first."""
 
 DATA: tuple[Pass, ...] = (
-    bind_names,
     shrink_sizes,
     compute_in_float,
     simplify_inputs,

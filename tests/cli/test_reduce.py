@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib.util
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -69,6 +70,20 @@ def test_a_command_judges(words: list[str], tmp_path: Path, capsys: pytest.Captu
     assert (tmp_path / "log").read_text().count("\n") == asked
     assert main([*words, "--fail-is-interesting"]) == 2
     assert "another question" in capsys.readouterr().err
+
+
+def test_a_long_model_of_open_sizes_takes_few_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its sizes are bound first: what has an open size cannot become an input in the middle."""
+    names = ["x", *(f"t{i}" for i in range(94)), "y"]
+    calls = " ".join(f"{b} = {'Softmax' if a == 't50' else 'Sin'}({a})" for a, b in itertools.pairwise(names))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[N, 6] x) => (float[N, 6] y) {{ {calls} }}'
+    (tmp_path / "m.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    (tmp_path / "check.sh").write_text(f'echo asked >> {tmp_path / "log"}; grep -qa Softmax "$1"')
+    check = f"sh {tmp_path / 'check.sh'}"
+    words = ["reduce", str(tmp_path / "m.onnx"), "--check", check, "-o", str(tmp_path / "small.onnx"), "--json"]
+    assert main([*words, "--jobs", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["operators"] == ["Softmax"]
+    assert len((tmp_path / "log").read_text().splitlines()) <= 20
 
 
 def test_inputs_have_to_fit(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

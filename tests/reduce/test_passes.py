@@ -63,6 +63,34 @@ def test_begin_later() -> None:
     np.testing.assert_allclose(value, np.ones((2, 3)))  # exp(relu(-|x|))
 
 
+def chain(*operators: str) -> Program:
+    names = ["x", *(f"t{i}" for i in range(len(operators) - 1)), "y"]
+    calls = " ".join(f"{names[i + 1]} = {op}({names[i]})" for i, op in enumerate(operators))
+    return parse(f"g (float[2,3] x) => (float[2,3] y) {{ {calls} }}")
+
+
+@pytest.mark.parametrize(("at", "most"), [(63, 1), (62, 8), (40, 8), (1, 8), (0, 13)])
+def test_the_longest_prefix_is_found_by_bisection(at: int, most: int) -> None:
+    """Of 64 nodes; where there is no such prefix, some lengths are tried once more."""
+    program = chain(*("Sin" if i == at else "Relu" for i in range(64)))
+    session = Session(program, X, lambda p, _: "Sin" in ops(p), run, 60, 500)
+    assert begin_later(session) is (at > 0)
+    assert ops(session.program) == ["Sin", *["Relu"] * (63 - at)]
+    assert session.tries <= most
+
+
+def test_a_prefix_that_only_a_long_cut_can_drop() -> None:
+    """Half of the nodes cannot go, three quarters can."""
+    program = chain(*["Relu"] * 5, "Sin", *["Relu"] * 2)
+
+    def still(candidate: Program, _: Any) -> bool:
+        return len(ops(candidate)) in (8, 2)
+
+    session = Session(program, X, still, run, 60, 500)
+    assert begin_later(session)
+    assert ops(session.program) == ["Relu"] * 2
+
+
 def test_cuts_take_ones_where_nobody_knows_a_value() -> None:
     session = after(begin_later, parse(CHAIN), X, has("Tanh"), None)
     assert next(iter(session.inputs.values())).tolist() == np.ones((2, 3)).tolist()  # type: ignore[union-attr]
