@@ -13,8 +13,10 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
+from irfuzz.frontends.convert import Converters
 from irfuzz.frontends.graphsurgeon import from_graphsurgeon, is_graphsurgeon, to_graphsurgeon
 from irfuzz.frontends.onnx_file import load_seed
+from irfuzz.frontends.runtime_types import complete_types, untyped
 from irfuzz.ir.program import Program
 from irfuzz.mutate.constraints import Constraints
 from irfuzz.mutate.engine import Counts, Engine
@@ -106,19 +108,27 @@ def load(model: Model) -> Program:
     if isinstance(model, Program):
         return model
     if isinstance(model, onnx.ModelProto):
-        return Program.from_proto(model)
+        return _typed(Program.from_proto(model))
     if isinstance(model, ir.Model):
-        return Program.from_model(model)
+        return _typed(Program.from_model(model))
     if isinstance(model, bytes):
-        return Program.from_bytes(model)
+        return _typed(Program.from_bytes(model))
     if is_graphsurgeon(model):
-        return Program.from_proto(from_graphsurgeon(model))
+        return _typed(Program.from_proto(from_graphsurgeon(model)))
     if not isinstance(model, str | Path):
         raise UsageError(
             "expected a model (ModelProto, onnx_ir.Model, onnx_graphsurgeon.Graph, bytes, Program or a path), got "
             f"{type(model).__name__}"
         )
     return load_seed(Path(model))
+
+
+def _typed(program: Program) -> Program:
+    """The program, with the types of what opaque nodes give: a model that was never a file may state none."""
+    if lacking := untyped(program):
+        with Converters() as converters:
+            complete_types(program, lacking, converters)
+    return program
 
 
 def mutate(

@@ -157,7 +157,10 @@ def _table(report: Report) -> list[str]:
         lines.append(f"{target.name:<{width}}{target.version or '-':<14}{told}")
     reasons: dict[tuple[str, str], list[str]] = {}
     for name, why in report.absent.items():
-        reasons.setdefault((name.partition(":")[0], why), []).append(name)
+        component = name.partition(":")[0]
+        lacked = why.removeprefix(f"{component} has no ")  # in the words of ``errors.NoOperator``
+        key = (component, why) if lacked == why else ("", f"no {lacked}")
+        reasons.setdefault(key, []).append(name)
     for (_, why), names in reasons.items():
         lines.append(f"{', '.join(groups_of(names, ()))}: cannot run it: {why}")
     return lines

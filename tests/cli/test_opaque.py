@@ -23,7 +23,17 @@ def test_check_compares_who_knows_them(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["check", str(path), "--targets", f"{LEVELS},reference", "--seeds", "2"]) == 0
     out = capsys.readouterr().out
     assert "2 targets agree" in out
-    assert f"reference has no {DOMAIN}.DynamicQuantizeMatMul" in out
+    assert f"reference: cannot run it: no {DOMAIN}.DynamicQuantizeMatMul" in out
+
+
+def test_who_lacks_them_stands_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(fused(), tmp_path / "m.onnx")
+    assert main(["check", str(path), "--targets", f"{LEVELS},reference,torch:eager", "--seeds", "1"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "cannot run it" in line]
+    assert lines in (
+        [f"{names}: cannot run it: no {DOMAIN}.FusedMatMul"]
+        for names in ("reference, torch:eager", "torch:eager, reference")
+    )
 
 
 def test_check_of_what_nobody_knows_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,5 +125,5 @@ def test_a_target_of_ones_own_runs_what_it_knows(
     assert main(["check", "m.onnx", "--targets", targets, "--seeds", "2"]) == 0
     captured = capsys.readouterr()
     assert "2 targets agree" in captured.out
-    assert "reference has no org.example.Nod" in captured.out
+    assert "reference: cannot run it: no org.example.Nod" in captured.out
     assert captured.err == ""

@@ -17,7 +17,7 @@ from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.opaque import is_typed
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import mutate_many
+from irfuzz.mutate.api import mutate, mutate_many
 from irfuzz.mutate.sites import exact_values
 from tests.contrib import DOMAIN, MODELS, opaque_in, saved
 
@@ -71,6 +71,14 @@ def test_types_of_opaque_values_stand_in_the_files_of_mutants(programs: dict[str
         for node in again.graph:
             if node.domain == DOMAIN:
                 assert all(is_typed(again.fact(v)) for v in node.outputs if v.name)
+
+
+def test_models_that_are_no_files_are_typed_too() -> None:
+    made = [next(mutate(model, seed=1, n=1)) for model in (MODELS["fused"](), MODELS["fused"]().SerializeToString())]
+    assert made[0].to_bytes() == made[1].to_bytes()
+    for node in made[0].program.graph:
+        if node.domain == DOMAIN:
+            assert all(is_typed(made[0].program.fact(v)) for v in node.outputs if v.name)
 
 
 def _exact(program: Program, name: str) -> bool:
