@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
     saved = [] if args.load_outputs is None else load_saved(args.load_outputs, program, len(data.samples))
     chosen = _chosen(args, len(saved))
     limits = _limits(args, program)
-    setting = _setting(args, chosen, limits)
+    setting = _setting(args, chosen, limits, drawn=not data.named)
     setup = _setup(data, chosen)
     name = str(path)
     if fed_to is not None:
@@ -200,12 +200,13 @@ def _limits(args: argparse.Namespace, program: Program) -> Limits:
     return limits_for([program], usual, memory=args.memory is None, seconds=args.timeout is None)
 
 
-def _setting(args: argparse.Namespace, chosen: _Chosen, limits: Limits) -> Setting:
+def _setting(args: argparse.Namespace, chosen: _Chosen, limits: Limits, *, drawn: bool) -> Setting:
     from irfuzz.localize.comparison import Setting
     from irfuzz.localize.ends import Allowed
     from irfuzz.report.check_known import known_faults
 
     return Setting(
+        drawn=drawn,
         witnesses=chosen.witnesses,
         allowed=Allowed(limits.seconds, limits.memory_bytes),
         seconds=args.time,

@@ -96,7 +96,7 @@ def check(
             raise NothingCompared(_why_nothing(bench, program, samples, stopped))
         report = _report(runner, bench, len(samples), labels, stopped)
         if not stopped:
-            report = _with_broken(report, program, samples)
+            report = _with_broken(report, program, samples, drawn=whole.drawn)
         if stopped or report.broken or not (locate or always_map):
             return report
         locator = Locator(runner, program, samples, causal, whole.locating, whole.known_faults, tell)
@@ -135,10 +135,15 @@ def _why_nothing(bench: Comparison, program: Program, samples: Sequence[Mapping[
     return f"no target runs the model{rule} ({why})"
 
 
-def _with_broken(report: Report, program: Program, samples: Sequence[Mapping[str, Value]]) -> Report:
-    """The report with the rules that the model breaks, where targets refuse it or give another kind of output."""
-    refusing = next((d for d in report.disagreements if d.symptom in _REFUSALS and not d.undecided), None)
-    broken = () if refusing is None else broken_rules(program, samples[refusing.sample])
+def _with_broken(report: Report, program: Program, samples: Sequence[Mapping[str, Value]], *, drawn: bool) -> Report:
+    """The report with the rules that the model breaks, where targets refuse it or give another kind of output.
+
+    Of inputs that were drawn only some may have sizes that break one: that is not the model's fault.
+    """
+    refusing = {d.sample for d in report.disagreements if d.symptom in _REFUSALS and not d.limit}
+    if not refusing or (drawn and len(refusing) < report.samples):
+        return report
+    broken = broken_rules(program, samples[min(refusing)])
     return replace(report, broken=broken) if broken else report
 
 

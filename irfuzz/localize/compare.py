@@ -15,15 +15,13 @@ from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.localize.sparing import Sparing
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.derived import OF_VALUES
+from irfuzz.oracle.excuses import ALONE
 from irfuzz.oracle.judge import judge
 from irfuzz.oracle.shapes import describe, leaves_of
 from irfuzz.oracle.types import Symptom, Verdict
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-
-_ALONE = "no two independent witnesses"
-"""How the numeric oracle says that two targets differ and nobody else can tell who is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,7 @@ def judged(
             continue
         evidence = verdict.evidence
         doubt = str(evidence.get("suspect", ""))
-        alone = _ALONE in doubt
+        alone = ALONE in doubt
         against = main.name if main.name in verdict.witnesses else next(iter(verdict.witnesses), main.name)
         first = against if alone else ""
         blamed = [verdict.target, *(n for n in str(evidence.get("also", "")).split(", ") if n in names_of_rows)]

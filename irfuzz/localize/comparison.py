@@ -21,7 +21,11 @@ from irfuzz.localize.ends import Allowed, ends, lacks
 from irfuzz.localize.measures import Measures
 from irfuzz.localize.saved import Saved
 from irfuzz.localize.sparing import Sparing
+from irfuzz.oracle.case import Case
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import undefined_refused
 from irfuzz.oracle.message import names_of
+from irfuzz.oracle.types import Symptom
 
 MOST, SECONDS = 32, 1.0
 """At most so many inputs travel at once, and no more than are done in about so many seconds."""
@@ -44,6 +48,7 @@ class Setting:
         keep: keep all outputs.
         labelled: name of an output that is kept in any case.
         saved: what other targets computed before.
+        drawn: nobody gave the inputs.
         witnesses: targets that are asked only about samples on which the others differ or fewer than two run.
         allowed: the limits of one run, for messages.
         seconds: for the whole; ``None`` for no limit.
@@ -57,6 +62,7 @@ class Setting:
     keep: bool = False
     labelled: str = ""
     saved: Sequence[Saved] = ()
+    drawn: bool = False
     witnesses: Sequence[Target] = ()
     allowed: Allowed = field(default_factory=Allowed)
     seconds: float | None = None
@@ -224,7 +230,12 @@ class Comparison:
         through = [r.target for r in ran if r.exit is Exit.OK]
         if not self.base:
             self.base = next((t.name for t in through), "")
-        found = list(ends(number, ran, self.base, self._setting.allowed, self._names))
+
+        def opens(result: RunResult) -> str:
+            case, witnesses = Case(self._program, inputs, ran), tuple(through)
+            return undefined_refused(Dispute(case, Symptom.REJECTION, result.target, witnesses, result=result))
+
+        found = list(ends(number, ran, self.base, self._setting.allowed, self._names, opens))
         main = self.own.get(self.base)
         if main is None or len(through) < 2:
             return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from irfuzz.execute.types import Exit, RunResult, Stage
@@ -64,6 +64,7 @@ def ends(
     main: str,
     allowed: Allowed,
     names: Collection[str] = (),
+    left_open: Callable[[RunResult], str] = lambda _: "",
 ) -> Iterator[Disagreement]:
     """Targets that do not run through, though another does, or that die.
 
@@ -73,6 +74,7 @@ def ends(
         main: name of the base.
         allowed: the limits of one run.
         names: of the program's nodes and values, which say nothing in a message.
+        left_open: undefined behaviour that a refusal may have met; empty if there is none.
     """
     through = [r for r in ran if r.exit is Exit.OK]
     bases = [r.target.name for r in through]
@@ -82,10 +84,12 @@ def ends(
             continue
         limit = "" if _hangs(r, through) else allowed.named(r)
         told = limit or (f"{allowed.named(r)}, and others need little" if r.exit is Exit.HANG else r.error)
-        message = f"{r.exit} {r.stage} " + normalise_message(r.error, names)
+        opens = left_open(r) if through and r.exit is Exit.REJECTED else ""
+        told += f" ({opens})" if opens else ""
+        message = f"{r.exit} {normalise_message(r.error, names)}"
         yield Disagreement(
             number, r.target.name, against, "", math.inf, 0.0, f"{r.exit} at {r.stage}: {told}",
-            undecided=bool(limit), symptom=_SYMPTOMS[r.exit], message=message, said=r.error, limit=limit,
+            undecided=bool(limit or opens), symptom=_SYMPTOMS[r.exit], message=message, said=r.error, limit=limit,
         )  # fmt: skip
 
 

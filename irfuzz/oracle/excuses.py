@@ -138,7 +138,7 @@ def _sized_by_elements(d: Dispute) -> str:
     return f"sizes that elements decide ({', '.join(found)}) are beyond what it has to compile" if found else ""
 
 
-def _undefined_refused(d: Dispute) -> str:
+def undefined_refused(d: Dispute) -> str:
     """An operator has undefined behaviour that can be met by the stage at which it is refused."""
     graph = d.case.program.graph
     measured = [v for n in graph if n.op_type in traits.SHAPE_ONLY for v in n.inputs if v is not None]
@@ -334,7 +334,7 @@ EXCUSES: tuple[Excuse, ...] = (
     Excuse("as-many-reject", (_REFUSAL,), _as_many_reject),
     Excuse("element-values", (_REFUSAL,), _data_dependent),
     Excuse("sizes-before-the-run", (_REFUSAL,), _sized_by_elements),
-    Excuse("undefined-refused", (_REFUSAL,), _undefined_refused),
+    Excuse("undefined-refused", (_REFUSAL,), undefined_refused),
     Excuse("nobody-finished", _OVER, _nobody_finished),
     Excuse("interpreted", _OVER, _interpreted),
     Excuse("slow-witnesses", _OVER, _slow_witnesses),

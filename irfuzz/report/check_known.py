@@ -22,7 +22,7 @@ def known_faults(rules: Sequence[Known] | None = None) -> Mapping[str, frozenset
 def with_known(report: Report, program: Program, rules: Sequence[Known] | None = None) -> Report:
     """The report with the known issues of each divergence.
 
-    A rule fits the model as a whole, or the nodes that differ alone, where these were looked for.
+    A rule fits the model as a whole, or the node that differs most alone, where that was looked for.
 
     Args:
         report: of a check.
@@ -52,10 +52,10 @@ def _issues(
 
 
 def _subjects(d: Divergence, program: Program, located: Sequence[Located], version: str) -> Iterator[Subject]:
-    """The nodes that are faulty alone, the worst first, and the whole model."""
+    """The node that is worst alone, and the whole model."""
     for one in located:
         nodes = list((program if one.unfolded is None else one.unfolded.program).nodes())
-        for r in one.replayed if one.target in d.targets else ():
-            if r.faulty and r.symptom is not None:
-                yield Subject.of_nodes(nodes[r.first : r.end], d.component, version, r.symptom, r.said)
+        worst = next((r for r in one.replayed if r.faulty and r.symptom is not None), None)
+        if one.target in d.targets and worst is not None and worst.symptom is not None:
+            yield Subject.of_nodes(nodes[worst.first : worst.end], d.component, version, worst.symptom, worst.said)
     yield Subject.of_program(program, d.component, version, d.symptom, d.said)

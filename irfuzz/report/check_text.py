@@ -84,12 +84,15 @@ def _count(report: Report, apart: Sequence[str]) -> int:
 
 
 def _agreement(report: Report, inputs: str) -> str:
+    """Who agrees how far, for a check in which nobody is known to be wrong."""
     off = {name for d in report.divergences if d.excused or d.limit for name in d.targets}
     names = [t for t in report.targets if t.name not in off and _ran(report, t.name)]
     far = max((f for n, f in report.farthest.items() if n not in off), default=0.0)
     how = "agree exactly" if far == 0 else f"agree to {far:.2g}" if math.isfinite(far) else "agree"
     components = sorted({t.component for t in names})
     alone = f" (all of them {components[0]})" if len(components) == 1 and len(names) > 1 else ""
+    if len(names) == 1:
+        return f"NOTHING COMPARED: only {names[0].name} runs it on {inputs}"
     return f"{len(names)} targets {how} on {inputs}{alone}"
 
 

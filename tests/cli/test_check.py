@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,6 +15,8 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
+from irfuzz.execute.table import BUILT_IN
+from irfuzz.execute.types import Role
 
 pytestmark = pytest.mark.backend
 
@@ -176,3 +182,117 @@ def test_data_that_does_not_fit(
     np.savez(tmp_path / "data.npz", x=array)
     assert main(["check", model, "--data", str(tmp_path / "data.npz")]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_help_names_what_is_left_out_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    """The targets that are slow, as the table has them: by component if all of it is, by variant otherwise."""
+    assert main(["check", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    runtimes = [t for adapter in BUILT_IN for t in adapter.targets if t.role is Role.RUNTIME and t.device == "cpu"]
+    for target in (t for t in runtimes if t.slow):
+        whole = all(t.slow for t in runtimes if t.component == target.component)
+        assert (target.component if whole else target.name) in told
+    for flag in ("--strict", "--time TIME", "--timeout SECONDS", "--memory MIB"):
+        assert flag in told
+
+
+def test_first_line_tables_and_json_of_a_healthy_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", model, "--targets", "ort:disabled,ort:all,torch:eager", "--seeds", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{model}: 3 targets agree ")
+    assert lines[0].endswith(" on 2 inputs")
+    assert lines[1].startswith("inputs: x float32[1,4] in ")
+    head = next(line for line in lines if line.startswith("output "))
+    assert head.split()[1:10] == ["min", "max", "mean", "largest", "mean", "median", "99%", "atol", "rtol"]
+    assert main(["check", model, "--targets", "ort:disabled,ort:all", "--seeds", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "2 targets agree" in told["headline"]
+    assert "all of them onnxruntime" in told["headline"]
+    (output,) = told["outputs"]
+    assert (output["name"], output["count"], output["empty"]) == ("y", 8, False)
+    assert [d["target"] for d in output["differences"]] == ["onnxruntime:all"]
+    assert (told["causes"], told["unclear"], told["stopped"]) == ([], [], "")
+
+
+@pytest.mark.parametrize(("body", "code"), [("y = Log(x)", 1), ("y = Exp(x)", 0)])
+def test_strict_wants_something_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, code: int
+) -> None:
+    path = write(tmp_path, f"(float[1, 2] x) => (float[1, 2] y) {{ {body} }}")
+    np.savez(tmp_path / "data.npz", x=np.full((2, 1, 2), -1, np.float32))
+    words = ["check", str(path), "--targets", "ort:disabled,ort:all", "--data", str(tmp_path / "data.npz")]
+    assert main(words) == 0
+    assert ("NOTHING COMPARED of output 'y'" in capsys.readouterr().out.splitlines()[0]) is bool(code)
+    assert main([*words, "--strict"]) == code
+
+
+def test_a_broken_rule_is_the_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(
+        tmp_path,
+        "(float[1, 64] x) => (float[a, b, c, d] y) { s = Constant<value = int64 {8}>() "
+        "n = Constant<value = int64 {16}>() y = STFT(x, s, , n) }",
+    )
+    assert main(["check", str(path), "--targets", "ort:disabled,torch:eager", "--seeds", "1"]) == 1
+    text = capsys.readouterr().out
+    assert "breaks a rule of ONNX: STFT 'y': signal: expected rank 3" in text.splitlines()[0]
+    assert "only onnxruntime:disabled accepts it" in text.splitlines()[0]
+    assert "Traceback" not in text
+    assert "IndexError" not in text  # what a lowering says of it is no help
+
+
+@pytest.mark.planted
+def test_what_nobody_runs_names_inputs_and_flags(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    faults = "tests/planted_targets/faults.py:Raises,tests/planted_targets/faults.py:Choosy"
+    assert main(["check", model, "--targets", faults, "--seeds", "1"]) == 2
+    told = capsys.readouterr().err
+    assert "no target runs the model" in told
+    assert "drawn inputs: x float32[1,4] in " in told
+    assert "--data" in told
+
+
+@pytest.mark.planted
+def test_causes_are_one_line_each(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["check", model, "--targets", f"ort:disabled,torch:eager,{FAULT}", "--seeds", "3", "--no-localise"]
+    assert main(words) == 1
+    text = capsys.readouterr().out
+    assert "1 of 3 targets DISAGREE on 3 of 3 inputs" in text.splitlines()[0]
+    assert sum("output 'y' differs" in line for line in text.splitlines()) == 1
+    assert "on 3 of 3 inputs, worst " in text
+
+
+@pytest.mark.planted
+def test_ctrl_c_prints_what_is_known(tmp_path: Path) -> None:
+    """The second input keeps a target busy; what the first one showed is printed all the same."""
+    path = write(tmp_path, "(float[1, 2] x) => (float[1, 2] y) { y = Tanh(x) }")
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import time\nimport numpy as np\n\n\nclass Slow:\n    count = 0\n\n"
+        "    def run(self, model, inputs):\n        Slow.count += 1\n        if Slow.count > 1:\n"
+        f"            open({str(tmp_path / 'busy')!r}, 'w').close()\n            time.sleep(60)\n"
+        "        return {'y': np.tanh(inputs['x'])}\n"
+    )
+    words = ["check", str(path), "--targets", f"ort:disabled,{slow}:Slow", "--seeds", "2", "--timeout", "100"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "irfuzz", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        for _ in range(600):
+            if (tmp_path / "busy").exists():
+                break
+            time.sleep(0.1)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert time.monotonic() - began < 6  # two seconds, and what a busy machine adds
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "2 targets agree" in out.splitlines()[0]
+    assert "on 1 of 2 inputs; stopped by Ctrl-C" in out.splitlines()[0]
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "m.onnx"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g {text}')
+    path.write_bytes(model.SerializeToString())
+    return path

@@ -145,6 +145,28 @@ def test_a_broken_rule_is_told_instead_of_refusals() -> None:
     assert (report.agree, report.located) == (False, ())
 
 
+@pytest.mark.planted
+@pytest.mark.parametrize(("drawn", "refusals", "told"), [(True, 1, False), (True, 2, True), (False, 1, True)])
+def test_sizes_of_some_drawn_inputs_are_not_the_models_fault(
+    tmp_path: Path, drawn: bool, refusals: int, told: bool
+) -> None:
+    model = program(
+        "s = Constant<value = int64 {8}>() n = Constant<value = int64 {16}>() y = STFT(x, s, , n)", "float[1, 64] x",
+        "float[a, b, c, d] y",
+    )  # fmt: skip
+    half = tmp_path / "half.py"
+    half.write_text(
+        "import onnxruntime\n\n\nclass Half:\n    def run(self, model, inputs):\n"
+        f"        if inputs['x'][0, 0] < {refusals}:\n            raise ValueError('no')\n"
+        "        run = onnxruntime.InferenceSession(model, providers=['CPUExecutionProvider']).run\n"
+        "        return {'y': run(None, inputs)[0]}\n"
+    )
+    samples = [{"x": np.full((1, 64), first, np.float32)} for first in range(2)]
+    with Runner(resolve(["ort:disabled", f"{half}:Half"])) as runner:
+        found = check(runner, model, samples, setting=Setting(drawn=drawn), locate=False)  # type: ignore[arg-type]
+    assert bool(found.broken) is told
+
+
 @pytest.mark.parametrize(("element", "empty"), [(-1.0, ("y",)), (1.0, ())])
 def test_agreement_on_nothing_is_told(element: float, empty: tuple[str, ...]) -> None:
     model = program("y = Log(x)", "float[2] x", "float[2] y")
@@ -188,3 +210,17 @@ def test_what_is_known_so_far_can_be_had_while_it_runs() -> None:
         check(runner, program(), rows(3), progress=progress, so_far=reports.append)
     assert seen[0] == 0
     assert max(seen) == 3
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(("pads", "undecided"), [("0, 0, 0, 0", True), ("1, 1, 1, 1", False)])
+def test_a_refusal_of_what_onnx_leaves_open_is_undecided(pads: str, undecided: bool) -> None:
+    """A window larger than its input: some components give one, others none, which another refuses."""
+    model = program(
+        f"y = AveragePool<kernel_shape = [3, 3], pads = [{pads}]>(x)", "float[1, 1, 2, 2] x", "float[1, 1, a, b] y"
+    )
+    refusing = f"{PLANTED}/faults.py:Raises"
+    report = compare(model, ["ort:disabled", "ort:all", refusing], rows(1, (1, 1, 2, 2)), locate=False)
+    (one,) = [d for d in report.divergences if d.targets == (refusing,)]
+    assert one.undecided is undecided
+    assert report.agree is undecided
