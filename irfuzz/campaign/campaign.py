@@ -32,8 +32,8 @@ POLL = 0.5
 PATIENCE = 60.0
 """Seconds that a job gets to finish its program (and its triage) when the time is up."""
 
-PATIENCE_ASKED = 15.0
-"""The same when a person waits for the end."""
+PATIENCE_ASKED = 1.0
+"""The same when a person waits for the end; what is in flight then runs again when the campaign goes on."""
 
 
 NOTHING_SAID = InputSpec()

@@ -14,6 +14,7 @@ A command says what is known by ``telling``; that is asked at most once, by the 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -30,7 +31,7 @@ T = TypeVar("T")
 STOPPED = 130
 """Exit code of what a signal stopped, as shells have it."""
 
-GRACE = 1.5
+GRACE = 1.25
 """Seconds that a command has to come to its end by itself."""
 
 AGAIN = 0.1
@@ -65,6 +66,9 @@ class _Known:
 
 _known: list[_Known] = []
 
+_lost = threading.Event()
+"""Set while an interrupt was raised where nobody could see it."""
+
 
 @contextlib.contextmanager
 def telling(tell: Callable[[], str | None]) -> Generator[None]:
@@ -97,6 +101,9 @@ def obeying() -> Generator[None]:
     os.set_blocking(wakes, False)
     ended = threading.Event()
     watch = threading.Thread(target=_watch, args=(told, ended), name="irfuzz-interrupt", daemon=True)
+    hook = sys.unraisablehook
+    sys.unraisablehook = functools.partial(_swallowed, hook)
+    _lost.clear()
     before = signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, _asked)
     watch.start()
@@ -106,16 +113,26 @@ def obeying() -> Generator[None]:
         ended.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.set_wakeup_fd(before)
+        sys.unraisablehook = hook
         os.close(wakes)
         watch.join()
         os.close(told)
 
 
 def _asked(_number: int, _frame: FrameType | None) -> None:
-    if interrupt.stopped():
+    if interrupt.stopped() and not _lost.is_set():
         return  # what is known is being printed, and ``_watch`` sees to the end
+    _lost.clear()
     interrupt.stop()
     raise KeyboardInterrupt
+
+
+def _swallowed(hook: Callable[[sys.UnraisableHookArgs], object], about: sys.UnraisableHookArgs) -> None:
+    """See that the interrupt comes again if Python was in a place that may not raise, as a ``__del__``."""
+    if issubclass(about.exc_type, KeyboardInterrupt):
+        _lost.set()
+    else:
+        hook(about)
 
 
 def _watch(told: int, ended: threading.Event) -> None:
@@ -129,6 +146,8 @@ def _watch(told: int, ended: threading.Event) -> None:
                 return
             if interrupt.stopped():
                 interrupt.stop()  # what was on its way to being started, too
+            if _lost.is_set():
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         _leave()
 
 

@@ -45,6 +45,19 @@ def in_worker():
     with Worker(WorkerSpec("sleeper", Path("sleeper.py"), (), sys.executable, {}), Limits(seconds=500)) as worker:
         worker.call({})
 
+class Finalised:
+    def __del__(self):
+        # What is raised here is printed and forgotten by Python.
+        print("in __del__", flush=True)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            pass
+
+def in_del():
+    made = Finalised()
+    del made
+    in_python()
+
 def in_thread():
     # A thread that waits for a worker, and a main thread that waits for the thread, as execute.lane has it.
     from concurrent.futures import ThreadPoolExecutor
@@ -116,6 +129,16 @@ def test_it_ends_wherever_it_is(tmp_path: Path, where: str) -> None:
         out, err = interrupted(process)
     assert out == "partial: 3 of 8\n"
     assert err == ("irfuzz: stopped\n" if where == "in_c" else "")
+
+
+def test_an_interrupt_that_python_swallows_comes_again(tmp_path: Path) -> None:
+    (tmp_path / "body.py").write_text(BODY)
+    with running("body.py", "in_del", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == "in __del__\n"
+        out, err = interrupted(process)
+    assert (out, err) == ("partial: 3 of 8\n", "")  # by the command itself, not by ``_watch``
 
 
 def test_a_worker_that_is_stopped_is_no_crash(tmp_path: Path) -> None:
