@@ -10,7 +10,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.generate.planning.attempt import Runtime
 from irfuzz.generate.planning.axes import AxisGroup, groups_of, inputs_of, open_axes
 from irfuzz.generate.planning.kinds import Kind
-from irfuzz.generate.planning.roles import Role, roles_of
+from irfuzz.generate.planning.roles import Role, roles_of, unlimited
 from irfuzz.generate.planning.search import FAILED, MOST_RUNS, RUNS, Found, Sizes, search, with_totals
 from irfuzz.generate.planning.trial import Trial
 from irfuzz.ir.defaults import at_defaults
@@ -118,6 +118,7 @@ class _Planner:
         self._groups = groups_of(program, specs, {name for name, role in roles.items() if role.state})
         self._roles = {**roles, **_usual(program, self._groups, roles)}
         self._told = _said_already(program)
+        self._unsure = unlimited(program, self._roles) if runtime is not None else frozenset[str]()
 
     def plan(self) -> InputPlan:
         """What is to be written."""
@@ -126,19 +127,21 @@ class _Planner:
         if not self._asked():
             return plain
         trial = self._trial(domains, self._choices(0))
-        light = self._only_batch() and trial.inner(self._all(1)) <= HEAVY
+        light = self._only_batch() and not self._unsure and trial.inner(self._all(1)) <= HEAVY
         if light and all(trial.settled(self._all(size)) for size in BATCHES):
             return plain
         found, trial, plain = self._base(plain)
         if found.grade.level <= FAILED:
             return replace(plain, why_not=found.grade.why)
+        if not open_axes(self._program) and not any(r.choices or r.length for r in self._roles.values()):
+            return plain
         rows = self._more(found, trial, plain) if found.grade.level == RUNS else [trial.row(found.sizes)]
         variants = {name: tuple(row[name] for row in rows) for name in rows[0]}
         return replace(plain, variants=variants, why_not=found.grade.why)
 
     def _asked(self) -> bool:
         """Whether there is anything that only a search tells."""
-        return not self._told or any(role.choices or role.length for role in self._roles.values())
+        return not self._told or bool(self._unsure) or any(r.choices or r.length for r in self._roles.values())
 
     def _only_batch(self) -> bool:
         batches = len(self._groups) == 1 and self._groups[0].kind is Kind.BATCH and not self._groups[0].fixed
@@ -157,12 +160,17 @@ class _Planner:
 
     def _trial(self, domains: Mapping[str, InputDomain], choices: Mapping[str, float]) -> Trial:
         lengths = frozenset(name for name, role in self._roles.items() if role.length)
-        return Trial(self._program, self._groups, domains, choices, lengths, self._runtime, self._specs)
+        return Trial(
+            self._program, self._groups, domains, choices, lengths, self._runtime, self._specs, ask=bool(self._unsure)
+        )
 
     def _base(self, plain: InputPlan) -> tuple[Found, Trial, InputPlan]:
         """The first combination: with the likeliest choices, then others, then with no meaning of elements at all."""
         most = max((len(role.choices) for role in self._roles.values()), default=0) or 1
         tries = [(plain, self._choices(place)) for place in range(most)]
+        if self._unsure:
+            few = dict.fromkeys(self._unsure, InputDomain(0, 1))
+            tries.append((replace(plain, domains={**plain.domains, **few}), self._choices(0)))
         if plain.domains:
             tries.append((InputPlan(), self._choices(0)))
         best: tuple[Found, Trial, InputPlan] | None = None

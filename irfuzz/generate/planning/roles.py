@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -173,6 +173,17 @@ def _source(value: ir.Value) -> ir.Node | None:
     return node
 
 
+def _classes(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
+    """Integers that are compared with a list of constants for equality: a one-hot code that an exporter spelled out."""
+    if not fact.dtype.is_integer():
+        return None
+    for node, index in reads.at("Equal"):
+        other = _other(program, node, index)
+        if other is not None and other.size > 2 and other.dtype.kind in "iu" and other.min() < other.max():
+            return Role("compared with constants", InputDomain(float(other.min()), float(other.max())))
+    return None
+
+
 def _threshold(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -> Role | None:
     """One float that is compared with a list of constants lies among them."""
     if not _one_element(fact) or not fact.dtype.is_floating_point():
@@ -265,7 +276,22 @@ def _size(fact: TensorFact | None, axis: int) -> int | None:
     return size if isinstance(size, int) else None
 
 
+def unlimited(program: Program, roles: Collection[str]) -> frozenset[str]:
+    """Inputs of integers that nothing is known of, so that only a run tells whether those that are drawn will do."""
+    limits = Limits(program, {})
+    return frozenset(
+        value.name or ""
+        for value in inputs_of(program)
+        if value.name not in roles
+        and isinstance(fact := program.fact(value), TensorFact)
+        and fact.dtype.is_integer()
+        and fact.dtype.bitwidth > 8
+        and input_domain(value) is None
+        and limits.of(value) is None
+    )
+
+
 _RULES: tuple[Callable[[Program, ir.Value, TensorFact, _Reads], Role | None], ...] = (
-    _mask, _positions, _rate, _length, _threshold, _state, _pixels,
+    _mask, _positions, _rate, _length, _classes, _threshold, _state, _pixels,
 )  # fmt: skip
 """The first that says something counts."""

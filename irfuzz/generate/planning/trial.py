@@ -40,6 +40,7 @@ class Trial:
         lengths: inputs whose elements are the size of the longest axis of the others.
         runtime: runs the program; ``None``: there is none.
         specs: rules of operators.
+        ask: have a run judge even what inference settles, because elements may be wrong.
     """
 
     def __init__(
@@ -51,6 +52,8 @@ class Trial:
         lengths: frozenset[str],
         runtime: Runtime | None,
         specs: Specs,
+        *,
+        ask: bool = False,
     ) -> None:
         self._program = program
         self._axes = {place: group.name for group in groups for place in group.places}
@@ -60,6 +63,7 @@ class Trial:
         self._lengths = lengths
         self._runtime = runtime
         self._specs = specs
+        self._ask = ask
         self._probes: dict[tuple[tuple[str, int], ...], Probe] = {}
         self._runs: dict[tuple[tuple[str, int], ...], Grade] = {}
 
@@ -99,7 +103,7 @@ class Trial:
         found = self._probe(sizes)
         if found.why_not and (found.certain or self._runtime is None):
             return Grade(REFUSED, why=found.why_not)
-        known = not self.choices and not self._lengths and self.settled(sizes)
+        known = not self.choices and not self._lengths and not self._ask and self.settled(sizes)
         if known or self._runtime is None:
             return Grade(RUNS, -found.empty, ran=True)
         return Grade(EMPTY, -found.empty, found.why_not)

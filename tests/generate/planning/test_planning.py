@@ -174,6 +174,15 @@ def test_a_model_that_never_runs_says_why(pretended: Any) -> None:
     assert len(runtime.given) <= 40
 
 
+def test_integers_that_nothing_limits_are_small_if_others_do_not_run(pretended: Any) -> None:
+    text = "g (int64[2, 3] a) => (int64[2, 3] y) { y = Neg (a) }"
+    runtime = pretended(lambda given: Attempt("out of range" if np.abs(given["a"]).max() > 1 else ""))
+    plan = plan_inputs(made(text), runtime=runtime)
+    assert plan.domains == {"a": InputDomain(0, 1)}
+    assert not plan.variants
+    assert not plan_inputs(made(text), runtime=pretended(lambda given: Attempt()))
+
+
 def test_what_inference_settles_is_not_run(pretended: Any) -> None:
     runtime = pretended(lambda given: Attempt("never asked"))
     assert plan_inputs(made(models.PYRAMID), runtime=runtime).variants
@@ -244,6 +253,8 @@ def test_what_is_drawn_by_a_plan_runs(quick: Any, name: str) -> None:
         ),
         ("g (int64[2, 3] a) => (bool[2, 3] y) { y = Cast <to = 9> (a) }", "a", (0, 1)),
         ("g (int64[2, 3] a) => (int64[2, 3] y) { y = Neg (a) }", "a", None),
+        ("g (int64[5, 1] a) => (bool[5, 4] y) <int64[4] k = {0, 1, 2, 3}> { y = Equal (a, k) }", "a", (0, 3)),
+        ("g (int64[5, 1] a) => (bool[5, 2] y) <int64[2] k = {7, 7}> { y = Equal (a, k) }", "a", None),
         ("g (float[2, 3] hidden) => (float[2, 3] hidden_out) { hidden_out = Tanh (hidden) }", "hidden", (-0.1, 0.1)),
         ("g (float[2, 3] x) => (float[2, 3] x_out) { x_out = Tanh (x) }", "x", None),
     ],
