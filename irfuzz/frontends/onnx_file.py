@@ -40,6 +40,9 @@ TEXT_FORMATS = {
 }
 """onnx's name of the text format of a file with this suffix."""
 
+MOST_CONVERTED = 1 << 30
+"""Bytes of weights of a model that is converted to a newer opset: it is copied several times."""
+
 _SAFE_BYTES = 8 << 20
 """Files up to this size are parsed at once: a hostile one can take a hundred times its size in memory."""
 
@@ -232,6 +235,10 @@ def _upgraded(
     model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker, say: Callable[[str], None]
 ) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
     """A model that is not too old to be edited, with the large weights beside it; as it was where that cannot be."""
+    size = sum(memoryview(data).nbytes for data in held.values())
+    if size > MOST_CONVERTED:
+        say(f"opset {opset_of(model)} stays as it is: {size} bytes of weights are too many for onnx's converter")
+        return model, held
     decode(_whole(model, held))  # what breaks the structure is told first, and never reaches the converter
     data, told = upgraded(_whole(model, held), checker)
     if told:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import onnx
 
+from irfuzz.errors import InvalidProgram
 from irfuzz.facts import OpaqueFact
+from irfuzz.frontends.skeleton import LARGE
 from irfuzz.ir.carried import VerbatimType
 from irfuzz.ir.opaque import forget, is_foreign, is_typed
 from irfuzz.ir.types import declare, fact_of_proto
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 
+WHOLE = 64 << 20
+"""Bytes of weights up to which a runtime gets a model as it is."""
+
+
 def opaque_nodes(program: Program) -> list[ir.Node]:
     """The nodes of the main graph that neither ONNX nor a function of the model defines."""
     return [node for node in program.graph if is_foreign(node) and program.inference.is_opaque(node)]
@@ -28,6 +34,32 @@ def opaque_nodes(program: Program) -> list[ir.Node]:
 def untyped(program: Program) -> dict[str, ir.Value]:
     """The outputs of a program's opaque nodes whose type, or rank, nobody has said yet, by name."""
     return {v.name: v for node in opaque_nodes(program) for v in node.outputs if v.name and not is_typed(fact_of(v))}
+
+
+def _asked(program: Program, names: Iterable[str], converters: Converters) -> tuple[dict[str, bytes], str]:
+    """What ``Converters.types`` says; of a large model first without its weights, which only some operators look at."""
+    weights = [v for v in program.graph.initializers.values() if v.const_value is not None and not v.is_graph_input()]
+    large = [v.name or "" for v in weights if v.const_value is not None and v.const_value.nbytes >= LARGE]
+    if sum(v.const_value.nbytes for v in weights if v.const_value is not None) > WHOLE:
+        found, reason = converters.types(_without(program, large), list(names))
+        if found:
+            return found, reason
+    try:
+        data = program.to_bytes()
+    except InvalidProgram as error:  # more than protobuf can say
+        return {}, str(error)
+    return converters.types(data, list(names))
+
+
+def _without(program: Program, weights: Iterable[str]) -> bytes:
+    """The model with some of its weights as inputs of the same type."""
+    copy = program.clone()
+    for name in weights:
+        value = copy.graph.initializers.pop(name)
+        declare(value, fact_of(value))
+        value.const_value = None
+        copy.graph.inputs.append(value)
+    return copy.to_bytes()
 
 
 def complete_types(program: Program, lacking: Mapping[str, ir.Value], converters: Converters) -> str:
@@ -44,7 +76,7 @@ def complete_types(program: Program, lacking: Mapping[str, ir.Value], converters
     Raises:
         InvalidProgram: a node is ill-typed for what the runtime says.
     """
-    found, reason = converters.types(program.to_bytes(), list(lacking))
+    found, reason = _asked(program, lacking, converters)
     for name, data in found.items():
         proto = onnx.TypeProto.FromString(data)
         fact, value = fact_of_proto(proto), lacking[name]

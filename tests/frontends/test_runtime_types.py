@@ -12,6 +12,7 @@ import pytest
 from onnx import helper
 
 from irfuzz.facts import MAP, OpaqueFact, SequenceFact, TensorFact
+from irfuzz.frontends import runtime_types
 from irfuzz.frontends.checker import Checker
 from irfuzz.frontends.convert import Converters
 from irfuzz.frontends.onnx_file import load_seed
@@ -43,6 +44,28 @@ def test_every_value_is_typed(tmp_path: Path, converters: Converters, checker: C
     program = load_seed(path, checker=checker, converters=converters, tell=told.append)
     assert all(is_typed(program.fact(v)) for v in program.values() if v.name)
     assert told == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_of_large_models_stay_behind(
+    tmp_path: Path, checker: Checker, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    sizes: list[int] = []
+
+    class Counting(Converters):
+        def types(self, model: bytes, names: Any) -> Any:
+            sizes.append(len(onnx.ModelProto.FromString(model).graph.initializer))
+            return super().types(model, names)
+
+    monkeypatch.setattr(runtime_types, "WHOLE", 0)
+    monkeypatch.setattr(runtime_types, "LARGE", 0)
+    told: list[str] = []
+    with Counting() as converters:
+        path = saved(MODELS[name](), tmp_path / "m.onnx")
+        program = load_seed(path, checker=checker, converters=converters, tell=told.append)
+    assert all(is_typed(program.fact(v)) for v in program.values() if v.name)
+    assert (sizes[0], told) == (0, [])
+    assert len(program.graph.initializers) == len(MODELS[name]().graph.initializer)
 
 
 def test_sizes_keep_their_names(tmp_path: Path, converters: Converters, checker: Checker) -> None:

@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.frontends import onnx_file
 from irfuzz.frontends.checker import Checker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.frontends.upgrade import OLDEST
@@ -101,6 +102,23 @@ def test_large_weights_go_along(tmp_path: Path, checker: Checker) -> None:
     made, told = load(tmp_path / "big.onnx", model, checker)
     assert len(told) == 1
     np.testing.assert_array_equal(numpy_helper.to_array(made.graph.initializer[1]), big)
+
+
+def test_models_that_are_too_large_stay_as_they_are(
+    tmp_path: Path, checker: Checker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = old(7)
+    big = np.zeros((1 << 19,), np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(big, "big"))
+    model.graph.input.append(helper.make_tensor_value_info("big", _T.FLOAT, big.shape))
+    monkeypatch.setattr(onnx_file, "MOST_CONVERTED", big.nbytes - 1)
+    made, told = load(tmp_path / "big.onnx", model, checker)
+    assert made.opset_import[0].version == 7
+    (line,) = told
+    assert line.endswith(f": opset 7 stays as it is: {big.nbytes} bytes of weights are too many for onnx's converter")
+    monkeypatch.setattr(onnx_file, "MOST_CONVERTED", big.nbytes)
+    made, _ = load(tmp_path / "big.onnx", model, checker)
+    assert made.opset_import[0].version == OLDEST
 
 
 def test_broken_models_are_told_before_anything_is_converted(tmp_path: Path, checker: Checker) -> None:
