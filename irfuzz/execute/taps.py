@@ -17,21 +17,25 @@ from irfuzz.ir.types import undeclare
 ELEMENTS = 1 << 22
 """Where no names are given, inner values are read up to so many elements in all."""
 
+LARGEST = 1 << 26
+"""Elements of a tensor that is too large to be read at all."""
+
 APART = 512
 """At most so many inner values are read in runs of their own."""
 CHUNK = 32
 """So many such runs travel at once."""
 
 
-def tap(program: Program, names: Collection[str] | None = None, *, elements: int = ELEMENTS) -> Program:
+def tap(program: Program, names: Collection[str] | None = None, *, elements: int | None = None) -> Program:
     """The program with inner tensors as further outputs, without declared shapes.
 
     Args:
         program: stays as it is.
         names: of the values; those of bodies and sequences have no place among a graph's outputs and are left out.
             ``None``: all tensors of the main graph whose sizes are known, in order, as far as they fit.
-        elements: so many in all, where no names are given.
+        elements: so many in all, where no names are given; ``ELEMENTS`` if omitted.
     """
+    elements = ELEMENTS if elements is None else elements
     probe = program.clone()
     outputs = {value.name for value in probe.graph.outputs}
     for value in [v for node in probe.nodes() for v in node.outputs if v.name]:
@@ -46,6 +50,30 @@ def tap(program: Program, names: Collection[str] | None = None, *, elements: int
             probe.add_output(value)
             undeclare(value)  # a wrong fact, declared, would be refused before it is computed
     return probe
+
+
+def beyond(program: Program, elements: int | None = None) -> list[list[str]]:
+    """Names of the tensors for which ``tap`` has no room, in order, each list to be read in a run of its own.
+
+    Args:
+        program: stays as it is.
+        elements: so many in one run; ``ELEMENTS`` if omitted. A tensor with more is in a list by itself.
+    """
+    room = ELEMENTS if elements is None else elements
+    there = {value.name for value in tap(program, elements=room).graph.outputs}
+    found: list[list[str]] = []
+    left = 0
+    for value in [v for node in program.nodes() for v in node.outputs if v.name and v.name not in there]:
+        fact = program.fact(value)
+        size = fact.size() if isinstance(fact, TensorFact) else None
+        if size is None or size > LARGEST:
+            continue
+        if size > left:
+            found.append([])
+            left = room
+        found[-1].append(value.name or "")
+        left -= size
+    return found
 
 
 def has_inner(program: Program) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,13 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz._native import difference
-from irfuzz.execute.types import RunResult, Value
+from irfuzz.execute.taps import beyond, run_tapped
+from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.localize.unfold import place_of
 
 if TYPE_CHECKING:
+    from irfuzz.execute.runner import Runner
     from irfuzz.ir.program import Program
 
 EPSILON = 1e-7
@@ -79,15 +81,53 @@ def rate(delta: float, before: float) -> float:
     return (delta - before) / (before + EPSILON)
 
 
-def localise(program: Program, one: RunResult, two: RunResult) -> Map:
-    """The map of two runs with taps (``run_tapped``) on the same inputs."""
+def more_deltas(
+    runner: Runner,
+    program: Program,
+    inputs: Mapping[str, Value],
+    targets: tuple[Target, Target],
+    stopping: Callable[[], bool] = lambda: False,
+) -> dict[str, float]:
+    """The deltas of hidden states for which one run has no room (``taps.beyond``), by name.
+
+    They are read some at a time, measured and forgotten, so that a map takes no more memory than a few of them.
+
+    Args:
+        runner: has the targets.
+        program: stays as it is.
+        inputs: values by graph input name.
+        targets: that are compared.
+        stopping: asked before each run; true if what is known has to do.
+    """
+    found: dict[str, float] = {}
+    for names in beyond(program):
+        if stopping():
+            break
+        one, two = run_tapped(runner, program, inputs, targets, names)
+        if one.taps_faithful and two.taps_faithful:
+            deltas = ((name, _delta(name, one.taps, two.taps)) for name in names)
+            found.update((name, delta) for name, delta in deltas if delta is not None)
+    return found
+
+
+def localise(program: Program, one: RunResult, two: RunResult, more: Mapping[str, float] | None = None) -> Map:
+    """The map of two runs with taps (``run_tapped``) on the same inputs.
+
+    Args:
+        program: that ran.
+        one: on the base.
+        two: on the other target.
+        more: deltas of states that are in neither (``more_deltas``).
+    """
+    known = more or {}
     states = [{**r.outputs, **r.taps} for r in (one, two)]
     found: dict[str, tuple[str, tuple[str, ...], float, float]] = {}
     places: dict[str, str] = {}
     by_node: dict[ir.Node, str] = {}
     for node in program.nodes():
         inbound = _inbound(node, by_node)
-        deltas = [d for o in node.outputs if o.name and (d := _delta(o.name, *states)) is not None]
+        named = [o.name for o in node.outputs if o.name]
+        deltas = [d for n in named if (d := known.get(n, _delta(n, *states))) is not None]
         name = next((o.name for o in node.outputs if o.name), "")
         if not name or not deltas:
             continue

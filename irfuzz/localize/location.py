@@ -15,7 +15,7 @@ from irfuzz.execute.taps import has_inner, run_tapped
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.localize.audee import Causal
 from irfuzz.localize.compare import Disagreement
-from irfuzz.localize.hidden import localise
+from irfuzz.localize.hidden import localise, more_deltas
 from irfuzz.localize.replay import feeds, replay
 from irfuzz.localize.unfold import unfold_faithfully
 from irfuzz.localize.verdict import Located, Report
@@ -121,7 +121,10 @@ class Locator:
         why_not = f"{target.name} gave no outputs" if failed else ""
         for result in ran:
             why_not = why_not or _no_states(program, result)
-        made = None if why_not else localise(program, one, two)
+        made = None
+        if not why_not:
+            more = more_deltas(self.runner, program, inputs, (base, target), lambda: self.over)
+            made = localise(program, one, two, more)
         replayed = tuple(
             replay(
                 self.runner, program, known, base, target, stopping=lambda: self.over,
