@@ -111,6 +111,7 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     from irfuzz.campaign.equivalence import Equivalence
     from irfuzz.campaign.pace import Pace
     from irfuzz.campaign.unfolded_forms import check_unfolded
+    from irfuzz.execute.large_limits import limits_for
     from irfuzz.execute.runner import Runner
     from irfuzz.execute.table import resolve
     from irfuzz.execute.ways import adapters_for, others_of
@@ -126,7 +127,8 @@ def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[st
     found: list[Contradiction] = []
     others = {target.name: others_of(target, ways) for target in targets}
     whole = [*targets, *(other.target for row in others.values() for other in row)]
-    limits, required = Limits(seconds=args.timeout), named is not None
+    limits = limits_for(programs.values(), Limits(seconds=args.timeout), seconds=False)
+    required = named is not None
     with (
         Progress("comparing", unit="forms") as progress,
         Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner,

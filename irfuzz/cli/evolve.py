@@ -56,8 +56,10 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irfuzz.execute.large_limits import limits_for
     from irfuzz.execute.runner import Runner
     from irfuzz.generate.input_annotation import annotated
+    from irfuzz.isolate import Limits
     from irfuzz.report import evolved
     from irfuzz.search.evolve import Plan, evolve
     from irfuzz.search.genetic import Settings
@@ -82,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     so_far: Latest[Outcome] = Latest()
     with (
         Progress("searching", plan.generations, "generations") as progress,
-        Runner(_targets(args.targets, args.fitness)) as runner,
+        Runner(_targets(args.targets, args.fitness), limits_for([program], Limits())) as runner,
         about(path),
         telling(lambda: _partial(args, so_far.value, plan, runner.targets)),
     ):

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ SEARCH, HUNT = "thompson", "both"
 
 BESIDE = ("reference", "onnxruntime:disabled")
 """What a target of the user's is run beside where nobody says: independent of each other, and started in seconds."""
+
+MEMORY = 4096
+"""MiB that a worker may take beyond its framework, if nobody says more."""
 
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
@@ -101,8 +105,8 @@ def arguments(parser: Parser) -> None:
         help="What one target may take with one program. Default: 10.",
     )  # fmt: skip
     add(
-        "--memory", metavar="MIB", type=whole(1), default=4096,
-        help="What one worker may take beyond its framework. Default: 4096.",
+        "--memory", metavar="MIB", type=whole(1),
+        help=f"What one worker may take beyond its framework. Default: {MEMORY}, and more for large weights.",
     )  # fmt: skip
     add(
         "--reduce", metavar="SECONDS", type=positive, default=20.0,
@@ -130,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.campaign import Campaign
     from irfuzz.campaign.contradictions import contradict
     from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
+    from irfuzz.execute.large_limits import memory_for
     from irfuzz.generate.input_annotation import annotated
 
     _fit_equiv(args)
@@ -138,6 +143,8 @@ def run(args: argparse.Namespace) -> int:
     missing = _missing(config, chosen)
     loaded = seeds_of(args.seeds, to_run=True)
     tell_of_unmutable(loaded)
+    if args.memory is None:
+        config = replace(config, memory=memory_for(loaded.values(), config.memory))
     said = inputs_said(args, loaded)
     seeds = planned({path: annotated(program, said[path].spec) for path, program in loaded.items()})
     quiet = args.quiet or args.json
@@ -225,7 +232,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         max_nodes=args.max_nodes,
         every=args.every,
         timeout=args.timeout,
-        memory=args.memory << 20,
+        memory=(args.memory or MEMORY) << 20,
         reduce=args.reduce,
         sprouts=usual_sprouts(targets) if args.sprouts is None else args.sprouts,
         search=SEARCH if args.search is None else args.search,
