@@ -127,9 +127,11 @@ class Constraints:
         found = {name for program in programs for name in self._named(program)}
         for name in self.keep:
             if name not in found:
+                names = [v.name or "" for p in programs for node in p.graph for v in node.outputs]
+                near = difflib.get_close_matches(name, names, 1)
                 raise UsageError(
                     f"keep: no model has a node {name!r} in its main graph; expected the name of a node or of what one "
-                    "computes"
+                    f"computes{f', such as {near[0]!r}' if near else ''}"
                 )
 
     def _named(self, program: Program) -> dict[str, ir.Node]:

@@ -109,7 +109,8 @@ def test_no_constraints_change_nothing() -> None:
         ({"ops": ["Relo"]}, r"^ops: unknown operator 'Relo'; did you mean Relu\?$"),
         ({"ops": "Relu"}, r"^ops: expected a list of names, got the text 'Relu'$"),
         ({"keep": "conv"}, r"^keep: expected a list of names, got the text 'conv'$"),
-        ({"keep": ["conv", "x"]}, r"^keep: no model has a node 'x' in its main graph"),
+        ({"keep": ["conv", "x"]}, r"^keep: no model has a node 'x' in its main graph; .* of what one computes$"),
+        ({"keep": ["bb"]}, r"^keep: no model has a node 'bb' in its main graph; .* computes, such as 'b'$"),
     ],
 )
 def test_what_is_not_there(given: dict[str, object], message: str) -> None:
