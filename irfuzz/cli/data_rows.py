@@ -39,18 +39,51 @@ def read_values(path: Path, words: str) -> dict[str, Value]:
         raise UsageError(str(error)) from None
 
 
-def read_arrays(path: Path, words: str) -> dict[str, np.ndarray]:
-    """The tensors of an npz by name, strings as objects.
+def arrays_in(values: Mapping[str, Value], words: str) -> dict[str, np.ndarray]:
+    """The tensors among the values of an npz, strings as objects.
 
     Raises:
-        UsageError: as ``read_values``, or there are none.
+        UsageError: there are none, nor lists of them.
     """
     import numpy as np
 
-    found = {name: _text(value) for name, value in read_values(path, words).items() if isinstance(value, np.ndarray)}
-    if not found:
+    found = {name: _text(value) for name, value in values.items() if isinstance(value, np.ndarray)}
+    if not found and not any(isinstance(value, list) for value in values.values()):
         raise UsageError(f"{words}: it holds no arrays")
     return found
+
+
+def listed_samples(program: Program, values: Mapping[str, Value], words: str) -> list[dict[str, Value]] | None:
+    """The samples of inputs that differ in shape, as ``--save-inputs`` writes them; ``None`` if no input is a list.
+
+    Args:
+        program: of the model; inputs with a default may be missing.
+        values: by name: of an input a list with an entry a sample, or an array with a row a sample.
+        words: the flag and the file, for messages.
+
+    Raises:
+        UsageError: an input is missing, or has another type, shape or number of samples.
+    """
+    rows = {v.name or "": values[v.name or ""] for v in program.graph.inputs if v.name in values}
+    if not any(isinstance(row, list) for row in rows.values()):
+        return None
+    counts = {name: 0 if row is None else len(row) for name, row in rows.items()}
+    count = max(counts.values())
+    short = next((name for name, own in counts.items() if own != count), None)
+    if short is not None:
+        raise UsageError(f"{words}: {short!r} has {counts[short]} samples, others have {count}")
+    samples = [{name: _row(row, number) for name, row in rows.items()} for number in range(count)]
+    for number, sample in enumerate(samples):
+        check_sample(program, sample, f"{words}: sample {number}")
+    return samples
+
+
+def _row(rows: Value, number: int) -> Value:
+    import numpy as np
+
+    assert rows is not None
+    row = rows[number]
+    return _text(np.asarray(row)) if isinstance(row, np.ndarray | np.generic) else row
 
 
 def _text(array: np.ndarray) -> np.ndarray:

@@ -285,16 +285,17 @@ def _samples(
     Raises:
         UsageError: it fits none.
     """
-    from irfuzz.cli.data_rows import check_sizes, read_arrays, samples_of
+    from irfuzz.cli.data_rows import arrays_in, check_sizes, listed_samples, read_values, samples_of
     from irfuzz.generate.input_claims import resolve
 
-    arrays = read_arrays(source.path, source.words)
+    values = read_values(source.path, source.words)
+    arrays = arrays_in(values, source.words)
     found: dict[Path, tuple[list[dict[str, Value]], dict[str, np.ndarray]]] = {}
     problems: dict[Path, UsageError] = {}
     for path in source.models:
         program = programs[path]
         try:
-            rows = samples_of(program, arrays, source.words)
+            rows = listed_samples(program, values, source.words) or samples_of(program, arrays, source.words)
             check_sizes(program, rows, specs[path] if source.flag else resolve(program, layers[path]), source.words)
         except UsageError as error:
             problems[path] = error

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.cli.data_rows import check_sizes, read_arrays, samples_of
+from irfuzz.cli.data_rows import arrays_in, check_sizes, read_values, samples_of
 from irfuzz.errors import UsageError
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
@@ -82,9 +82,9 @@ def test_samples_have_the_sizes_that_are_said_and_one_for_each_name() -> None:
 
 def test_strings_are_read_as_objects_and_files_without_arrays_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", s=np.array(["a", "bc"]))
-    assert read_arrays(tmp_path / "d.npz", "--data")["s"].dtype == object
+    assert arrays_in(read_values(tmp_path / "d.npz", "--data"), "--data")["s"].dtype == object
     np.savez(tmp_path / "none.npz")
     with pytest.raises(UsageError, match="--data none: it holds no arrays"):
-        read_arrays(tmp_path / "none.npz", "--data none")
+        arrays_in(read_values(tmp_path / "none.npz", "--data none"), "--data none")
     with pytest.raises(UsageError, match="--data gone: No such file"):
-        read_arrays(tmp_path / "gone.npz", "--data gone")
+        arrays_in(read_values(tmp_path / "gone.npz", "--data gone"), "--data gone")

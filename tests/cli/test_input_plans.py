@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.store.tensors import unpack
+from irfuzz.store.tensors import pack, unpack
 from tests.generate.planning import models
 
 pytestmark = pytest.mark.backend
@@ -33,6 +33,16 @@ def test_samples_of_check_differ_in_size_and_are_saved(tmp_path: Path, capsys: p
     assert len(shapes) == 4
     assert len(set(shapes)) > 1
     assert all(min(shape[2:]) >= 32 for shape in shapes)
+    assert main(["check", model, *TARGETS, "--data", str(tmp_path / "in.npz"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == 4
+
+
+def test_saved_samples_fit_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = written(models.PYRAMID, tmp_path / "m.onnx")
+    rows = [np.zeros((1, 3, 64, 64), np.float32), np.zeros((1, 2, 64, 64), np.float32)]
+    (tmp_path / "in.npz").write_bytes(pack({"image": list(rows)}))
+    assert main(["check", model, *TARGETS, "--data", str(tmp_path / "in.npz")]) == 2
+    assert "sample 1: 'image' has shape [1, 2, 64, 64]" in capsys.readouterr().err
 
 
 def test_a_model_that_runs_with_nothing_names_inputs_and_flags(

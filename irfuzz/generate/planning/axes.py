@@ -86,7 +86,7 @@ def groups_of(program: Program, specs: Specs, states: Collection[str] = ()) -> l
     allowed = {n: sizes for value in inputs_of(program) for n, sizes in input_sizes(value).items()}
     flow = Flow(program)
     kinds = {
-        (v.name or "", axis): Kind.BATCH
+        (v.name or "", axis): _of_state(program, v, axis)
         if name is None and v.name in states
         else kind_of(program, flow, v, axis, name or "")
         for v, axis, name in axes
@@ -108,10 +108,16 @@ def groups_of(program: Program, specs: Specs, states: Collection[str] = ()) -> l
     return [_with_total(group, by_name) for group in groups]
 
 
+def _of_state(program: Program, value: ir.Value, axis: int) -> Kind:
+    """What an axis without a name counts in what an earlier run left: tokens of a cache, else a batch."""
+    fact = program.tensor(value)
+    return Kind.PAST if axis == 2 and fact is not None and fact.rank == 4 else Kind.BATCH
+
+
 def _key(root: str, kind: Kind, place: tuple[str, int], name: str) -> str:
-    """Batches without a name are one size until a run says otherwise."""
+    """Batches without a name are one size, and so are the tokens of caches."""
     unnamed = name == f"{place[0]}[{place[1]}]"
-    return "batch" if kind is Kind.BATCH and unnamed else f"={root}"
+    return kind if kind in (Kind.BATCH, Kind.PAST) and unnamed else f"={root}"
 
 
 def _usual(kind: Kind, divisors: Sequence[int]) -> tuple[int, ...]:

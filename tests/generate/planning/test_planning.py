@@ -349,3 +349,14 @@ def test_variants_of_unnamed_axes() -> None:
     program = made("g (float[?, ?] a) => (float[?, ?] y) { y = Neg (a) }")
     set_input_variants(program.graph.inputs[0], [InputVariant((4, 7))])
     assert np.shape(make_inputs(program, 3)["a"]) == (4, 7)
+
+
+def test_caches_without_names_hold_as_many_tokens() -> None:
+    proto = made(models.CACHE).to_proto()
+    for value in proto.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            dim.ClearField("dim_param")
+    for row in variants(plan_inputs(Program.from_proto(proto))):
+        new, past, total = row["ids"].shape[1], row["past_key"].shape[2], row["attention_mask"].shape[1]
+        assert new + past == total
+        assert past > 1
