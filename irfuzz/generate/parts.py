@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.generate.features import DEFAULT, Feature, Wanted, own_features
 from irfuzz.ir.bodies import bodies_of, captures_of, nodes_within
 from irfuzz.ir.value import fact_of
-from irfuzz.mutate.sites import is_exact
+from irfuzz.mutate.sites import exact_values, is_exact
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -67,12 +67,12 @@ class Part:
 
 def parts_of(program: Program, specs: Specs) -> list[Part]:
     """Every node of the main graph as a part."""
-    place = program.positions()
+    place, deciding = program.positions(), _deciding(program)
     needs: list[frozenset[int]] = []
     parts: list[Part] = []
     nodes = program.nodes()
     for index, node in enumerate(nodes):
-        slots = tuple(_slots(program, node, place))
+        slots = tuple(_slots(program, node, place, deciding))
         needed = {index}
         # What a body reads from outside stays what it is.
         fixed = [s.producer for s in slots if s.kind is None and s.producer is not None]
@@ -148,7 +148,12 @@ def lower_bound(wanted: Wanted, specs: Specs, opset: int) -> dict[str, int]:
     return dict(sorted(bound.items()))
 
 
-def _slots(program: Program, node: ir.Node, place: dict[ir.Node, int]) -> Iterator[Slot]:
+def _deciding(program: Program) -> set[ir.Value]:
+    """Integers that become sizes further on: with other ones the shapes there would be others."""
+    return {v for v in exact_values(program) if isinstance(f := fact_of(v), TensorFact) and f.dtype.is_integer()}
+
+
+def _slots(program: Program, node: ir.Node, place: dict[ir.Node, int], deciding: set[ir.Value]) -> Iterator[Slot]:
     for position, value in enumerate(node.inputs):
         if value is None or value.is_initializer():
             continue
@@ -160,7 +165,7 @@ def _slots(program: Program, node: ir.Node, place: dict[ir.Node, int]) -> Iterat
         if isinstance(fact, TensorFact) and fact.shape is not None and None not in fact.shape:
             if fact.known:
                 kind = (fact.dtype, fact.shape, fact.value)
-            elif fact.value is None and not is_exact(node, position, fact.dtype):
+            elif fact.value is None and value not in deciding and not is_exact(node, position, fact.dtype):
                 constant = program.constant_of(value) is not None
                 kind = (fact.dtype, fact.shape, value.name if constant else None)
         if producer is None and kind is None:

@@ -15,7 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.generate.assembly import FEW
 from irfuzz.generate.features import features_of, wanted_of
 from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.parts import all_weights, lower_bound
+from irfuzz.generate.parts import all_weights, lower_bound, parts_of
 from irfuzz.generate.synthesis import synthesize
 from irfuzz.ir.program import Program
 from irfuzz.resources import seeds_dir
@@ -302,6 +302,21 @@ def test_weights_that_are_listed_among_the_inputs_are_constants(version: int) ->
     inputs = [v for v in found.program.graph.inputs if v.name not in found.program.graph.initializers]
     assert len(inputs) == 1
     ran(found.program)
+
+
+@pytest.mark.parametrize(
+    ("end", "free"),
+    [
+        ("y = Cast <to = 1> (m)", True),
+        ("c = ConstantOfShape(m) r = Constant <value_ints = [-1]> () y = Reshape(c, r)", False),
+    ],
+)
+def test_integers_that_become_sizes_are_not_exchanged(end: str, free: bool) -> None:
+    """With another factor the shapes behind a product would be known, or others, and no longer covered."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[N, M] x, int64[2] k) => (float[?] y)
+      {{ s = Shape(x) m = Mul(s, k) {end} }}"""
+    (part,) = [p for p in parts_of(program(text), load_specs()) if p.op == "Mul"]
+    assert [slot.position for slot in part.slots if slot.kind is not None] == ([1] if free else [])
 
 
 def computed(rows: int) -> Program:
