@@ -156,7 +156,7 @@ def _report(runner: Runner, bench: Comparison, wanted: int, labels: Labels | Non
         bench.done,
         wanted,
         tuple(bench.found),
-        divergences_of(bench.found, targets),
+        divergences_of(bench.found, targets, [t.name for t in bench.asked]),
         _inconsistencies(bench, labels),
         (),
         {n: f for n, (f, _) in bench.farthest.items()},
@@ -184,6 +184,6 @@ def _located(report: Report, bench: Comparison, locator: Locator, *, locate: boo
     if locate and report.agree:
         report, located = locator.decided_alone(report)
         if located:
-            told = divergences_of(report.disagreements, report.targets)
+            told = divergences_of(report.disagreements, report.targets, report.witnesses)
             return replace(report, located=located, divergences=told)
     return replace(report, located=locator.located(report, farthest, always=always))

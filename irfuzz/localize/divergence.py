@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from irfuzz.execute.types import Target
@@ -47,6 +47,7 @@ class Divergence:
         undecided: ONNX leaves open what is right, or a limit of the check's own ended the run.
         limit: that limit and its flag; empty if the component itself ended.
         known: the known issues that explain it.
+        witness: only a target that was asked as a witness is off, and two others agree without it.
     """
 
     targets: tuple[str, ...]
@@ -62,6 +63,7 @@ class Divergence:
     undecided: bool = False
     limit: str = ""
     known: tuple[KnownIssue, ...] = ()
+    witness: bool = False
 
     @property
     def excused(self) -> bool:
@@ -71,23 +73,27 @@ class Divergence:
     @property
     def counts(self) -> bool:
         """Whether it makes the check's answer "they disagree"."""
-        return not self.undecided and not self.excused
+        return not (self.undecided or self.excused or self.witness)
 
 
-def divergences_of(disagreements: Iterable[Disagreement], targets: Sequence[Target]) -> tuple[Divergence, ...]:
+def divergences_of(
+    disagreements: Iterable[Disagreement], targets: Sequence[Target], witnesses: Collection[str] = ()
+) -> tuple[Divergence, ...]:
     """One divergence for each component, symptom, output and message; what counts first, the worst first among it.
 
     Args:
         disagreements: of all inputs.
         targets: of the check, in its order.
+        witnesses: names of those that nobody wants to know about.
     """
     component = {t.name: t.component for t in targets}
     place = {t.name: number for number, t in enumerate(targets)}
     groups: dict[tuple[object, ...], list[Disagreement]] = {}
     for d in _oriented(list(disagreements), component):
-        key = (component.get(d.target, d.target), d.symptom, d.output, d.message, d.undecided, d.limit)
+        asked = d.firm and not d.also and d.target in witnesses
+        key = (component.get(d.target, d.target), d.symptom, d.output, d.message, d.undecided, d.limit, asked)
         groups.setdefault(key, []).append(d)
-    found = [_one(group, component, place) for group in groups.values()]
+    found = [replace(_one(group, component, place), witness=bool(key[-1])) for key, group in groups.items()]
     return tuple(sorted(found, key=lambda d: (d.undecided, -d.distance, place.get(d.targets[0], 0), d.output)))
 
 

@@ -89,7 +89,8 @@ def ends(
         message = f"{r.exit} {normalise_message(r.error, names)}"
         yield Disagreement(
             number, r.target.name, against, "", math.inf, 0.0, f"{r.exit} at {r.stage}: {told}",
-            undecided=bool(limit or opens), symptom=_SYMPTOMS[r.exit], message=message, said=r.error, limit=limit,
+            undecided=bool(limit or opens), firm=len(through) > 1,
+            symptom=_SYMPTOMS[r.exit], message=message, said=r.error, limit=limit,
         )  # fmt: skip
 
 

@@ -101,7 +101,7 @@ class Report:
     @property
     def unclear(self) -> tuple[str, ...]:
         """What a strict check does not accept though nobody disagrees, one line each."""
-        told = [f"{', '.join(d.targets)}: {d.what}" for d in self.divergences if d.undecided]
+        told = [f"{', '.join(d.targets)}: {d.what}" for d in self.divergences if d.undecided and not d.excused]
         told += [f"output {name!r} is NaN or empty everywhere" for name in self.empty]
         told += [f"input {number} runs on no target" for number in self.nowhere]
         return (*told, *((self.stopped,) if self.stopped else ()))

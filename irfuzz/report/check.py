@@ -87,6 +87,7 @@ def _divergence(d: Divergence) -> dict[str, Any]:
         "what": d.what,
         "undecided": d.undecided,
         "excused": d.excused,
+        "witness": d.witness,
         "limit": d.limit,
         "known": [{"id": k.id, "title": k.title, "link": k.link, "docs": k.docs} for k in d.known],
     }

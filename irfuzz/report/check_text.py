@@ -10,11 +10,11 @@ from irfuzz.execute.types import Target
 from irfuzz.localize.audee import T1, Causes
 from irfuzz.localize.divergence import Divergence
 from irfuzz.localize.hidden import Layer
+from irfuzz.localize.location import FAILURES
 from irfuzz.localize.measures import OutputDistance
 from irfuzz.localize.replay import Outcome, Replayed
 from irfuzz.localize.verdict import Located, Report
 from irfuzz.oracle.cradle import CLASS_BINS, MAD_BINS, Inconsistency, Metric, unique
-from irfuzz.oracle.types import Symptom
 from irfuzz.oracle.witnesses import REFERENCE
 
 SHOWN = 8
@@ -85,7 +85,7 @@ def _count(report: Report, apart: Sequence[str]) -> int:
 
 def _agreement(report: Report, inputs: str) -> str:
     """Who agrees how far, for a check in which nobody is known to be wrong."""
-    off = {name for d in report.divergences if d.excused or d.limit for name in d.targets}
+    off = {name for d in report.divergences if d.excused or d.limit or d.witness for name in d.targets}
     names = [t for t in report.targets if t.name not in off and _ran(report, t.name)]
     far = max((f for n, f in report.farthest.items() if n not in off), default=0.0)
     how = "agree exactly" if far == 0 else f"agree to {far:.2g}" if math.isfinite(far) else "agree"
@@ -103,11 +103,14 @@ def _ran(report: Report, name: str) -> bool:
 def _reservations(report: Report) -> list[str]:
     """What stands beside the verdict: known faults of the reference, what is not decided, empty, or was not run."""
     told = [f"{_who(d)} {_fault(d)}" for d in report.divergences if d.excused]
+    told += [f"{_who(d)}, asked as a witness, {_how(d)}" for d in report.divergences if d.witness and not d.excused]
     told += [f"{_who(d)}: {d.limit}" for d in report.divergences if d.limit]
-    open_ones = [d for d in report.divergences if d.undecided and not d.limit]
+    open_ones = [d for d in report.divergences if d.undecided and not (d.limit or d.witness or d.excused)]
     if open_ones:
         count = len({n for d in open_ones for n in d.samples})
-        told.append(f"UNDECIDED on {count} of them, where ONNX leaves open what is right")
+        far = max(d.distance for d in open_ones)
+        up_to = f" (up to {far:.2g})" if math.isfinite(far) else ""
+        told.append(f"UNDECIDED on {count} of them{up_to}, where ONNX leaves open what is right")
     if report.empty:
         names = ", ".join(repr(n) for n in report.empty[:SHOWN])
         told.append(
@@ -125,8 +128,11 @@ def _who(d: Divergence) -> str:
 def _fault(d: Divergence) -> str:
     """What a known fault makes of a divergence, and which it is."""
     issue = d.known[0]
-    how = "cannot run it" if not d.output and d.symptom is Symptom.REJECTION else "computes something else"
-    return f"{how} (known: {issue.title}; {issue.docs or issue.link or issue.id})"
+    return f"{_how(d)} (known: {issue.title}; {issue.docs or issue.link or issue.id})"
+
+
+def _how(d: Divergence) -> str:
+    return "cannot run it" if d.symptom in FAILURES else "computes something else"
 
 
 def groups_of(names: Sequence[str], targets: Sequence[Target]) -> list[str]:
@@ -194,8 +200,12 @@ def _divergences(report: Report) -> list[str]:
         rules = [f"  {rule}" for rule in report.broken[1:SHOWN]]
         return ["", f"refused by {', '.join(groups_of(list(dict.fromkeys(refusing)), report.targets))}", *rules]
     lines: list[str] = []
-    for title, wanted in (("disagreements:", True), ("undecided, no target is known to be wrong:", False)):
-        rows = [d for d in report.divergences if d.counts is wanted and not d.excused]
+    told = [d for d in report.divergences if not d.excused]
+    for title, rows in (
+        ("disagreements:", [d for d in told if d.counts]),
+        ("undecided, no target is known to be wrong:", [d for d in told if d.undecided and not d.witness]),
+        ("asked as a witness, and alone against the others:", [d for d in told if d.witness]),
+    ):
         if rows:
             lines += ["", title, *(f"  {_line(d, report)}" for d in rows[:SHOWN]), *_more(len(rows))]
     return lines

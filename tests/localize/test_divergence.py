@@ -72,3 +72,13 @@ def test_only_known_faults_of_the_reference_alone_are_excused(
     issues = (KnownIssue("1", "one"),) if known else ()
     d = Divergence(targets, component, "torch:e", Symptom.DIFFERENCE, "y", (0,), 1.0, 0.1, "", known=issues)
     assert (d.excused, d.counts) == (excused, not excused)
+
+
+@pytest.mark.parametrize(
+    ("more", "witness"), [({}, True), ({"firm": False}, False), ({"also": ("ort:a",)}, False), ({"output": ""}, True)]
+)
+def test_a_witness_alone_against_others_does_not_count(more: dict[str, object], witness: bool) -> None:
+    (d,) = divergences_of([one(0, "torch:e", "ort:a", **more)], TARGETS, ["torch:e"])
+    assert (d.witness, d.counts) == (witness, not witness)
+    (named,) = divergences_of([one(0, "torch:e", "ort:a", **more)], TARGETS)
+    assert named.counts

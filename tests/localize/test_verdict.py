@@ -71,6 +71,16 @@ def test_the_reference_decides_who_is_wrong_of_two() -> None:
     assert (one.targets, one.output, one.samples) == ((wrong,), "y", (0, 1))
 
 
+@pytest.mark.planted
+def test_a_witness_that_refuses_what_two_run_is_told_but_does_not_count() -> None:
+    """Another target's limit makes nobody ask; a difference does, and then the witness may know less than anybody."""
+    wrong, witness = f"{PLANTED}/kernels.py:FirstAxis", f"{PLANTED}/faults.py:Raises"
+    report = compare(program(), ["ort:disabled", "torch:eager", wrong], rows(1), witnesses=(witness,), locate=False)
+    assert report.witnesses == (witness,)
+    assert report.apart == (wrong,)
+    assert [(d.targets, d.witness) for d in report.divergences if not d.counts] == [((witness,), True)]
+
+
 def test_too_few_targets_ask_the_reference() -> None:
     report = compare(program(), ["ort:disabled"], witnesses=("reference",))
     assert (report.agree, report.witnesses) == (True, ("reference",))
