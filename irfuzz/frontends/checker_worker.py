@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx
 import onnx.checker
 import onnx.parser
+import onnx.shape_inference
 import onnx.version_converter
 
 
@@ -41,11 +42,11 @@ def handle(request: dict, values: list) -> tuple[dict, list]:
 
 
 def _upgraded(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
-    """The model at a newer opset: at once, else opset by opset, which takes the adapters one at a time."""
+    """The model at a newer opset: at once, else aligned and opset by opset, which takes the adapters one at a time."""
     try:
         made = onnx.version_converter.convert_version(model, opset)
     except RuntimeError as first:
-        made = model
+        made = _aligned(model)
         for step in range(_opset(model) + 1, opset + 1):
             try:
                 made = onnx.version_converter.convert_version(made, step)
@@ -60,6 +61,35 @@ def _upgraded(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
         if info.name in said:
             del info.metadata_props[:]
             info.metadata_props.extend(said[info.name].metadata_props)
+    return made
+
+
+def _aligned(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy without the axes of broadcasting operands that opsets below 7 have: ones stand where nothing did.
+
+    onnx 1.23.2 aligns such an operand to the right before it looks at its axis, and refuses it.
+    """
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    shapes = {info.name: info.type.tensor_type for info in (*graph.input, *graph.value_info, *graph.output)}
+    ranks = {name: len(tensor.shape.dim) for name, tensor in shapes.items() if tensor.HasField("shape")}
+    ranks.update((tensor.name, len(tensor.dims)) for tensor in graph.initializer)
+    nodes: list[onnx.NodeProto] = []
+    for number, node in enumerate(made.graph.node):
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+        if "broadcast" in attributes and "axis" in attributes and len(node.input) == 2:
+            left, right = (ranks.get(name, -1) for name in node.input)
+            missing = left - attributes["axis"].i - right
+            if min(left, right, attributes["axis"].i) >= 0 and missing > 0:
+                aligned = f"{node.input[1]}_aligned_{number}"
+                axes = list(range(right, right + missing))
+                nodes.append(onnx.helper.make_node("Unsqueeze", [node.input[1]], [aligned], axes=axes))
+                node.input[1] = aligned
+                node.attribute.remove(attributes["axis"])
+        nodes.append(node)
+    del made.graph.node[:]
+    made.graph.node.extend(nodes)
     return made
 
 

@@ -80,11 +80,31 @@ def test_it_computes_the_same(tmp_path: Path, checker: Checker) -> None:
     np.testing.assert_array_equal(y, x + np.arange(3, dtype=np.float32).reshape(3, 1, 1))
 
 
+def aligned_by_axis() -> onnx.ModelProto:
+    """A sum along the second axis, as models of opset 6 spell it."""
+    model = old(6)
+    model.graph.node[0].attribute.append(helper.make_attribute("axis", 1))
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.arange(3, dtype=np.float32), "w"))
+    model.graph.input[1].CopyFrom(helper.make_tensor_value_info("w", _T.FLOAT, [3]))
+    return model
+
+
+def test_operands_along_an_axis_are_aligned(tmp_path: Path, checker: Checker) -> None:
+    model, told = load(tmp_path / "old.onnx", aligned_by_axis(), checker)
+    assert model.opset_import[0].version == OLDEST
+    assert len(told) == 1
+    x = np.random.default_rng(0).standard_normal((2, 3, 4, 5)).astype(np.float32)
+    (y,) = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_array_equal(y, x + np.arange(3, dtype=np.float32).reshape(3, 1, 1))
+
+
 def test_what_cannot_be_converted_stays_and_the_reason_is_told(tmp_path: Path, checker: Checker) -> None:
-    before = old(6)
-    before.graph.node[0].attribute.append(helper.make_attribute("axis", 1))
-    before.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.arange(3, dtype=np.float32), "w"))
-    before.graph.input[1].CopyFrom(helper.make_tensor_value_info("w", _T.FLOAT, [3]))
+    before = aligned_by_axis()
+    add = before.graph.node.pop()
+    before.graph.node.extend([helper.make_node("Reshape", ["x", "s"], ["r"]), add])  # of no known rank
+    add = before.graph.node[1]
+    add.input[0] = "r"
+    before.graph.input.append(helper.make_tensor_value_info("s", _T.INT64, ["n"]))
     path = tmp_path / "old.onnx"
     model, told = load(path, before, checker)
     assert model.opset_import[0].version == 6
