@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import onnx_ir as ir
+
 from irfuzz.facts import TensorFact
 from irfuzz.generate.planning.attempt import Runtime
 from irfuzz.generate.planning.axes import AxisGroup, groups_of, inputs_of, open_axes
 from irfuzz.generate.planning.kinds import Kind
 from irfuzz.generate.planning.roles import Role, roles_of, unlimited
 from irfuzz.generate.planning.search import FAILED, MOST_RUNS, RUNS, Found, Sizes, search, with_totals
-from irfuzz.generate.planning.trial import Trial
+from irfuzz.generate.planning.trial import MOST_SECONDS, Trial
 from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import (
     InputDomain,
@@ -34,6 +36,12 @@ RUNS_FOR_VARIANTS = 8
 
 RUNS_FOR_OTHERS = 6
 """Runs that look for sizes with other values than the likeliest, or without any meaning."""
+
+LOADED = 1e8
+"""Bytes of weights that the slowest of runtimes loads in a second, which a run may take in addition."""
+
+LARGE, RUNS_OF_LARGE = 1 << 26, 4
+"""Bytes of weights from which each run first takes long to load, and the runs that are made then."""
 
 GROWTH = 6
 """No variant has more than so many times the elements of the first one."""
@@ -118,6 +126,7 @@ class _Planner:
         self._groups = groups_of(program, specs, {name for name, role in roles.items() if role.state})
         self._roles = {**roles, **_usual(program, self._groups, roles)}
         self._told = _said_already(program)
+        self._large = _weight_bytes(program) > LARGE
         self._unsure = unlimited(program, self._roles) if runtime is not None else frozenset[str]()
 
     def plan(self) -> InputPlan:
@@ -161,7 +170,15 @@ class _Planner:
     def _trial(self, domains: Mapping[str, InputDomain], choices: Mapping[str, float]) -> Trial:
         lengths = frozenset(name for name, role in self._roles.items() if role.length)
         return Trial(
-            self._program, self._groups, domains, choices, lengths, self._runtime, self._specs, ask=bool(self._unsure)
+            self._program,
+            self._groups,
+            domains,
+            choices,
+            lengths,
+            self._runtime,
+            self._specs,
+            ask=bool(self._unsure),
+            seconds=MOST_SECONDS + _weight_bytes(self._program) / LOADED,
         )
 
     def _base(self, plain: InputPlan) -> tuple[Found, Trial, InputPlan]:
@@ -174,11 +191,11 @@ class _Planner:
         if plain.domains:
             tries.append((InputPlan(), self._choices(0)))
         best: tuple[Found, Trial, InputPlan] | None = None
-        runs = MOST_RUNS
+        runs = RUNS_OF_LARGE if self._large else MOST_RUNS
         for one, choices in tries:
             trial = self._trial(one.domains, choices)
             found = search(self._groups, trial.probe, trial.run, runs=runs)
-            runs = RUNS_FOR_OTHERS
+            runs = min(RUNS_FOR_OTHERS, runs)
             if best is None or found.grade.level > best[0].grade.level:
                 best = found, trial, one
             if found.grade.level == RUNS:
@@ -190,7 +207,7 @@ class _Planner:
         """The first combination, and others that run as well; of heavy models one other, for one sample in four."""
         heavy = trial.inner(found.sizes) > HEAVY
         rows: list[Mapping[str, InputVariant]] = [trial.row(found.sizes)]
-        left = RUNS_FOR_VARIANTS
+        left = 1 if self._large else RUNS_FOR_VARIANTS
         found_for: list[Trial] = []  # with other values of inputs; one combination of each is enough
         limit = (2 if heavy else GROWTH) * trial.elements(found.sizes)
         others = [(trial, sizes) for sizes in _others(self._groups, found.sizes)]
@@ -214,6 +231,11 @@ class _Planner:
                 rows.append(row)
                 found_for += [one] if one is not trial else []
         return [*rows[:1] * (MOST_VARIANTS - len(rows)), *rows] if heavy and len(rows) > 1 else rows
+
+
+def _weight_bytes(program: Program) -> int:
+    tensors = (value.const_value for value in program.graph.initializers.values())
+    return sum(tensor.nbytes for tensor in tensors if tensor is not None and tensor.dtype is not ir.DataType.STRING)
 
 
 _USUAL: Mapping[Kind, Role] = {

@@ -40,6 +40,7 @@ class Trial:
         lengths: inputs whose elements are the size of the longest axis of the others.
         runtime: runs the program; ``None``: there is none.
         specs: rules of operators.
+        seconds: that a run may take.
         ask: have a run judge even what inference settles, because elements may be wrong.
     """
 
@@ -54,6 +55,7 @@ class Trial:
         specs: Specs,
         *,
         ask: bool = False,
+        seconds: float = MOST_SECONDS,
     ) -> None:
         self._program = program
         self._axes = {place: group.name for group in groups for place in group.places}
@@ -64,6 +66,7 @@ class Trial:
         self._runtime = runtime
         self._specs = specs
         self._ask = ask
+        self._seconds = seconds
         self._probes: dict[tuple[tuple[str, int], ...], Probe] = {}
         self._runs: dict[tuple[tuple[str, int], ...], Grade] = {}
 
@@ -130,7 +133,7 @@ class Trial:
             seen, shapes = with_shapes(self._program, found.unknown)
         except (InvalidProgram, Unsupported) as error:
             return Grade(FAILED, why=str(error), ran=True)
-        return _graded(self._runtime(seen, inputs), shapes, found.empty)
+        return _graded(self._runtime(seen, inputs), shapes, found.empty, self._seconds)
 
     def _probe(self, sizes: Sizes) -> Probe:
         key = tuple(sorted(sizes.items()))
@@ -153,7 +156,7 @@ class Trial:
         return None
 
 
-def _graded(attempt: Attempt, shapes: Sequence[str], empty: int) -> Grade:
+def _graded(attempt: Attempt, shapes: Sequence[str], empty: int, seconds: float) -> Grade:
     if attempt.error:
         return Grade(FAILED, why=attempt.error, ran=True)
     told = set(shapes)
@@ -166,6 +169,6 @@ def _graded(attempt: Attempt, shapes: Sequence[str], empty: int) -> Grade:
     floats = [v for v in outputs.values() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
     if floats and all(np.isnan(v).all() for v in floats):
         return Grade(EMPTY, -empty, "outputs are NaN everywhere", ran=True)
-    if attempt.seconds > MOST_SECONDS:
+    if attempt.seconds > seconds:
         return Grade(EMPTY, -empty, f"a run takes {attempt.seconds:.1f} s", ran=True)
     return Grade(RUNS, -empty, ran=True)

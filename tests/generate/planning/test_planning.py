@@ -165,6 +165,14 @@ def test_outputs_that_are_nan_everywhere_are_not_enough(pretended: Any) -> None:
     assert shapes(plan_inputs(made(text), runtime=pretended(answer)), "x")[0][1] != 16
 
 
+@pytest.mark.parametrize(("seconds", "kept"), [(1.9, True), (2.1, False)])
+def test_a_run_that_takes_long_is_the_last_resort(pretended: Any, seconds: float, kept: bool) -> None:
+    text = "g (float[n, k] x) => (float[a, b] y) { z = NonZero (x) y = Cast <to = 1> (z) }"
+    out = {"y": np.ones((2, 2), np.float32)}
+    runtime = pretended(lambda given: Attempt(seconds=seconds if given["x"].shape[1] == 16 else 0.1, outputs=out))
+    assert (shapes(plan_inputs(made(text), runtime=runtime), "x")[0][1] == 16) is kept
+
+
 def test_a_model_that_never_runs_says_why(pretended: Any) -> None:
     text = "g (float[n, k] x) => (float[a, b] y) { z = NonZero (x) y = Cast <to = 1> (z) }"
     runtime = pretended(lambda given: Attempt("out of order"))
