@@ -25,7 +25,7 @@ class QuickRuntime:
     """Runs programs in a worker; nothing is started before the first call.
 
     A context manager. A runtime that has no kernel for something gives way to the next one, for that program and all
-    later ones.
+    later ones; but not for an operator of another domain, which no later program needs to have.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
@@ -48,7 +48,7 @@ class QuickRuntime:
             if runner is None:
                 return Attempt(error="no runtime that has all its operators is installed")
             (result,) = runner.run(program, inputs)
-            if result.exit is not Exit.UNSUPPORTED:
+            if result.exit is not Exit.UNSUPPORTED or _is_opaque(program):
                 break
             self._close()
         error = "" if result.exit is Exit.OK else result.error or str(result.exit)
@@ -67,3 +67,7 @@ class QuickRuntime:
         runner, self._runner = self._runner, None
         if runner is not None:
             runner.close()
+
+
+def _is_opaque(program: Program) -> bool:
+    return any(program.inference.is_opaque(node) for node in program.graph)
