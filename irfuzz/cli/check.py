@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
@@ -127,6 +128,8 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.report import check as report
     from irfuzz.store.tensors import pack
 
+    began = time.monotonic()
+    began = time.monotonic()
     path, program = one_model(args.model, to_run=True)
     page = page_to_write(args.map, "--map")
     kept = arrays_to_write(args.save_outputs, "--save-outputs")
@@ -155,6 +158,8 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         with Runner(chosen.targets, limits, required=args.targets is not None) as runner:
+            left = None if args.time is None else max(0.0, args.time - (time.monotonic() - began))
+            setting = replace(setting, seconds=left)
             found = _with_known(_checked(runner, program, data, args, setting, saved, show), program)
     except NothingCompared as error:
         raise UsageError(f"{path}: {error}{_what_to_pass(data, program)}") from None
@@ -209,7 +214,6 @@ def _setting(args: argparse.Namespace, chosen: _Chosen, limits: Limits, *, drawn
         drawn=drawn,
         witnesses=chosen.witnesses,
         allowed=Allowed(limits.seconds, limits.memory_bytes),
-        seconds=args.time,
         known_faults=known_faults(),
     )
 
@@ -309,8 +313,6 @@ def _tolerances(args: argparse.Namespace, program: Program) -> Tolerance | None:
 
 
 def _labels(args: argparse.Namespace, program: Program, given: Given) -> Labels | None:
-    from dataclasses import replace
-
     import numpy as np
 
     from irfuzz.facts import TensorFact

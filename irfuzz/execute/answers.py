@@ -18,7 +18,8 @@ _OURS = ("/irfuzz/isolate/", "/irfuzz/execute/workers/")
 _LOG = 8000
 """Characters of a process's log that a result keeps."""
 _GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
-_MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
+MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
+"""How components say that memory ran out."""
 
 _NO_OPERATOR = (
     re.compile(r"Fatal error: (?P<domain>[\w.]+):(?P<op>\w+)\(-?\d+\) is not a registered function/op"),
@@ -63,7 +64,7 @@ def _stack(log: str) -> str:
 
 def _raised(told: Mapping[str, str]) -> Exit:
     """How a run ended whose handler raised."""
-    if _MEMORY.search(told["message"]):
+    if MEMORY.search(told["message"]):
         return Exit.MEMORY
     gap = told["type"] == "NotImplementedError" or _GAP.search(told["message"]) is not None
     return Exit.UNSUPPORTED if gap else Exit.REJECTED

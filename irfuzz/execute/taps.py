@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -91,6 +91,7 @@ def run_tapped(
     names: Collection[str] | None = None,
     *,
     apart: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> list[RunResult]:
     """Run a program as it is, and once more with inner values as outputs.
 
@@ -105,6 +106,7 @@ def run_tapped(
         names: of the inner values; see ``tap``.
         apart: where reading them all changes the outputs of a target, read each in a run of its own, and keep those
             that change nothing: what is left are the values that no fusion hides.
+        stopping: asked now and then; true once the values that were read apart so far have to do.
 
     Returns:
         The results of the untapped runs, with ``taps`` and ``taps_faithful``.
@@ -117,7 +119,7 @@ def run_tapped(
     known = {value.name for value in program.graph.outputs}
     inner = [v.name for v in probe.graph.outputs if v.name and v.name not in known]
     if apart and changed and len(inner) <= APART:
-        return _apart(runner, program, inputs, found, changed, inner)
+        return _apart(runner, program, inputs, found, changed, inner, stopping)
     return found
 
 
@@ -128,11 +130,14 @@ def _apart(
     found: list[RunResult],
     changed: list[Target],
     names: list[str],
+    stopping: Callable[[], bool],
 ) -> list[RunResult]:
     """``found`` with the inner values of ``changed`` targets read one by one."""
     kept: dict[str, dict[str, Value]] = {target.name: {} for target in changed}
     by_name = {r.target.name: r for r in found}
     for at in range(0, len(names), CHUNK):
+        if stopping():
+            break
         part = names[at : at + CHUNK]
         rows = runner.run_all([Task(tap(program, [name]), inputs, changed) for name in part])
         for name, row in zip(part, rows, strict=True):

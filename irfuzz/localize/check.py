@@ -126,7 +126,7 @@ def _in_time(time_left: Clock, do: Callable[[], None]) -> str:
 def _why_nothing(bench: Comparison, program: Program, samples: Sequence[Mapping[str, Value]], stopped: str) -> str:
     """Why there is no report."""
     if stopped:
-        return f"{stopped}, and none of {len(samples)} inputs was compared; give more --time"
+        return f"{stopped}, and none of {len(samples)} inputs was compared by then; give more --time"
     why = bench.refused()
     if not bench.nowhere:
         return f"fewer than two targets run the model, so nothing can be compared ({why})"

@@ -17,7 +17,7 @@ from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.localize.compare import Disagreement, Tolerance, beyond, judged
-from irfuzz.localize.ends import Allowed, ends, lacks
+from irfuzz.localize.ends import Allowed, ends, lacks, starved
 from irfuzz.localize.measures import Measures
 from irfuzz.localize.saved import Saved
 from irfuzz.localize.sparing import Sparing
@@ -217,7 +217,7 @@ class Comparison:
     def _able(self, row: Sequence[RunResult]) -> list[RunResult]:
         """The results of those that can run the program; others, and those beyond a limit, run no further sample."""
         able: list[RunResult] = []
-        for result in row:
+        for result in map(starved, row):
             if why := lacks(result):
                 self.absent[result.target.name] = why
             else:
@@ -262,7 +262,7 @@ class Comparison:
         able = [t for t in self.asked if t.name not in self.absent]
         ran = self._runner.run(self._program, inputs, able) if able else []
         kept = []
-        for result in ran:
+        for result in map(starved, ran):
             if why := lacks(result) or (result.exit in (Exit.HANG, Exit.MEMORY) and self._why(result)):
                 self.absent[result.target.name] = str(why)
             else:

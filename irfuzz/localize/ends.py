@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from irfuzz.execute.answers import MEMORY
 from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.localize.compare import Disagreement
 from irfuzz.oracle.excuses import SLOWEST_WITNESS
@@ -45,6 +46,12 @@ class Allowed:
         if result.exit is Exit.MEMORY and self.memory is not None:
             return f"more memory than the {self.memory >> 20} MiB allowed, or than there is (--memory MIB allows more)"
         return "more memory than there is" if result.exit is Exit.MEMORY else ""
+
+
+def starved(result: RunResult) -> RunResult:
+    """The result, as over the memory limit if what the component printed says that memory ran out."""
+    told = result.exit is Exit.REJECTED and MEMORY.search(f"{result.error}\n{result.log}") is not None
+    return replace(result, exit=Exit.MEMORY) if told else result
 
 
 def lacks(result: RunResult) -> str:

@@ -115,7 +115,8 @@ class Locator:
         unfolded = unfold_faithfully(self.runner, self.program, inputs, base, target)
         program = self.program if unfolded is None else unfolded.program
         # Of a target that gives no outputs there is no map; running it again with more outputs only costs time.
-        ran = run_tapped(self.runner, program, inputs, [base] if failed else [base, target], apart=True)
+        both = [base] if failed else [base, target]
+        ran = run_tapped(self.runner, program, inputs, both, apart=True, stopping=lambda: self.over)
         one, two = ran[0], ran[-1]
         known = {**inputs, **one.outputs, **one.taps}
         why_not = f"{target.name} gave no outputs" if failed else ""

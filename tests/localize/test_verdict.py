@@ -10,11 +10,12 @@ import pytest
 
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.localize.check import NothingCompared, Report, Setting, check
 from irfuzz.localize.compare import Tolerance
-from irfuzz.localize.ends import Allowed
+from irfuzz.localize.ends import Allowed, starved
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.check_known import known_faults, with_known
 
@@ -197,7 +198,7 @@ def test_time_that_is_up_gives_what_is_known() -> None:
     setting = Setting(seconds=0.0)
     with (
         Runner(resolve(["ort:disabled", "ort:all"])) as runner,
-        pytest.raises(NothingCompared, match="the time is up, and none of 2 inputs was compared"),
+        pytest.raises(NothingCompared, match="the time is up, and none of 2 inputs was compared by then"),
     ):
         check(runner, program(), rows(), setting=setting)
     with Runner(resolve(["ort:disabled", f"{PLANTED}/faults.py:Hang"])) as runner:
@@ -234,3 +235,16 @@ def test_a_refusal_of_what_onnx_leaves_open_is_undecided(pads: str, undecided: b
     (one,) = [d for d in report.divergences if d.targets == (refusing,)]
     assert one.undecided is undecided
     assert report.agree is undecided
+
+
+@pytest.mark.parametrize(
+    ("exit_kind", "log", "starves"),
+    [
+        (Exit.REJECTED, "RuntimeError: [enforce fail] can't allocate memory", True),
+        (Exit.REJECTED, "RuntimeError: no", False),
+        (Exit.UNSUPPORTED, "can't allocate memory", False),
+    ],
+)
+def test_what_a_component_prints_may_say_that_memory_ran_out(exit_kind: Exit, log: str, starves: bool) -> None:
+    result = RunResult(Target("a", "a"), Stage.RUN, exit_kind, error="it failed", log=log)
+    assert starved(result).exit is (Exit.MEMORY if starves else exit_kind)
