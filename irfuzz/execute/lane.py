@@ -134,7 +134,7 @@ class Lane:
             assert not isinstance(program, bytes)
             if isinstance(adapter, ModelAdapter) and adapter.maps and self.about().get("maps"):
                 return adapter.prepare_mapped(program, model, inputs, targets)
-            return adapter.prepare(program, program.to_bytes() if adapter.reads_bytes else b"", inputs, targets)
+            return adapter.prepare(program, _whole(program) if adapter.reads_bytes else b"", inputs, targets)
         except Unsupported as error:
             return [RunResult(t, Stage.CONVERT, Exit.UNSUPPORTED, error=str(error)) for t in targets]
         except InvalidProgram as error:
@@ -210,3 +210,15 @@ class Lane:
                 results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"
             )
         return results
+
+
+def _whole(program: Program) -> bytes:
+    """A large model in one piece.
+
+    Raises:
+        Unsupported: it is over 2 GiB, so that only those run it who map its weights.
+    """
+    try:
+        return program.to_bytes()
+    except InvalidProgram as error:
+        raise Unsupported("a target that is sent the whole model", "so large a model", str(error)) from error

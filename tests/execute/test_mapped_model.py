@@ -184,3 +184,17 @@ def test_weights_are_not_sent_and_not_held_twice(tmp_path: Path) -> None:
     with Runner(resolve(["ort:disabled", "ort:all"]), Limits(memory_bytes=80 << 20)) as runner:
         rows = runner.run_all([Task(program, i) for i in inputs])
     assert {r.exit for row in rows for r in row} == {Exit.OK}
+
+
+@pytest.mark.backend
+def test_a_model_too_large_for_one_message_runs_where_it_is_mapped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irfuzz.ir.encode.MAX_BYTES", 1 << 20)
+    program = large(tmp_path)
+    plugin = Path(__file__).parents[1] / "planted_targets" / "faults.py"
+    with Runner(resolve(["ort:all", f"{plugin}:Raises"])) as runner:
+        mapped, sent = runner.run(program, {"x": np.ones((1, SIDE), np.float32)})
+    assert mapped.exit is Exit.OK
+    assert sent.exit is Exit.UNSUPPORTED
+    assert "one ONNX file holds at most" in sent.error
