@@ -19,6 +19,7 @@ from irfuzz.search.strategies.types import Search
 from irfuzz.search.strategies.weighted import Weighted
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database, ProgramRow
+from irfuzz.store.packed_model import is_packed
 
 DECODED = 96 << 20
 """Programs are kept decoded up to so many bytes: to decode one again takes as long as to mutate it."""
@@ -90,7 +91,7 @@ class Corpus:
                 if not row.parent:
                     self._seeds[row.digest] = entry
                     self._sizes[entry.seed] = entry.nodes
-                self._keep(row.digest, program, len(row.model))
+                self._keep(row.digest, program, _room(row, program))
                 yield program
 
     def __len__(self) -> int:
@@ -167,7 +168,7 @@ class Corpus:
             return kept[0]
         row = self._database.program(digest)
         program = self._read(row)
-        self._keep(digest, program, len(row.model))
+        self._keep(digest, program, _room(row, program))
         return program
 
     def _read(self, row: ProgramRow) -> Program:
@@ -188,8 +189,15 @@ class Corpus:
 
     def _keep(self, digest: str, program: Program, size: int) -> None:
         """Hold a program, and as many of those used before it as there is room for."""
-        size += NODE * len(program.nodes()) + max(0, weight_bytes(program) - mapped_bytes(program) - size)
+        size += NODE * len(program.nodes())
         self._decoded[digest] = program, size
         self._held += size
         while self._held > DECODED and len(self._decoded) > 1:
             self._held -= self._decoded.popitem(last=False)[1][1]
+
+
+def _room(row: ProgramRow, program: Program) -> int:
+    """Bytes that the tensors of a decoded program take."""
+    if not is_packed(row.model):
+        return len(row.model)
+    return len(row.model) + weight_bytes(program) - mapped_bytes(program)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from irfuzz.ir.carried import WIRE
 from irfuzz.ir.outside import byte_size
 from irfuzz.isolate import Limits
 
@@ -22,6 +23,17 @@ BYTES_A_SECOND = 32 << 20
 def weight_bytes(program: Program) -> int:
     """Bytes of the initializers of a program's main graph."""
     return sum(byte_size(t) for v in program.graph.initializers.values() if (t := v.const_value) is not None)
+
+
+def wire_bytes(program: Program) -> int:
+    """At least ``weight_bytes``, from what tensors keep of their last serialisation: a tenth of the time."""
+    found = 0
+    for value in program.graph.initializers.data.values():
+        tensor = value.const_value
+        if tensor is not None:
+            known = cast("Any", tensor.meta).data.get(WIRE)  # UserDict.data: its own methods are five times slower
+            found += byte_size(tensor) if known is None else len(known)
+    return found
 
 
 def memory_for(programs: Iterable[Program], least: int) -> int:

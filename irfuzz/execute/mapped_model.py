@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,11 +47,14 @@ def mapped_model(program: Program) -> MappedModel | None:
     Raises:
         InvalidProgram: see ``Program.to_bytes``.
     """
-    sizes: Counter[Path] = Counter()
-    for span in _spans(program):
-        sizes[span.path.parent] += span.size
-    folder, weights = max(sizes.items(), key=lambda item: item[1], default=(None, 0))
-    if folder is None or weights < LARGE_MODEL:
+    sizes: dict[Path, int] = {}
+    for value in program.graph.initializers.data.values():
+        if type(tensor := value.const_value) is HeldTensor and (span := _span(tensor)) is not None:
+            sizes[span.path.parent] = sizes.get(span.path.parent, 0) + span.size
+    if not sizes:
+        return None
+    folder, weights = max(sizes.items(), key=lambda item: item[1])
+    if weights < LARGE_MODEL:
         return None
 
     def place(tensor: ir.TensorProtocol) -> Outside | None:

@@ -104,7 +104,10 @@ def _reservations(report: Report) -> list[str]:
     """What stands beside the verdict: known faults of the reference, what is not decided, empty, or was not run."""
     told = [f"{_who(d)} {_fault(d)}" for d in report.divergences if d.excused]
     told += [f"{_who(d)}, asked as a witness, {_how(d)}" for d in report.divergences if d.witness and not d.excused]
-    told += [f"{_who(d)}: {d.limit}" for d in report.divergences if d.limit]
+    limits: dict[str, list[str]] = {}
+    for d in report.divergences:
+        limits.setdefault(d.limit, []).extend(d.targets)
+    told += [f"{', '.join(groups_of(names, ()))}: {limit}" for limit, names in limits.items() if limit]
     open_ones = [d for d in report.divergences if d.undecided and not (d.limit or d.witness or d.excused)]
     if open_ones:
         count = len({n for d in open_ones for n in d.samples})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from irfuzz.execute.large_limits import weight_bytes
+from irfuzz.execute.large_limits import weight_bytes, wire_bytes
 from irfuzz.ir import serde
 from irfuzz.ir.outside import Outside, byte_size
 from irfuzz.ir.program import Program
@@ -105,4 +105,4 @@ def _less(data: bytes, stays: Callable[[str, bytes], bool]) -> bytes:
 
 def is_large(program: Program) -> bool:
     """Whether the weights of a program are stored by digest."""
-    return weight_bytes(program) >= LARGE_PROGRAM
+    return wire_bytes(program) >= LARGE_PROGRAM and weight_bytes(program) >= LARGE_PROGRAM

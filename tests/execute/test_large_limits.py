@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import parser
 
-from irfuzz.execute.large_limits import BYTES_A_SECOND, COPIES, limits_for, memory_for, weight_bytes
+from irfuzz.execute.large_limits import BYTES_A_SECOND, COPIES, limits_for, memory_for, weight_bytes, wire_bytes
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 
@@ -20,6 +20,13 @@ def heavy(size: int) -> Program:
     program = Program.from_proto(parser.parse_model(MODEL))
     program.add_output(program.constant(np.zeros(size // 4, np.float32)))
     return program
+
+
+def test_what_was_serialised_is_no_less_than_the_weights() -> None:
+    program = heavy(400)
+    assert wire_bytes(program) == 400
+    program.to_bytes()
+    assert 400 < wire_bytes(program) < 440
 
 
 def test_the_largest_program_counts() -> None:
