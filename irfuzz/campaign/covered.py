@@ -72,11 +72,16 @@ def curve_of(database: Database) -> list[list[float]]:
 
 
 def coverage_of(database: Database) -> Coverage:
-    """What the jobs of a campaign cover together."""
+    """What the jobs of a campaign cover together, and of how many programs.
+
+    A job counts the corpus, which others have made, too, and reads it anew when it is resumed; so how many programs
+    there were is what the jobs have run.
+    """
     coverage = Coverage(load())
     for key, text in database.settings().items():
         if key.startswith(COVERAGE):
             coverage.absorb(json.loads(text))
+    coverage.programs = sum(programs for _, _, programs, _ in database.tallies())
     return coverage
 
 

@@ -36,6 +36,7 @@ from irfuzz.cli.interrupt import STOPPED, obeying
 from irfuzz.cli.parser import Parser, one_line, parse
 from irfuzz.cli.progress import quiet
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
+from irfuzz.process_limits import on_files, on_memory, too_low
 
 BAD_INPUT = 2
 INTERNAL = 3
@@ -110,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"internal error: {one_line(error)}")
         return INTERNAL
     except IrfuzzError as error:
-        _say(f"error: {one_line(error)}")
+        _say(f"error: {one_line(error)}{on_files(str(error))}")
         return BAD_INPUT
     except BrokenPipeError:
         _drop_stdout()  # whoever read our output has gone
@@ -120,10 +121,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             _say("internal error; please report it with the lines below")
             traceback.print_exc()
             return INTERNAL
-        _say(f"error: {error.filename or 'the output'}: cannot be written: {error.strerror}")
+        text = f"{error.filename or 'the output'}: cannot be written: {error.strerror}"
+        _say(f"error: {text}{on_files(text)}")
         _drop_stdout()
         return BAD_INPUT
-    except Exception:  # noqa: BLE001 - the last resort: say whose fault it is, and end with the right code
+    except Exception as error:  # noqa: BLE001 - the last resort: say whose fault it is, and end with the right code
+        if isinstance(error, MemoryError) and (limits := on_memory()):
+            _say(f"error: out of memory{limits}")
+            return BAD_INPUT
         _say("internal error; please report it with the lines below")
         traceback.print_exc()
         return INTERNAL
@@ -148,6 +153,8 @@ def _run(words: list[str]) -> int:
     command.arguments(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="Print no progress.")
     args = parse(parser, words[1:])
+    if short := too_low():
+        raise UsageError(short)
     with obeying(), quiet(silent=args.quiet), nothing_left_behind():
         return command.run(args)
 

@@ -6,6 +6,7 @@ It is forked from the zygote and may die in any way; it needs only Python 3.9, n
 from __future__ import annotations
 
 import contextlib
+import errno
 import faulthandler
 import importlib.util
 import io
@@ -64,14 +65,21 @@ def _redirect(log_fd: int) -> None:
 
 def _limit(setup: dict[str, Any]) -> None:
     # The limit 1 stops core dumps to files and, unlike 0, also those to a program (core(5)).
-    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (setup["file_bytes"], setup["file_bytes"]))
+    _lower(resource.RLIMIT_CORE, 1)
+    _lower(resource.RLIMIT_FSIZE, setup["file_bytes"])
     if setup["data_bytes"] is not None:
         # Private writable memory only: RLIMIT_AS would count the address space that CUDA and allocators merely reserve.
         # The hard limit stays, so that an answer can still be made after memory ran out.
-        resource.setrlimit(resource.RLIMIT_DATA, (setup["data_bytes"], resource.getrlimit(resource.RLIMIT_DATA)[1]))
+        _lower(resource.RLIMIT_DATA, setup["data_bytes"], hard=False)
     with contextlib.suppress(OSError), Path("/proc/self/oom_score_adj").open("w") as file:
         file.write("1000")  # Should the machine run out of memory, this process is the one to go.
+
+
+def _lower(which: int, most: int, *, hard: bool = True) -> None:
+    """Set a limit to ``most``, or leave it at the hard limit that whoever started irfuzz has set, if that is lower."""
+    ceiling = resource.getrlimit(which)[1]
+    limit = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
+    resource.setrlimit(which, (limit, limit if hard else ceiling))
 
 
 def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: dict[str, Any]) -> None:
@@ -163,6 +171,10 @@ def _tell(error: BaseException) -> dict[str, str]:
         message = str(error)
     except Exception as second:  # noqa: BLE001 - __str__ of a foreign exception
         message = f"(its message cannot be shown: {type(second).__name__})"
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        message += (
+            f"; the limit on the size of a file (ulimit -f) is {resource.getrlimit(resource.RLIMIT_FSIZE)[0]} bytes"
+        )
     try:
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     except Exception as second:  # noqa: BLE001

@@ -10,6 +10,7 @@ from irfuzz.isolate.child import PIPE_GONE
 from irfuzz.isolate.line import Cause, Ended
 from irfuzz.isolate.process import Death
 from irfuzz.isolate.types import Reply, Value
+from irfuzz.process_limits import on_memory
 
 MEMORY_WORDS = (
     "bad_alloc",
@@ -57,6 +58,8 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
     if any(word in error["message"] for word in MEMORY_WORDS):
         kind = "memory"
     detail = f"{error['type']}: {error['message']}".strip().split("\n")[0][:500]
+    if kind == "memory":
+        detail += on_memory()
     exit_kind = "memory" if kind == "memory" else "error"
     return Reply(exit_kind, error=error, seconds=seconds, memory=memory, detail=detail, served=served)
 
@@ -112,7 +115,7 @@ def _own_death(cause: Cause, death: Death, log: str, limit: int | None, memory: 
         # Nobody here sent it: with that much memory in use it was the kernel's out-of-memory killer.
         starved = name == "SIGKILL" and limit is not None and memory > limit // 2
         if cause == "memory" or starved or (name == "SIGABRT" and "bad_alloc" in log):
-            return Reply("memory", signal=name, log=log, memory=memory, detail=how(death))
+            return Reply("memory", signal=name, log=log, memory=memory, detail=how(death) + on_memory())
         return Reply("crash", signal=name, log=log, memory=memory, detail=how(death))
     code = os.WEXITSTATUS(death.status)
     if code == PIPE_GONE:

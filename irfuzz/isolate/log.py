@@ -6,6 +6,8 @@ import contextlib
 import fcntl
 import os
 
+from irfuzz.process_limits import FILES
+
 HEAD = 2000
 TAIL = 6000
 START = 8
@@ -23,7 +25,8 @@ class Log:
     __slots__ = ("_size", "fd")
 
     def __init__(self, size: int) -> None:
-        self._size = START + size
+        allowed = FILES.bytes  # memory of this kind is a file to the kernel
+        self._size = START + (size if allowed is None else max(0, min(size, allowed - START)))
         self.fd = os.memfd_create("irfuzz-log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, self._size)
         fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)

@@ -20,6 +20,7 @@ from irfuzz import interrupt
 from irfuzz.isolate import linux
 from irfuzz.isolate.log import Log
 from irfuzz.isolate.types import Limits, StartError, WorkerSpec
+from irfuzz.process_limits import on_memory
 
 SINGLE_THREADED = {
     "OMP_NUM_THREADS": "1",
@@ -169,7 +170,7 @@ class Zygote:
                 if code == -14:  # SIGALRM: the kernel's own timer, set by the zygote
                     how = f"was not ready after {self._limits.start_seconds:g} s"
                 where = f" while importing {step}" if step else " before it ran irfuzz's script; is it a Python?"
-                raise StartError(f"{who} {how}{where}" + (f"\n{words}" if words else "")) from None
+                raise StartError(f"{who} {how}{where}{on_memory()}" + (f"\n{words}" if words else "")) from None
             if message["op"] == "importing":
                 step = message["what"]
             elif message["op"] == "failed":
@@ -188,7 +189,8 @@ class Zygote:
                 f"{who} has no module {failed['missing']} (needed by {failed['what']}); "
                 "install it in that environment or name another interpreter"
             )
-        return f"{who} failed to import {failed['what']}: {failed['type']}: {failed['message']}\n{failed['traceback']}"
+        why = f"{failed['type']}: {failed['message']}{on_memory()}"
+        return f"{who} failed to import {failed['what']}: {why}\n{failed['traceback']}"
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         """The next message of the zygote."""

@@ -46,15 +46,28 @@ def test_jobs_add_up_and_the_curve_goes_on(tmp_path: Path) -> None:
     assert len(curve_of(database)) == 23
 
 
+def test_programs_are_counted_once_by_however_many_jobs_and_runs(tmp_path: Path) -> None:
+    """A job that is resumed adds the corpus to what it has counted already, and so does every job."""
+    database = Database(tmp_path / "campaign.sqlite")
+    assert coverage_of(database).programs == 0
+    for run in (1, 2):
+        for job in (0, 1):
+            told(database, job, *["sprout-float-3x3-17"] * 5 * run)
+            database.set_tally(job, run, 2 * run + job, {})
+    assert coverage_of(database).programs == 4 + 5
+
+
 def test_the_command_reads_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     database = Database(tmp_path / "campaign.sqlite")
     assert main(["coverage", str(tmp_path)]) == 2
     assert "has not counted any coverage yet" in capsys.readouterr().err
     told(database, 0, "sprout-float-3x3-17")
+    database.set_tally(0, 3, 7, {})
     Covered(database).shares(5.0, 1)
     page = tmp_path / "page.html"
     assert main(["coverage", str(tmp_path), "--json", "--html", str(page)]) == 0
     found = json.loads(capsys.readouterr().out)
+    assert found["models"] == 7
     assert found["criteria"]["input"]["covered"] == 3  # a type, a rank and a shape of Identity
     assert [row["model"] for row in found["curve"]] == ["5 s"]
     assert "<polyline" in page.read_text()
