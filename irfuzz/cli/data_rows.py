@@ -121,6 +121,8 @@ def samples_of(
         if bad is not None:
             got, expected = list(data[bad].shape), render(facts[bad].shape)
             raise UsageError(f"{words}: {bad!r} has shape {got}, expected samples of {expected}, or one of them")
+        if counts == {0}:
+            raise UsageError(f"{words}: expected at least one sample, got arrays without rows")
         raise UsageError(f"{words}: expected as many samples of each input, got {sorted(counts)}")
     count = min(counts.pop(), most or sys.maxsize)
     return [{n: data[n][i : i + 1] if kind == "part" else data[n][i] for n, kind in rows.items()} for i in range(count)]

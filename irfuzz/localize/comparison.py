@@ -272,6 +272,5 @@ class Comparison:
     def refused(self) -> str:
         """Why nothing could be compared, each reason once."""
         limits = [f"{d.target}: {d.what}" for d in self.found if d.limit]
-        return "; ".join(
-            dict.fromkeys((*self.nowhere.values(), *limits, *(f"{n}: {w}" for n, w in self.absent.items())))
-        )
+        reasons = (*self.nowhere.values(), *limits, *(f"{n}: {w}" for n, w in self.absent.items()))
+        return "; ".join(dict.fromkeys(why for why in reasons if why))

@@ -86,14 +86,29 @@ def _count(report: Report, apart: Sequence[str]) -> int:
 def _agreement(report: Report, inputs: str) -> str:
     """Who agrees how far, for a check in which nobody is known to be wrong."""
     off = {name for d in report.divergences if d.excused or d.limit or d.witness for name in d.targets}
+    never = _never_decided(report) - off
+    off |= never
     names = [t for t in report.targets if t.name not in off and _ran(report, t.name)]
     far = max((f for n, f in report.farthest.items() if n not in off), default=0.0)
-    how = "agree exactly" if far == 0 else f"agree to {far:.2g}" if math.isfinite(far) else "agree"
+    measured = math.isfinite(far) and report.base not in never  # distances are those to the base
+    how = "agree" if not measured else "agree exactly" if far == 0 else f"agree to {far:.2g}"
     components = sorted({t.component for t in names})
     alone = f" (all of them {components[0]})" if len(components) == 1 and len(names) > 1 else ""
+    if len(names) == 1 and never:
+        return f"{1 + len(never)} targets differ on {inputs}"
     if len(names) == 1:
         return f"NOTHING COMPARED: only {names[0].name} runs it on {inputs}"
-    return f"{len(names)} targets {how} on {inputs}{alone}"
+    count = f"{len(names)} of {len(names) + len(never)}" if never else f"{len(names)}"
+    return f"{count} targets {how} on {inputs}{alone}"
+
+
+def _never_decided(report: Report) -> set[str]:
+    """Targets that differ on every input, with none on which anybody knows who is right: they agree with nobody."""
+    found: dict[str, set[int]] = {}
+    for d in report.divergences:
+        for name in d.targets if d.undecided else ():
+            found.setdefault(name, set()).update(d.samples)
+    return {name for name, samples in found.items() if len(samples) >= report.samples}
 
 
 def _ran(report: Report, name: str) -> bool:

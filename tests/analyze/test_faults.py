@@ -221,3 +221,18 @@ def test_preconditions_are_told_as_they_were_proved() -> None:
     body = "(float[4] m) => (float[4] y) { n = Sub(one, m) y = Mul(n, low) }"
     report = judge(program(body), Ranges({"m": (0, 1)}), witness_seconds=0)
     assert f"safe with m in [0, {1 - 2**-24!r}]" in as_text(report, "model.onnx")
+
+
+@pytest.mark.parametrize(
+    ("written", "faults"), [("-inf", []), ("inf", []), ("1.0", []), ("nan", [("Constant", "overflow")])]
+)
+def test_an_infinity_that_is_written_down_is_meant(written: str, faults: list[tuple[str, str]]) -> None:
+    node = onnx.helper.make_node(
+        "Constant", [], ["c"], value=numpy_helper.from_array(np.array(float(written), np.float32))
+    )
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["":17]> g (float[2] x) => (float[2] y) { y = Max(x, c) }'
+    )
+    model.graph.node.insert(0, node)
+    found = analyze(Program.from_proto(model), Ranges({"x": (-1, 1)})).warnings
+    assert [(w.op, w.fault.kind) for w in found] == faults

@@ -173,7 +173,7 @@ def test_bad_words(model: str, words: list[str], says: str, capsys: pytest.Captu
     [
         (np.zeros((2, 4)), "float64, expected float32"),
         (np.zeros((2, 5), np.float32), "expected samples of"),
-        (np.zeros((0, 4), np.float32), "as many samples"),
+        (np.zeros((0, 4), np.float32), "at least one sample"),
     ],
 )
 def test_data_that_does_not_fit(
@@ -240,6 +240,20 @@ def test_a_broken_rule_is_the_first_line(tmp_path: Path, capsys: pytest.CaptureF
     assert "IndexError" not in text  # what a lowering says of it is no help
 
 
+def test_an_operator_that_nobody_has_is_the_only_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node = onnx.helper.make_node("Unheard", ["x"], ["y"], domain="own.domain")
+    sides = ([onnx.helper.make_tensor_value_info(name, 1, [2])] for name in "xy")
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own.domain", 1)]
+    path = tmp_path / "unheard.onnx"
+    onnx.save(
+        onnx.helper.make_model(onnx.helper.make_graph([node], "g", *sides), opset_imports=opsets, ir_version=8), path
+    )
+    assert main(["check", str(path), "--targets", "ort:disabled,ort:all"]) == 2
+    assert "no target runs the model (onnxruntime:disabled: onnxruntime has no own.domain.Unheard" in (
+        capsys.readouterr().err
+    )
+
+
 @pytest.mark.planted
 def test_what_nobody_runs_names_inputs_and_flags(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     faults = "tests/planted_targets/faults.py:Raises,tests/planted_targets/faults.py:Choosy"
@@ -247,6 +261,7 @@ def test_what_nobody_runs_names_inputs_and_flags(model: str, capsys: pytest.Capt
     told = capsys.readouterr().err
     assert "no target runs the model" in told
     assert "drawn inputs: x float32[1,4] in " in told
+    assert "(;" not in told
     assert "--data" in told
 
 

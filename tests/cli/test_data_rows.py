@@ -49,7 +49,7 @@ def test_arrays_that_are_the_inputs_are_one_sample() -> None:
     ("inputs", "data", "says"),
     [
         ("float[2,3] x", {"x": np.zeros((3, 3), F)}, "'x' has shape [3, 3], expected samples of [2,3], or one of them"),
-        ("float[N,3] x", {"x": np.zeros((0, 3), F)}, "expected as many samples of each input, got [0]"),
+        ("float[N,3] x", {"x": np.zeros((0, 3), F)}, "expected at least one sample, got arrays without rows"),
         (
             "float[N,3] x, float[N,3] z",
             {"x": np.zeros((4, 3), F), "z": np.zeros((5, 3), F)},

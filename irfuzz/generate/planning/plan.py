@@ -13,7 +13,7 @@ from irfuzz.generate.planning.attempt import Runtime
 from irfuzz.generate.planning.axes import AxisGroup, groups_of, inputs_of, open_axes
 from irfuzz.generate.planning.kinds import Kind
 from irfuzz.generate.planning.roles import Role, roles_of, unlimited
-from irfuzz.generate.planning.search import FAILED, MOST_RUNS, RUNS, Found, Sizes, search, with_totals
+from irfuzz.generate.planning.search import FAILED, MOST_RUNS, REFUSED, RUNS, Found, Sizes, search, with_totals
 from irfuzz.generate.planning.trial import MOST_SECONDS, Trial
 from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import (
@@ -167,7 +167,9 @@ class _Planner:
             if role.choices
         }
 
-    def _trial(self, domains: Mapping[str, InputDomain], choices: Mapping[str, float]) -> Trial:
+    def _trial(
+        self, domains: Mapping[str, InputDomain], choices: Mapping[str, float], *, lenient: bool = False
+    ) -> Trial:
         lengths = frozenset(name for name, role in self._roles.items() if role.length)
         return Trial(
             self._program,
@@ -179,6 +181,7 @@ class _Planner:
             self._specs,
             ask=bool(self._unsure),
             seconds=MOST_SECONDS + _weight_bytes(self._program) / LOADED,
+            lenient=lenient,
         )
 
     def _base(self, plain: InputPlan) -> tuple[Found, Trial, InputPlan]:
@@ -201,7 +204,15 @@ class _Planner:
             if found.grade.level == RUNS:
                 break
         assert best is not None
+        if best[0].grade.level == REFUSED and self._runtime is not None:
+            return self._despite_rules(plain) or best
         return best
+
+    def _despite_rules(self, plain: InputPlan) -> tuple[Found, Trial, InputPlan] | None:
+        """Sizes with which the runtime takes a model that breaks a rule with any; ``None`` if there are none."""
+        trial = self._trial(plain.domains, self._choices(0), lenient=True)
+        found = search(self._groups, trial.probe, trial.run, runs=RUNS_FOR_OTHERS)
+        return (found, trial, plain) if found.grade.level > FAILED else None
 
     def _more(self, found: Found, trial: Trial, plain: InputPlan) -> list[Mapping[str, InputVariant]]:
         """The first combination, and others that run as well; of heavy models one other, for one sample in four."""

@@ -368,3 +368,23 @@ def test_caches_without_names_hold_as_many_tokens() -> None:
         new, past, total = row["ids"].shape[1], row["past_key"].shape[2], row["attention_mask"].shape[1]
         assert new + past == total
         assert past > 1
+
+
+STFT = """g (float[n, t] wav) => (float[a, b, c, d] y) {
+  step = Constant <value = int64 {160}> () length = Constant <value = int64 {400}> ()
+  [transform] y = STFT (wav, step, , length)
+}"""
+
+
+def test_sizes_are_found_for_a_model_that_breaks_a_rule_which_a_runtime_lets_pass(pretended: Any) -> None:
+    runtime = pretended(lambda given: Attempt("too short" if given["wav"].shape[1] < 600 else "", outputs={}))
+    plan = plan_inputs(made(STFT), runtime=runtime)
+    assert shapes(plan, "wav")[0][1] >= 600
+    assert not plan.why_not
+
+
+def test_a_broken_rule_that_no_runtime_lets_pass_is_the_reason(pretended: Any) -> None:
+    plan = plan_inputs(made(STFT), runtime=pretended(lambda given: Attempt("refused")))
+    assert not plan.variants
+    assert "signal: expected rank 3" in plan.why_not
+    assert "signal: expected rank 3" in plan_inputs(made(STFT)).why_not
