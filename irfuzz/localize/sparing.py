@@ -14,19 +14,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz._native import difference
+from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Value
 from irfuzz.oracle.case import Shadower
 from irfuzz.oracle.numbers import is_float
 
 if TYPE_CHECKING:
     from irfuzz.execute.runner import Runner
-    from irfuzz.execute.shadow import ShadowRun
     from irfuzz.ir.program import Program
 
 LONG = 2.0
 """Seconds of a shadow from which on it is spared."""
 
 SLACK = 2.0
+
+TOO_LONG = 5.0
+"""Seconds of a quick shadow from which on the whole one, three times as dear, is not asked: the spread decides."""
 
 
 class Sparing:
@@ -39,15 +42,26 @@ class Sparing:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._slow = False
+        self._quick_seconds = 0.0
+        self._given_up: ShadowRun | None = None
         self._accepted: dict[tuple[str, str], float] = {}
 
     def __call__(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
-        """Run the whole of it."""
+        """Run the whole of it, unless the quick one took too long."""
+        if self._quick_seconds > TOO_LONG:
+            return ShadowRun(refused=f"a part of it took {self._quick_seconds:.3g} s")
         return self._timed(self._runner.shadow, program, inputs)
 
     def quick(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
-        """Run the quick one."""
-        return self._timed(self._runner.quick_shadow, program, inputs)
+        """Run the quick one, unless it took long before and came to nothing."""
+        if self._given_up:
+            return self._given_up
+        began = time.monotonic()
+        run = self._timed(self._runner.quick_shadow, program, inputs)
+        self._quick_seconds = max(self._quick_seconds, time.monotonic() - began)
+        if run.refused and self._quick_seconds > TOO_LONG:
+            self._given_up = run
+        return run
 
     def _timed(self, shadow: Shadower, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
         began = time.monotonic()

@@ -55,3 +55,30 @@ def test_it_is_relative_to_the_base_and_for_each_target(monkeypatch: pytest.Monk
 
 def test_a_quick_shadow_is_never_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not spared(monkeypatch, long=1e9).accepts(rows(1.0, 1.0), "t0")
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(1e9, False), (-1.0, True)])
+def test_the_whole_shadow_is_not_asked_after_a_quick_one_that_took_too_long(
+    monkeypatch: pytest.MonkeyPatch, limit: float, refused: bool
+) -> None:
+    monkeypatch.setattr(sparing, "TOO_LONG", limit)
+    made = spared(monkeypatch, long=1e9)
+    assert bool(made(None, {}).refused) is refused  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(1e9, 3), (-1.0, 1)])
+def test_what_took_too_long_for_nothing_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch, limit: float, asked: int
+) -> None:
+    monkeypatch.setattr(sparing, "TOO_LONG", limit)
+    calls: list[int] = []
+
+    class Refusing:
+        def quick_shadow(self, _program: object, _inputs: object) -> ShadowRun:
+            calls.append(1)
+            return ShadowRun(refused="over the time limit")
+
+    made = Sparing(cast("Runner", Refusing()))
+    for _ in range(3):
+        assert made.quick(None, {}).refused == "over the time limit"  # type: ignore[arg-type]
+    assert len(calls) == asked
