@@ -272,5 +272,9 @@ class Comparison:
     def refused(self) -> str:
         """Why nothing could be compared, each reason once."""
         limits = [f"{d.target}: {d.what}" for d in self.found if d.limit]
-        reasons = (*self.nowhere.values(), *limits, *(f"{n}: {w}" for n, w in self.absent.items()))
-        return "; ".join(dict.fromkeys(why for why in reasons if why))
+        absent: dict[str, list[str]] = {}
+        for name, why in self.absent.items():
+            _, lacks, what = why.rpartition(" has no ")
+            absent.setdefault(f"no {what}" if lacks else why, []).append(name)
+        lacking = (f"{', '.join(names)}: {why}" for why, names in absent.items())
+        return "; ".join(filter(None, dict.fromkeys((*self.nowhere.values(), *limits, *lacking))))

@@ -93,11 +93,6 @@ def unknown_operator(path: Path) -> None:
     onnx.save(onnx.parser.parse_model(f"{HEAD} {{ y = Rleu(x) }}"), path)
 
 
-def unknown_domain(path: Path) -> None:
-    text = HEAD.replace('["" : 17]', '["" : 17, "com.example" : 1]')
-    onnx.save(onnx.parser.parse_model(f"{text} {{ y = com.example.Gelu(x) }}"), path)
-
-
 def unknown_opset(path: Path) -> None:
     onnx.save(onnx.parser.parse_model(f"{HEAD.replace('17', '999')} {{ y = Relu(x) }}"), path)
 
@@ -119,7 +114,6 @@ BAD: dict[Callable[[Path], None], str] = {
     external_outside: "outside of the model's folder",
     external_absolute: "outside of the model's folder",
     unknown_operator: "unknown operator Rleu",
-    unknown_domain: "com.example",
     unknown_opset: "opset 999",
     pipe: "not a plain file",
 }
@@ -167,15 +161,27 @@ def test_not_one_mutant(irfuzz: Irfuzz, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["mute.onnx"]
 
 
-def test_models_of_old_opsets_are_named(irfuzz: Irfuzz, tmp_path: Path, tiny: Path) -> None:
-    model = onnx.parser.parse_model(f"{HEAD.replace('17', '8')} {{ y = Relu(x) }}")
+@pytest.mark.parametrize(("opset", "said"), [(8, ["irfuzz: old.onnx: opset 8, converted to 9"]), (9, [])])
+def test_models_of_old_opsets_are_converted_and_named(
+    opset: int, said: list[str], irfuzz: Irfuzz, tmp_path: Path
+) -> None:
+    model = onnx.parser.parse_model(f"{HEAD.replace('17', str(opset))} {{ y = Relu(x) }}")
     onnx.save(model, tmp_path / "old.onnx")
-    one_line(irfuzz("mutate", "old.onnx", "-o", "out"), "old.onnx: it cannot be mutated: opset 8 is below 9")
-    one_line(irfuzz("fuzz", "old.onnx", "-o", "out"), "old.onnx: it cannot be mutated: opset 8 is below 9")
-    assert not (tmp_path / "out").exists()
-    result = irfuzz("mutate", "old.onnx", tiny, "-o", "out", "-n", 2)
+    result = irfuzz("mutate", "old.onnx", "-o", "out", "-n", 2)
     assert result.code == 0
-    assert result.err.splitlines() == ["irfuzz: old.onnx: it cannot be mutated: opset 8 is below 9"]
+    assert [line.partition(": irfuzz")[0] for line in result.err.splitlines()] == said
+
+
+@pytest.mark.backend
+def test_an_operator_that_nobody_knows_is_mutated_around_and_named_where_it_has_to_run(
+    irfuzz: Irfuzz, tmp_path: Path
+) -> None:
+    text = HEAD.replace('["" : 17]', '["" : 17, "com.example" : 1]')
+    onnx.save(onnx.parser.parse_model(f"{text} {{ y = com.example.Gelu(x) }}"), tmp_path / "bad.onnx")
+    assert irfuzz("mutate", "bad.onnx", "-o", "out", "-n", 2).code == 0
+    for path in (tmp_path / "out").glob("*.onnx"):
+        assert "Gelu" in {node.op_type for node in onnx.load(path).graph.node}
+    one_line(irfuzz("check", "bad.onnx"), "no target runs the model .*com.example.Gelu")
 
 
 def test_inputs_beyond_memory_are_named(irfuzz: Irfuzz, tmp_path: Path) -> None:
