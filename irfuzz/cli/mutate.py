@@ -154,9 +154,7 @@ def _streamed(args: argparse.Namespace) -> bool:
     if args.seeds.count(STANDARD) > 1 or (STANDARD in args.seeds and len(args.seeds) > 1):
         raise UsageError("SEED -: standard input holds one model; expected no other seed beside it")
     if args.out is None and STANDARD not in args.seeds:
-        raise UsageError(
-            "-o/--out: expected a folder, or - for standard output; see `irfuzz mutate --help`"
-        )
+        raise UsageError("-o/--out: expected a folder, or - for standard output; see `irfuzz mutate --help`")
     streamed = args.out in (None, STANDARD)
     if args.format is not None and not streamed:
         raise UsageError("--format: it is about standard output; leave it or -o DIR out")

@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_one_line(
 def test_a_folder_or_a_pipe_has_to_be_named(irfuzz: Irfuzz, tiny: Path) -> None:
     told = irfuzz("mutate", tiny)
     assert told.code == 2
-    assert "-o: expected a folder for the mutants, or - for standard output" in told.err
+    assert "-o/--out: expected a folder, or - for standard output" in told.err
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ GOOD_Y = np.array([[10.5, 0]], F)
 
 UNKNOWN = Case(
     "g (float[2] x) => (float[2] y) { y = a.b.Foo(x) }", {"x": np.zeros(2, F)},
-    Exit.UNSUPPORTED, Stage.RUN, "does not run the model before it.*a.b:Foo",
+    Exit.UNSUPPORTED, Stage.RUN, "does not run the model before it.*a.b.Foo",
 )  # fmt: skip
 CAPTURING = """g (float[2] x, bool c) => (float[2] y) <float[2] d = {1, 2}> {
    y = If(c) <then_branch = t () => (float[2] p) { p = Add(x, d) },
@@ -144,7 +144,7 @@ FAILING: dict[str, Case] = {
     ),
     **{
         f"onnxruntime-saved:{level}": Case(
-            UNKNOWN.text, UNKNOWN.inputs, Exit.UNSUPPORTED, Stage.CONVERT, "not a registered function/op"
+            UNKNOWN.text, UNKNOWN.inputs, Exit.UNSUPPORTED, Stage.CONVERT, "has no a.b.Foo"
         )
         for level in ("basic", "extended", "all")
     },
