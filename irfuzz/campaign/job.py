@@ -42,6 +42,7 @@ from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.types import StartError
 from irfuzz.memory import settle
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
+from irfuzz.mutate.table import is_steered
 from irfuzz.mutate.trace import Trace
 from irfuzz.mutate.types import Edit, Relation
 from irfuzz.oracle import judge
@@ -344,13 +345,19 @@ class Job:
 
     def _remember(self, made: Made) -> None:
         """Add a program that shows something new, and that something runs, to the corpus."""
+        trace, model = self._trace(made), made.model
+        if is_packed(model):
+            model = self.database.programs.mutant(made.program)
+            if not self.database.programs.is_whole(model) and is_steered(trace.edits):
+                self.counts["large weights not kept"] += 1  # nothing would make them again
+                return
         self._new.append(
             ProgramRow(
                 digest=made.program.digest,
-                model=self.database.programs.mutant(made.program) if is_packed(made.model) else made.model,
+                model=model,
                 seed=made.entry.seed,
                 parent=made.entry.digest,
-                trace=lineage.dump(self._trace(made)),
+                trace=lineage.dump(trace),
                 features=made.features,
                 job=self.number,
                 iteration=self._at,

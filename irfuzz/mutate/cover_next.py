@@ -43,7 +43,9 @@ class CoverNext:
     name: ClassVar[str] = "cover-next"
     version: ClassVar[int] = 1
     relation: ClassVar[Relation] = Relation.CHANGED
-    profile: ClassVar[Profile] = Profile(weight=0.0, campaign_weight=1.0, cost=1.3, grows=True, use=Use.ON_DEMAND)
+    profile: ClassVar[Profile] = Profile(
+        weight=0.0, campaign_weight=1.0, cost=1.3, grows=True, steered=True, use=Use.ON_DEMAND
+    )
 
     def sites(self, program: Program) -> list[str]:
         """The program as a whole, where something can be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
 
 from irfuzz.errors import UsageError
@@ -53,7 +53,7 @@ from irfuzz.mutate.store_constant import StoreConstant
 from irfuzz.mutate.swap_layers import SwapLayers
 from irfuzz.mutate.symbol_to_number import SymbolToNumber
 from irfuzz.mutate.transpose_pair import TransposePair
-from irfuzz.mutate.types import Mutator, profile_of
+from irfuzz.mutate.types import Edit, Mutator, profile_of
 from irfuzz.mutate.unwrap_control_flow import UnwrapControlFlow
 from irfuzz.mutate.weight_operators import (
     GaussianFuzzing,
@@ -130,6 +130,11 @@ _CLASSES: tuple[type[Mutator], ...] = (
 """In this order they are listed and drawn; weights, costs and papers are attributes of the classes (``Profile``)."""
 
 BUILTIN: dict[str, Callable[[Context], Mutator]] = {made.name: made for made in _CLASSES}
+
+
+def is_steered(edits: Iterable[Edit]) -> bool:
+    """Whether edits may make another program where nobody knows what the campaign had covered by then."""
+    return any(profile_of(BUILTIN.get(edit.mutator)).steered for edit in edits)
 
 
 def campaign_weights() -> dict[str, float]:

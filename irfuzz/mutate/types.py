@@ -107,6 +107,7 @@ class Profile:
             differ from run to run.
         grows: it hardly ever leaves a program with no more nodes than before: not tried on one that must not grow.
         covers: it may bring new calls; the others are for something else than coverage.
+        steered: what it does hangs on what a campaign has covered, so that its draws alone may not make it again.
         use: when it is used.
         papers: what it is called in papers.
     """
@@ -116,6 +117,7 @@ class Profile:
     cost: float = 0.4
     grows: bool = False
     covers: bool = True
+    steered: bool = False
     use: Use = Use.ALWAYS
     papers: tuple[Published, ...] = ()
 

@@ -80,6 +80,10 @@ class StoredPrograms:
         data = serde.encode_bytes(program.model, program.residue, place)
         return packed(_less(data, lambda digest, raw: stays(digest, len(raw))))
 
+    def is_whole(self, data: bytes) -> bool:
+        """Whether stored bytes and the blobs hold all weights, so that no edits have to make them again."""
+        return not is_packed(data) or all(map(self.blobs.has, blobs_named(unpacked(data))))
+
     def read(self, data: bytes, rebuild: Callable[[], Program]) -> Program:
         """The program of stored bytes, in the form of any version of irfuzz.
 
@@ -92,10 +96,7 @@ class StoredPrograms:
         """
         if not is_packed(data):
             return Program.from_bytes(data)
-        model = unpacked(data)
-        if all(map(self.blobs.has, blobs_named(model))):
-            return shared_program(model, self.blobs)
-        return rebuild()
+        return shared_program(unpacked(data), self.blobs) if self.is_whole(data) else rebuild()
 
 
 def _less(data: bytes, stays: Callable[[str, bytes], bool]) -> bytes:

@@ -24,7 +24,9 @@ from irfuzz.frontends import onnx_file
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.table import is_steered
 from irfuzz.mutate.trace import program_sha256, sha256
+from irfuzz.mutate.types import Edit, Relation
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database, FindingRow, ProgramRow
 from irfuzz.store.packed_model import is_packed
@@ -139,6 +141,27 @@ def test_a_mutant_whose_weights_were_not_kept_is_made_again_by_its_edits(tmp_pat
     assert again.to_bytes() == mutant.program.to_bytes()
     with pytest.raises(InvalidProgram, match="make another one"):
         Corpus(database).program(added("0" * 64))
+
+
+@pytest.mark.parametrize(("way", "whole"), [("Gaussian", False), ("", True)])
+def test_only_weights_of_its_own_are_missing_from_a_stored_mutant(
+    tmp_path: Path, seed: Path, way: str, whole: bool
+) -> None:
+    started(tmp_path / "out", seed, 1)
+    database = Database(Layout(tmp_path / "out").database)
+    (program,) = Corpus(database).refresh()
+    engine = Engine(load_specs(), ["change-weights"] if way else ["expose-value"])
+    made = (engine.mutate(program, Choices.from_seed(n)) for n in range(50))
+    mutant = next(m for m in made if m is not None and way in m.edits[0].detail)
+    assert database.programs.is_whole(database.programs.mutant(mutant.program)) is whole
+    assert database.programs.is_whole(database.programs.seed(mutant.program))
+
+
+@pytest.mark.parametrize(("names", "steered"), [(["cover-next"], True), (["change-weights"], False), ([], False)])
+def test_what_hangs_on_a_campaigns_coverage_is_not_made_again_by_its_draws(names: list[str], steered: bool) -> None:
+    edits = [Edit(name, 1, "", (), Relation.CHANGED, "") for name in names]
+    assert is_steered(edits) is steered
+    assert is_steered([*edits, Edit("of.another.package", 1, "", (), Relation.CHANGED, "")]) is steered
 
 
 @pytest.mark.unit
