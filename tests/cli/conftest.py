@@ -55,29 +55,45 @@ class Result:
 Irfuzz = Callable[..., Result]
 
 
+class Server:
+    """The process that commands are forked from; started again if a test of interrupts has ended it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def ask(self, job: dict[str, object]) -> int:
+        """Run a command and return its exit code."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENV
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.communicate()
+
+
 @pytest.fixture(scope="session")
-def server() -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENV
-    )
-    yield process
-    assert process.stdin is not None
-    process.stdin.close()
-    process.wait()
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def irfuzz(server: subprocess.Popen[str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Irfuzz:
+def irfuzz(server: Server, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Irfuzz:
     """Run ``irfuzz WORDS`` in the test's folder."""
 
     def run(*words: object) -> Result:
-        assert server.stdin is not None
-        assert server.stdout is not None
         told = tmp_path_factory.mktemp("told")
         job = {"cwd": str(tmp_path), "words": [str(w) for w in words], "out": f"{told}/out", "err": f"{told}/err"}
-        server.stdin.write(json.dumps(job) + "\n")
-        server.stdin.flush()
-        code = int(server.stdout.readline())
+        code = server.ask(job)
         return Result(code, (told / "out").read_text(), (told / "err").read_text())
 
     return run

@@ -288,7 +288,7 @@ def test_ctrl_c_prints_what_is_known(tmp_path: Path) -> None:
     )
     words = ["check", str(path), "--targets", f"ort:disabled,{slow}:Slow", "--seeds", "2", "--timeout", "100"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "irfuzz", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-m", "irfuzz", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         for _ in range(600):

@@ -78,7 +78,7 @@ def here(tmp_path: Path) -> Path:
 
 def stopped(here: Path, *words: object) -> tuple[str, str]:
     """What a command printed that was interrupted when it had left its mark."""
-    with running("-m", "irfuzz", *words, cwd=here) as process:
+    with running("-P", "-m", "irfuzz", *words, cwd=here) as process:
         mark = here / "mark"
         assert wait_until(lambda: mark.exists() or process.poll() is not None)
         assert process.poll() is None, process.communicate()
@@ -122,7 +122,7 @@ def test_while_generations_are_run(here: Path) -> None:
 
 def test_while_a_witness_is_looked_for(here: Path) -> None:
     with running(
-        "-m", "irfuzz", "analyze", "unreachable.onnx", "--range", "x=-1,1", "--witness-time", 300, cwd=here
+        "-P", "-m", "irfuzz", "analyze", "unreachable.onnx", "--range", "x=-1,1", "--witness-time", 300, cwd=here
     ) as process:
         assert process.stderr is not None
         assert re.match(r"irfuzz: analyzing: 0 of 1 warnings, 0 confirmed, \d+ s", process.stderr.readline())
@@ -141,7 +141,7 @@ def test_while_a_candidate_is_looked_at(here: Path) -> None:
     assert len(onnx.load(here / "small.onnx").graph.node) == int(found[1]) < 5
     assert err.splitlines()[-1] == "irfuzz: stopped: the same call goes on from there"
     (here / "check.sh").write_text("#!/bin/bash\nexit 0\n")
-    again = ["-m", "irfuzz", "reduce", "model.onnx", "--check", "./check.sh", "-o", "small.onnx", "--json"]
+    again = ["-P", "-m", "irfuzz", "reduce", "model.onnx", "--check", "./check.sh", "-o", "small.onnx", "--json"]
     with running(*again, cwd=here) as process:
         goes_on, _ = process.communicate(timeout=120)
     told = json.loads(goes_on)
@@ -150,7 +150,7 @@ def test_while_a_candidate_is_looked_at(here: Path) -> None:
 
 def test_ctrl_c_twice(here: Path) -> None:
     """The second one, while the first is obeyed, changes nothing."""
-    with running("-m", "irfuzz", "equiv", "model.onnx", "--targets", "slow12.py:Slow", cwd=here) as process:
+    with running("-P", "-m", "irfuzz", "equiv", "model.onnx", "--targets", "slow12.py:Slow", cwd=here) as process:
         assert wait_until((here / "mark").exists)
         assert len(tree(process.pid)) >= 3
         process.send_signal(2)
@@ -162,7 +162,7 @@ def test_ctrl_c_twice(here: Path) -> None:
 
 def test_time_of_equiv(here: Path) -> None:
     """All models together have so long; what was compared by then is told, and that it is not all."""
-    words = ["-m", "irfuzz", "equiv", "model.onnx", "--targets", "reference", "--forms", 100_000, "--time", "1s"]
+    words = ["-P", "-m", "irfuzz", "equiv", "model.onnx", "--targets", "reference", "--forms", 100_000, "--time", "1s"]
     with running(*words, "--json", cwd=here) as process:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -177,14 +177,14 @@ def test_time_of_equiv(here: Path) -> None:
 @pytest.mark.parametrize("command", ["equiv", "evolve", "analyze", "coverage"])
 def test_what_is_whole_says_so(here: Path, command: str) -> None:
     more = {"equiv": ["--targets", "reference", "--forms", 1], "evolve": ["--generations", 1]}.get(command, [])
-    with running("-m", "irfuzz", command, "model.onnx", "--json", *more, cwd=here) as process:
+    with running("-P", "-m", "irfuzz", command, "model.onnx", "--json", *more, cwd=here) as process:
         out, err = process.communicate(timeout=120)
     assert json.loads(out)["partial"] is False, err
 
 
 def test_while_several_processes_make_mutants(here: Path) -> None:
     words = ["mutate", "model.onnx", "-o", "out", "-n", 1_000_000, "--jobs", 2]
-    with running("-m", "irfuzz", *words, cwd=here) as process:
+    with running("-P", "-m", "irfuzz", *words, cwd=here) as process:
         assert wait_until(lambda: len(list((here / "out").glob("*.trace.json"))) >= 5)
         assert len(tree(process.pid)) == 3
         out, err = interrupted(process)

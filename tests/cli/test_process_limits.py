@@ -65,7 +65,7 @@ def words(tmp_path: Path) -> list[str]:
 
 def command(name: str, words: list[str], limits: Mapping[int, int]) -> subprocess.CompletedProcess[str]:
     model, out = words
-    return run(["-m", "irfuzz", *(w.replace("MODEL", model).replace("OUT", out) for w in COMMANDS[name])], limits)
+    return run(["-P", "-m", "irfuzz", *(w.replace("MODEL", model).replace("OUT", out) for w in COMMANDS[name])], limits)
 
 
 @pytest.mark.parametrize("limits", ENOUGH.values(), ids=ENOUGH)
@@ -94,7 +94,7 @@ def test_too_small_files_are_told(words: list[str]) -> None:
 
 
 def test_help_needs_nothing() -> None:
-    assert run(["-m", "irfuzz", "check", "--help"], {resource.RLIMIT_DATA: 60 * MIB}).returncode == 0
+    assert run(["-P", "-m", "irfuzz", "check", "--help"], {resource.RLIMIT_DATA: 60 * MIB}).returncode == 0
 
 
 @pytest.mark.parametrize(("allowed", "short"), [(DATA.least, False), (DATA.least - 1, True), (None, False)])

@@ -28,8 +28,8 @@ from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import FindingRow
 from irfuzz.store.packed_model import LARGE_PROGRAM
 from irfuzz.store.tensors import unpack
+from tests.large_weights import model as large_model
 from tests.report.conftest import FAULTS, RELU, WRONG, parse, row_of, run_script
-from tests.store.test_packed_model import model as large_model
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
 FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json"}

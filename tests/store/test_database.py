@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -96,11 +95,10 @@ def test_another_schema_version_is_refused(database: Database) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from irfuzz.store.database import Database
-from tests.store.test_database import program
+from irfuzz.store.database import Database, ProgramRow
 database = Database(Path(sys.argv[1]))
 for i in range(10**6):
-    database.add_program(program(f"{sys.argv[2]}-{i}"))
+    database.add_program(ProgramRow(f"{sys.argv[2]}-{i}", b"model", "a.onnx", "", "{}", 1, 0, 0))
     database.set_tally(int(sys.argv[2]), i + 1, i + 1, {})
     print(i, flush=True)
 """
@@ -109,12 +107,8 @@ for i in range(10**6):
 def test_nothing_that_was_stored_is_lost_to_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     Database(path).close()
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": str(root)}
     writers = [
-        subprocess.Popen(
-            [sys.executable, "-P", "-c", WRITER, str(path), str(n)], stdout=subprocess.PIPE, env=env, text=True
-        )
+        subprocess.Popen([sys.executable, "-P", "-c", WRITER, str(path), str(n)], stdout=subprocess.PIPE, text=True)
         for n in range(2)
     ]
     promised = []

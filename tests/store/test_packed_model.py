@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.errors import InternalError, InvalidProgram
 from irfuzz.frontends.onnx_file import load_seed
@@ -24,27 +22,9 @@ from irfuzz.store.packed_model import (
     without_tensors,
     write_model,
 )
+from tests.large_weights import model
 
 pytestmark = pytest.mark.unit
-
-
-def model(size: int, *, inner: int = 0) -> onnx.ModelProto:
-    """Adds a weight of ``size`` bytes, and the sum of a constant of ``inner`` bytes, which stands in an attribute."""
-    draw = np.random.default_rng(size)
-    weight = numpy_helper.from_array(draw.random(size // 4, np.float32), "w")
-    nodes = [helper.make_node("Add", ["x", "w"], ["a"])]
-    constant = numpy_helper.from_array(draw.random(max(inner // 4, 1), np.float32), "c")
-    nodes += [
-        helper.make_node("Constant", [], ["c"], value=constant),
-        helper.make_node("ReduceSum", ["c"], ["s"], keepdims=0),
-        helper.make_node("Add", ["a", "s"], ["y"]),
-    ]
-    value = helper.make_tensor_value_info
-    shape = [size // 4]
-    graph = helper.make_graph(
-        nodes, "g", [value("x", TensorProto.FLOAT, shape)], [value("y", TensorProto.FLOAT, shape)], [weight]
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 @pytest.mark.parametrize(("size", "large"), [(LARGE_PROGRAM - 4, False), (LARGE_PROGRAM, True)])

@@ -12,7 +12,7 @@ from irfuzz.ir.tensors import array_tensor
 from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.packed_model import LARGE_PROGRAM, is_packed
 from irfuzz.store.stored_program import BULKY, OWN, StoredPrograms, is_large
-from tests.store.test_packed_model import model
+from tests.large_weights import model
 
 pytestmark = pytest.mark.unit
 
