@@ -23,7 +23,7 @@ MOST, LONGEST = 16, 160
 """Kept reasons of a job, and characters of one."""
 
 FEW = 0.5
-"""A smaller share of programs that were compared is told first."""
+"""If a smaller share of the programs was compared, the summary begins with that."""
 
 
 def count(results: Sequence[RunResult], counts: Counter[str]) -> None:

@@ -375,7 +375,7 @@ class Job:
         return lineage.extend(self.corpus.trace(made.entry), made.edits, self.corpus.donors(), data)
 
     def _bytes_of(self, program: Program | None) -> bytes | None:
-        """The program's bytes; what cannot even be written is left out, for it is a fault that is being told."""
+        """The program's bytes, or none if it cannot be written: a fault of irfuzz is being reported already."""
         try:
             return None if program is None else self.database.programs.whole(program)
         except Exception:  # noqa: BLE001 - see above

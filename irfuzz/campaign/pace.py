@@ -1,4 +1,4 @@
-"""How many forms of a program are compared at a time, until when, and who is told how far it has come."""
+"""The size of a round of forms, the time at which rounds end, and the callback for progress."""
 
 from __future__ import annotations
 

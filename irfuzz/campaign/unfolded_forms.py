@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 SUFFIX = " (bodies written out)"
-"""Behind the name of a model, when forms of its written out bodies are told."""
+"""Follows the name of a model if a contradiction is about its written out bodies."""
 
 
 def check_unfolded(

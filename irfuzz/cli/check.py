@@ -1,4 +1,4 @@
-"""``irfuzz check``: whether a model computes the same on all targets, and if not, where they part."""
+"""``irfuzz check`` says whether a model computes the same on all targets, and if not, at which nodes they part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes and meanings of inputs that models leave open, decided once when the models are read (docs/inputs.md)."""
+"""Decides once, when models are read, the shapes and meanings of inputs that they leave open (docs/inputs.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def planned(programs: Mapping[Path, Program], *, guess_floats: bool = True) -> dict[Path, Program]:
-    """The programs with a plan in the metadata of their inputs, where those leave something open.
+    """The programs with a plan in the metadata of their inputs, if those leave something open.
 
     Models that an ``index.toml`` beside them describes are left as they are: it says what their inputs mean.
 

@@ -67,7 +67,7 @@ class _Known:
 _known: list[_Known] = []
 
 _lost = threading.Event()
-"""Set while an interrupt was raised where nobody could see it."""
+"""Set while an interrupt that was raised has not reached the command."""
 
 
 @contextlib.contextmanager
@@ -153,14 +153,17 @@ def _watch(told: int, ended: threading.Event) -> None:
 
 def _leave() -> None:
     """End the process from this thread."""
-    words: list[str] = []
-    with contextlib.suppress(Exception):  # nothing may keep it from ending, least of all a report of half a result
-        words += [told for known in _known if (told := known())]
-    with contextlib.suppress(Exception):
-        print(f"irfuzz: {': '.join(['stopped', *words])}", file=sys.stderr, flush=True)
-        sys.stdout.flush()
+    try:
+        words = [told for known in _known if (told := known())]
+    except Exception as error:  # noqa: BLE001 - half a result may be anything, and must not keep it from ending
+        words = [f"what is known cannot be printed ({error!r})"]
+    try:
+        with contextlib.suppress(OSError):  # nobody reads it any more
+            print(f"irfuzz: {': '.join(['stopped', *words])}", file=sys.stderr, flush=True)
+            sys.stdout.flush()
         from irfuzz.isolate.process import remove_scratch
 
         interrupt.stop()
         remove_scratch()
-    os._exit(STOPPED)
+    finally:
+        os._exit(STOPPED)

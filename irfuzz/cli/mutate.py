@@ -200,7 +200,7 @@ def _told(path: Path, seeds: list[Path]) -> Path:
 
 
 def _checked(records: Iterable[MutantRecord]) -> Generator[MutantRecord]:
-    """The same; what is wrong with a flag is told by its name."""
+    """The same; an error names the flag that is wrong."""
     try:
         yield from records
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""What several commands write: models with traces enter, files in a folder leave."""
+"""Writes models with their traces into a folder, for the commands that make models."""
 
 from __future__ import annotations
 
