@@ -10,12 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import onnx
-
 from irfuzz import __version__
 from irfuzz.choices import Choices, Draw
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.frontends.graphsurgeon import to_graphsurgeon
+from irfuzz.frontends.made_model import MadeModel
 from irfuzz.generate.growth import IR_VERSIONS, Growth
 from irfuzz.generate.topologies import TOPOLOGIES
 from irfuzz.ir.verify import verify
@@ -79,33 +77,12 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Generated:
+class Generated(MadeModel):
     """A program and the draws that made it."""
 
     program: Program
     wish: Wish
     choices: tuple[Draw, ...]
-
-    @cached_property
-    def _bytes(self) -> bytes:
-        return self.program.to_bytes()
-
-    def to_bytes(self) -> bytes:
-        """The program as a serialized ONNX model."""
-        return self._bytes
-
-    @property
-    def model_proto(self) -> onnx.ModelProto:
-        """The program as an ONNX model."""
-        return self.program.to_proto()
-
-    def to_graphsurgeon(self) -> Any:
-        """The program as an ``onnx_graphsurgeon.Graph``.
-
-        Raises:
-            UsageError: onnx-graphsurgeon is not installed.
-        """
-        return to_graphsurgeon(self.model_proto)
 
     @cached_property
     def trace(self) -> dict[str, Any]:

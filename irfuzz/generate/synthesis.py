@@ -7,11 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import onnx
-
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, InvalidProgram
-from irfuzz.frontends.graphsurgeon import to_graphsurgeon
+from irfuzz.frontends.made_model import MadeModel
 from irfuzz.generate.assembly import assemble
 from irfuzz.generate.features import Feature, counts, features_of, wanted_of
 from irfuzz.generate.lighten import lighten
@@ -32,8 +30,8 @@ WEIGHTS = 0.01
 """Share of the original's weights that the result may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Synthesis:
+@dataclass(frozen=True)
+class Synthesis(MadeModel):
     """A small program, and what it has in common with the large one.
 
     Attributes:
@@ -56,23 +54,6 @@ class Synthesis:
     def least(self) -> int:
         """The lower bound on the number of nodes."""
         return sum(self.bound.values())
-
-    def to_bytes(self) -> bytes:
-        """The program as a serialized ONNX model."""
-        return self.program.to_bytes()
-
-    @property
-    def model_proto(self) -> onnx.ModelProto:
-        """The program as an ONNX model."""
-        return self.program.to_proto()
-
-    def to_graphsurgeon(self) -> Any:
-        """The program as an ``onnx_graphsurgeon.Graph``.
-
-        Raises:
-            UsageError: onnx-graphsurgeon is not installed.
-        """
-        return to_graphsurgeon(self.model_proto)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the program."""

@@ -14,7 +14,8 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
 from irfuzz.frontends.convert import Converters
-from irfuzz.frontends.graphsurgeon import from_graphsurgeon, is_graphsurgeon, to_graphsurgeon
+from irfuzz.frontends.graphsurgeon import from_graphsurgeon, is_graphsurgeon
+from irfuzz.frontends.made_model import MadeModel
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.frontends.runtime_types import complete_types, untyped
 from irfuzz.ir.program import Program
@@ -38,7 +39,7 @@ MAX_DEPTH = 24
 
 
 @dataclass(frozen=True)
-class TracedMutant:
+class TracedMutant(MadeModel):
     """A mutant and everything that made it.
 
     Attributes:
@@ -55,31 +56,10 @@ class TracedMutant:
     edits: tuple[Edit, ...]
     counts: Counts
 
-    @cached_property
-    def _bytes(self) -> bytes:
-        return self.program.to_bytes()
-
-    def to_bytes(self) -> bytes:
-        """The mutant as a serialized ONNX model."""
-        return self._bytes
-
     @property
     def declared_invalid(self) -> bool:
         """True where an edit breaks a rule of ONNX on purpose; only ``invalid-value`` does."""
         return any(edit.relation is Relation.INVALID for edit in self.edits)
-
-    @property
-    def model_proto(self) -> onnx.ModelProto:
-        """The mutant as an ONNX model."""
-        return self.program.to_proto()
-
-    def to_graphsurgeon(self) -> Any:
-        """The mutant as an ``onnx_graphsurgeon.Graph``.
-
-        Raises:
-            UsageError: onnx-graphsurgeon is not installed.
-        """
-        return to_graphsurgeon(self.model_proto)
 
     @cached_property
     def trace(self) -> dict[str, Any]:
