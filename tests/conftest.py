@@ -23,9 +23,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # Some tests run a small part of a benchmark. The checkout is not on the path, or the package in it would hide the
 # installed one.
-benchmarks = types.ModuleType("benchmarks")
-benchmarks.__path__ = [str(ROOT / "benchmarks")]
-sys.modules.setdefault("benchmarks", benchmarks)
+# Nor are the tests, and tf2onnx installs a folder of that name.
+for package in ("benchmarks", "tests"):
+    module = sys.modules.setdefault(package, types.ModuleType(package))
+    module.__path__ = [str(ROOT / package)]
 
 # A shell starts background jobs with Ctrl-C ignored, and so would be every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
