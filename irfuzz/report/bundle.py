@@ -28,6 +28,7 @@ from irfuzz.isolate.guard import guarded
 from irfuzz.localize.passes import names_of
 from irfuzz.oracle.types import Symptom
 from irfuzz.report import contradiction
+from irfuzz.report.linked_weights import is_linked, reading_links, write_weights
 from irfuzz.report.markdown import report_text
 from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, repro_source
 from irfuzz.report.short import LINES, short_source
@@ -38,8 +39,11 @@ from irfuzz.store.database import FindingRow
 from irfuzz.store.packed_model import pack_model, write_model
 from irfuzz.store.tensors import MANIFEST, unpack
 
-ORIGINAL = "original/model.onnx"
-"""The program before it was made small."""
+MODEL, ORIGINAL = "model.onnx", "original/model.onnx"
+"""The program, and it before it was made small."""
+
+WEIGHTS, SCRIPTS = "_weights.npz", ("repro.py", "compare.py")
+"""Ending of the arrays beside a model as source, and what runs it."""
 
 SCHEMA = 1
 """Version of ``finding.json``."""
@@ -77,8 +81,9 @@ def write_bundle(folder: Path, row: FindingRow, *, label: str = "", blobs: Folde
     """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them (docs/findings.md).
 
     An older folder of that name is replaced once the new one is complete. Nothing is left behind where the writing
-    fails. ``label`` is what a person has said of it. Of a program before it was made small, large weights are links to
-    ``blobs``, if these are given; a copy of the folder holds them itself.
+    fails. ``label`` is what a person has said of it. If ``blobs`` are given, large weights of the program before it was
+    made small are links to them, and so are the weights of all files if there are many (``linked_weights``); a copy of
+    the folder holds them itself.
 
     Raises:
         InternalError: the stored finding contradicts itself.
@@ -86,15 +91,20 @@ def write_bundle(folder: Path, row: FindingRow, *, label: str = "", blobs: Folde
     """
     files = _files(row, label)
     if json.loads(row.verdict).get("oracle") == contradiction.ORACLE:
-        blobs = None  # its script runs the original too, and onnx reads no data from a file that has several links
+        blobs = None  # its script reads both forms as whole files
+    linked = blobs is not None and is_linked(row.model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
     try:
         for name, data in files.items():
             path = draft / name
             path.parent.mkdir(exist_ok=True)
-            if name == ORIGINAL and blobs is not None:
+            if blobs is not None and (name == ORIGINAL or (linked and name == MODEL)):
                 write_model(pack_model(data, blobs), path, blobs)
+            elif blobs is not None and linked and name.endswith(WEIGHTS):
+                write_weights(data, path, blobs)
+            elif linked and name in SCRIPTS:
+                path.write_text(reading_links(data.decode()), encoding="utf-8")
             else:
                 path.write_bytes(data)
         draft.chmod(0o755)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import shutil
 import zlib
@@ -114,13 +112,23 @@ def write_model(data: bytes, path: Path, blobs: FolderBlobs) -> None:
     """
     model = unpacked(data)
     for digest in blobs_named(model) if is_packed(data) else ():
-        target = path.parent / f"{digest}{SUFFIX}"
-        if not target.exists():
-            with contextlib.suppress(OSError):
-                os.link(blobs.path(digest), target)
-                continue
-            shutil.copyfile(blobs.path(digest), target)
+        link_blob(digest, path.parent, blobs)
     path.write_bytes(model)
+
+
+def link_blob(digest: str, folder: Path, blobs: FolderBlobs) -> None:
+    """Put a blob into a folder under its own name, as a link, or a copy where the file system has none.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    target = folder / f"{digest}{SUFFIX}"
+    if target.exists():
+        return
+    try:
+        target.hardlink_to(blobs.path(digest))
+    except OSError:
+        shutil.copyfile(blobs.path(digest), target)
 
 
 def blobs_named(model: bytes) -> list[str]:

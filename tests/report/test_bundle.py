@@ -21,6 +21,7 @@ from irfuzz.campaign.again import read_finding
 from irfuzz.errors import InternalError
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.report import linked_weights
 from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.report.markdown import program_text, report_text
 from irfuzz.report.repro import Party, Scene, place_of, repro_source
@@ -322,3 +323,46 @@ def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, t
     write_bundle(folder, replace(row, model=model.SerializeToString()))
     assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
     assert "torch" not in (folder / "repro.py").read_text()
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("witnesses", "linked"),
+    [
+        (("reference", "onnxruntime:all"), ["model.onnx"]),
+        (("torch:eager", "tensorflow:eager"), ["model.onnx", "tensorflow_weights.npz", "torch_weights.npz"]),
+        (("torch:jit", "openvino"), ["model.onnx", "torch_weights.npz"]),
+    ],
+)
+def test_scripts_of_large_models_read_weights_that_are_links(
+    finding: Make, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, witnesses: tuple[str, ...],
+    linked: list[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(linked_weights, "LINKED", LARGE_PROGRAM)
+    for name in witnesses:
+        pytest.importorskip(name.partition(":")[0].replace("reference", "onnx"))
+    program = Program.from_proto(large_model(LARGE_PROGRAM))
+    x = {"x": np.ones(LARGE_PROGRAM // 4, np.float32)}
+    row = finding(program, x, f"{WRONG}:Off", witnesses)
+    blobs = FolderBlobs(tmp_path / "blobs")
+    write_bundle(tmp_path / "it", row, blobs=blobs)
+    own = {p.name: p for p in (tmp_path / "it").iterdir() if p.is_file()}
+    assert all(own[f"{digest}.bin"].samefile(blobs.path(digest)) for digest in blobs.digests())
+    assert sorted(n for n in own if n.endswith((".onnx", ".npz")) and n != "inputs.npz") == linked
+    assert all(own[name].stat().st_size < 100_000 for name in linked)
+    shutil.copytree(tmp_path / "it", tmp_path / "copy")
+    shutil.rmtree(tmp_path / "blobs")
+    shutil.rmtree(tmp_path / "it")
+    code, log = run_script(tmp_path / "copy", root)
+    assert code == 1, log
+    assert read_finding(tmp_path / "copy").program.digest == program.digest
+
+
+@pytest.mark.parametrize(("bytes_", "linked"), [(-4, False), (0, True)])
+def test_models_below_the_threshold_stay_one_file(bytes_: int, linked: bool) -> None:
+    assert linked_weights.is_linked(large_model(linked_weights.LINKED + bytes_).SerializeToString()) is linked
+
+
+def test_a_script_that_reads_no_file_gets_no_reader() -> None:
+    script = "import sys\nfrom pathlib import Path\n\nHERE = Path(__file__).resolve().parent\n\n\nprint(HERE)\n"
+    assert linked_weights.reading_links(script) == script
