@@ -21,6 +21,7 @@ import numpy as np
 
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.export.files import npz_of
+from irfuzz.frontends.toml_file import read_toml
 from irfuzz.isolate.guard import guarded
 
 INDEX = "index.toml"
@@ -84,12 +85,7 @@ def read_index(folder: Path) -> list[dict[str, Any]]:
             kind.
     """
     path = folder / INDEX
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; expected a folder of seeds with its index") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    content = read_toml(path, str(path), "; expected a folder of seeds with its index")
     if content.get("schema") != SCHEMA:
         raise UsageError(f"{path}: schema is {content.get('schema')!r}; expected {SCHEMA}")
     entries = content.get("seeds", [])

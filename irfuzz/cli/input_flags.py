@@ -10,7 +10,6 @@ import argparse
 import math
 import re
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -194,18 +193,13 @@ def _weights(program: Program, layers: Sequence[Claims]) -> dict[str, tuple[floa
 
 def _claims_of_flags(args: argparse.Namespace) -> Claims:
     from irfuzz.frontends.project_file import read_ranges
+    from irfuzz.frontends.toml_file import read_toml
     from irfuzz.generate.input_claims import Claim, Claims
 
     path: Path | None = args.ranges
     ranges: dict[str, Claim[tuple[float, float]]] = {}
     if path is not None:
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"--ranges {path}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"--ranges {path}: not TOML: {error}") from None
-        entries = read_ranges(content, f"--ranges {path}")
+        entries = read_ranges(read_toml(path, f"--ranges {path}"), f"--ranges {path}")
         ranges = {name: Claim(name, ends, f"--ranges {path}: {name}") for name, ends in entries.items()}
     ranges |= {name: Claim(name, ends, f"--range {name}") for name, ends in args.given}
     return Claims(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from irfuzz.errors import UsageError
+from irfuzz.frontends.toml_file import read_toml
 
 NAME = "irfuzz.toml"
 
@@ -80,12 +80,7 @@ def read_project_file(path: Path) -> ProjectFile:
         UsageError: it cannot be read, is no TOML, has a key that is not known, or a value of another kind. The message
             names the file, the key and what was expected.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    content = read_toml(path, str(path))
     _known(path, "", content, ("inputs", "models"))
     tables: dict[str, InputTable] = {}
     for name, table in _table(path, "models", content.get("models", {})).items():

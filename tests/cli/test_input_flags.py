@@ -100,7 +100,7 @@ def test_each_command_refuses_what_is_wrong_and_writes_nothing(
         (["--input-shapes", "image:1x3x5"], "input 'image' has rank 4 ([N,3,H,W]), got 3 sizes"),
         (["--size", "H=4", "--input-shapes", "image:1x3x5x5"], "dimension 'H' is 5 here and 4 in --size H=4"),
         (["--range", "image=2,1"], "--range: expected NAME=LO,HI with LO <= HI, got 'image=2,1'"),
-        (["--ranges", "gone.toml"], "--ranges gone.toml: No such file"),
+        (["--ranges", "gone.toml"], "--ranges gone.toml: cannot be read: No such file"),
         (["--data", "gone.npz"], "--data gone.npz: No such file"),
         (["--samples", "2"], "--samples: it is about data; give --data too"),
     ],

@@ -1,0 +1,28 @@
+"""Reads the TOML files that users write."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import UsageError
+
+
+def read_toml(path: Path, said: str, hint: str = "") -> dict[str, Any]:
+    """The content of a file.
+
+    Args:
+        path: of the file.
+        said: how messages begin: the path, perhaps behind the flag that named it.
+        hint: what messages end with if the file cannot be read, such as ``"; expected ..."``.
+
+    Raises:
+        UsageError: it cannot be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{said}: cannot be read: {error.strerror}{hint}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{said}: not TOML: {error}") from None
