@@ -1,7 +1,7 @@
 """Large weights in a finding's folder: they are links to what the campaign holds once, and its scripts read them there.
 
-A model of 100 MB that stood whole in every folder would fill a disk with a few suspects. Below ``LINKED`` bytes of
-weights a folder has one ``model.onnx``, which goes into a bug report as it is.
+A model of 100 MB that stood whole in every folder would fill a disk with a few suspects. Below ``LINKED`` bytes a
+folder has one ``model.onnx``, which goes into a bug report as it is.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from irfuzz.export.files import npz_of
-from irfuzz.frontends.skeleton import split
 from irfuzz.store.blobs import SUFFIX, FolderBlobs
 from irfuzz.store.packed_model import link_blob
 
 LINKED = 16 << 20
-"""Bytes of weights from which on they are links."""
+"""Bytes of a model from which on its weights are links."""
 
 LARGE_ARRAY = 1 << 16
 """Bytes from which on an array of such a folder is a link."""
@@ -33,12 +32,18 @@ def read_model():
     import onnx
 
     model = onnx.load(HERE / "model.onnx", load_external_data=False)
-    for tensor in model.graph.initializer:
-        place = {entry.key: entry.value for entry in tensor.external_data}
+    parts = [model]
+    while parts:
+        part = parts.pop()
+        place = {entry.key: entry.value for entry in part.external_data} if isinstance(part, onnx.TensorProto) else {}
         if place:
-            del tensor.external_data[:]
-            tensor.data_location = onnx.TensorProto.DEFAULT
-            tensor.raw_data = (HERE / place["location"]).read_bytes()
+            del part.external_data[:]
+            part.data_location = onnx.TensorProto.DEFAULT
+            part.raw_data = (HERE / place["location"]).read_bytes()
+            continue
+        for field, value in part.ListFields():
+            if field.message_type is not None:
+                parts += value if hasattr(value, "append") else [value]
     return model.SerializeToString()
 '''
 
@@ -63,7 +68,7 @@ _WEIGHTS = re.compile(r"np\.load\((HERE / (?:\"\w+_weights\.npz\"|\(converter\.F
 
 def is_linked(model: bytes) -> bool:
     """Whether a model has so many weights that they are links."""
-    return sum(map(len, split(model)[1].values())) >= LINKED
+    return len(model) >= LINKED
 
 
 def reading_links(script: str) -> str:

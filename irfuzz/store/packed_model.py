@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import onnx
+from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.external import tensors_in
@@ -17,6 +18,9 @@ from irfuzz.store.blobs import SUFFIX, Blobs, FolderBlobs, digest_of
 
 LARGE_PROGRAM = 1 << 20
 """Bytes of weights from which on those of a program are shared; smaller programs are stored whole."""
+
+LARGE_TENSOR = 64 << 10
+"""Bytes from which on tensors of bodies, functions and attributes are shared, too."""
 
 MAGIC = b"irfuzz\x00program\x01"
 """Before the compressed model of a large program; no ONNX model begins so."""
@@ -41,13 +45,30 @@ def unpacked(data: bytes) -> bytes:
 
 def pack_model(data: bytes, blobs: Blobs) -> bytes:
     """A model without its large weights, which ``blobs`` get; a small model, or what is none, stays as it is."""
-    small, weights = split(data)
-    if sum(map(len, weights.values())) < LARGE_PROGRAM:
+    if len(data) < LARGE_PROGRAM:
         return data
-    model = onnx.ModelProto.FromString(bytes(small))
+    small, weights = split(data)
+    try:
+        model = onnx.ModelProto.FromString(bytes(small))
+    except DecodeError:
+        return data
     for index, view in weights.items():
         _refer(model.graph.initializer[index], blobs.put(view), len(view))
-    return packed(model.SerializeToString())
+    put = put_into(blobs)
+    rest = model.SerializeToString()
+    if len(rest) > LARGE_TENSOR:
+        rest = without_tensors(rest, LARGE_TENSOR, put)
+    return packed(rest) if len(rest) + LARGE_PROGRAM // 2 < len(data) else data
+
+
+def put_into(blobs: Blobs) -> Callable[[str, bytes], bool]:
+    """For ``without_tensors``: no tensor stays, ``blobs`` get them all."""
+
+    def put(digest: str, data: bytes) -> bool:
+        blobs.put(data)
+        return False
+
+    return put
 
 
 def without_tensors(data: bytes, least: int, stays: Callable[[str, bytes], bool]) -> bytes:

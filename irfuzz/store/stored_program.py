@@ -11,7 +11,7 @@ from irfuzz.ir import serde
 from irfuzz.ir.outside import Outside, byte_size
 from irfuzz.ir.program import Program
 from irfuzz.store.blobs import SUFFIX, Blobs
-from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named, is_packed, packed, unpacked, without_tensors
+from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named, is_packed, packed, put_into, unpacked, without_tensors
 from irfuzz.store.shared_weights import SHARED, blob_digest, shared_bytes, shared_program
 
 if TYPE_CHECKING:
@@ -42,12 +42,9 @@ class StoredPrograms:
 
     def seed(self, program: Program) -> bytes:
         """A program with all of its weights."""
-
-        def put(digest: str, data: bytes) -> bool:
-            self.blobs.put(data)
-            return False
-
-        return packed(_less(shared_bytes(program, self.blobs), put)) if is_large(program) else program.to_bytes()
+        if not is_large(program):
+            return program.to_bytes()
+        return packed(_less(shared_bytes(program, self.blobs), put_into(self.blobs)))
 
     def whole(self, program: Program) -> bytes:
         """A program whose new weights, however large, stand in these bytes; quick, for what is not kept for long."""

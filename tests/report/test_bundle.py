@@ -325,7 +325,18 @@ def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, t
     assert "torch" not in (folder / "repro.py").read_text()
 
 
+def with_constants(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its weights in nodes."""
+    nodes = [onnx.helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in model.graph.initializer]
+    del model.graph.initializer[:]
+    nodes += model.graph.node
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model
+
+
 @pytest.mark.backend
+@pytest.mark.parametrize("made", [lambda model: model, with_constants])
 @pytest.mark.parametrize(
     ("witnesses", "linked"),
     [
@@ -336,12 +347,12 @@ def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, t
 )
 def test_scripts_of_large_models_read_weights_that_are_links(
     finding: Make, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, witnesses: tuple[str, ...],
-    linked: list[str],
+    linked: list[str], made: Callable[[onnx.ModelProto], onnx.ModelProto],
 ) -> None:  # fmt: skip
     monkeypatch.setattr(linked_weights, "LINKED", LARGE_PROGRAM)
     for name in witnesses:
         pytest.importorskip(name.partition(":")[0].replace("reference", "onnx"))
-    program = Program.from_proto(large_model(LARGE_PROGRAM))
+    program = Program.from_proto(made(large_model(LARGE_PROGRAM)))
     x = {"x": np.ones(LARGE_PROGRAM // 4, np.float32)}
     row = finding(program, x, f"{WRONG}:Off", witnesses)
     blobs = FolderBlobs(tmp_path / "blobs")
@@ -358,9 +369,9 @@ def test_scripts_of_large_models_read_weights_that_are_links(
     assert read_finding(tmp_path / "copy").program.digest == program.digest
 
 
-@pytest.mark.parametrize(("bytes_", "linked"), [(-4, False), (0, True)])
-def test_models_below_the_threshold_stay_one_file(bytes_: int, linked: bool) -> None:
-    assert linked_weights.is_linked(large_model(linked_weights.LINKED + bytes_).SerializeToString()) is linked
+@pytest.mark.parametrize(("size", "linked"), [(-1, False), (0, True)])
+def test_models_below_the_threshold_stay_one_file(size: int, linked: bool) -> None:
+    assert linked_weights.is_linked(bytes(linked_weights.LINKED + size)) is linked
 
 
 def test_a_script_that_reads_no_file_gets_no_reader() -> None:

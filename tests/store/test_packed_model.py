@@ -27,7 +27,7 @@ from tests.large_weights import model
 pytestmark = pytest.mark.unit
 
 
-@pytest.mark.parametrize(("size", "large"), [(LARGE_PROGRAM - 4, False), (LARGE_PROGRAM, True)])
+@pytest.mark.parametrize(("size", "large"), [(LARGE_PROGRAM - 1024, False), (LARGE_PROGRAM, True)])
 def test_models_are_packed_from_the_threshold_on(tmp_path: Path, size: int, *, large: bool) -> None:
     blobs = FolderBlobs(tmp_path)
     whole = model(size)
