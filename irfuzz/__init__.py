@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.errors import InternalError, InvalidProgram, IrfuzzError, SpecError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from irfuzz.choices import Choices as Choices
+    from irfuzz.execute.runner import Runner as Runner
+    from irfuzz.execute.types import Target as Target
     from irfuzz.generate.fresh import Generated as Generated
     from irfuzz.generate.fresh import generate as generate
     from irfuzz.generate.synthesis import Synthesis as Synthesis
@@ -23,9 +27,13 @@ _LAZY = {
     "Choices": "irfuzz.choices",
     "Generated": "irfuzz.generate.fresh",
     "Program": "irfuzz.ir.program",
+    "Runner": "irfuzz.execute.runner",
     "Synthesis": "irfuzz.generate.synthesis",
+    "Target": "irfuzz.execute.types",
     "TracedMutant": "irfuzz.mutate.api",
+    "generate": "irfuzz.generate.fresh",
     "load_specs": "irfuzz.spec",
+    "mutate": "irfuzz.mutate.api",
     "synthesize": "irfuzz.generate.synthesis",
 }
 """Public names that are imported when they are first used, so that ``import irfuzz`` costs next to nothing."""
@@ -37,8 +45,10 @@ __all__ = [
     "InvalidProgram",
     "IrfuzzError",
     "Program",
+    "Runner",
     "SpecError",
     "Synthesis",
+    "Target",
     "TracedMutant",
     "Unsupported",
     "UsageError",
@@ -50,17 +60,34 @@ __all__ = [
 ]
 
 
+class _Package(ModuleType):
+    """Keeps the public functions that have the name of a folder (``mutate``), whatever is imported first.
+
+    When a module of such a folder is imported, Python binds the folder to its name here. The function stays, and gets
+    the attributes of the folder instead, so that ``irfuzz.mutate.types`` is a module whoever was there first.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _LAZY or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+        elif name in self.__dict__:
+            self.__dict__[name].__dict__ = value.__dict__
+
+
+# Python's own way to customise a module (reference, "Customizing module attribute access").
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("mutate", "generate"):
-        # The package of that name is callable; importing it makes it an attribute of this one.
-        return import_module(f"irfuzz.{name}")
-    if name in _LAZY:
-        value = getattr(import_module(_LAZY[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'irfuzz' has no attribute {name!r}")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'irfuzz' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    if (folder := sys.modules.get(f"{__name__}.{name}")) is not None:
+        value.__dict__ = folder.__dict__
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

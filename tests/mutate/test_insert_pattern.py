@@ -11,6 +11,7 @@ import onnx
 import onnx_ir as ir
 import pytest
 
+import irfuzz
 from irfuzz.choices import Choices
 from irfuzz.errors import SpecError
 from irfuzz.facts import TensorFact
@@ -220,6 +221,4 @@ def test_a_malformed_file_is_refused_by_name(text: str, message: str) -> None:
 
 @pytest.mark.unit
 def test_pattern_files_travel_with_the_package() -> None:
-    import irfuzz.mutate
-
-    assert list((Path(irfuzz.mutate.__file__).parent / "patterns").glob("*.toml"))
+    assert list((Path(irfuzz.__file__).parent / "mutate" / "patterns").glob("*.toml"))
