@@ -52,7 +52,7 @@ def test_an_operator(tmp_path: Path) -> None:
     """Without its file it is never drawn; with it valid calls are, they run, and broken ones are refused."""
     ops = tmp_path / "ops"
     shutil.copytree(ops_dir(), ops)
-    (ops / "SpaceToDepth.toml").unlink()
+    (ops / "ai.onnx" / "SpaceToDepth.toml").unlink()
     before = Specs(ops).get("SpaceToDepth", 17)
     assert before is not None
     assert sample_call(before, {}, Choices.from_seed(0)) is None

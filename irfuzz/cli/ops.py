@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.parser import Parser, whole
 from irfuzz.errors import UsageError
-from irfuzz.resources import ops_dir
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -103,7 +102,7 @@ def _describe(spec: OpSpec) -> dict[str, Any]:
     }
     if overlay is not None:
         data["overlay"] = {
-            "file": str(ops_dir() / overlay.source),
+            "file": str(overlay.source),
             "doc": overlay.doc,
             "rules": [text for text, _ in overlay.rules],
         }

@@ -78,7 +78,7 @@ def _short(text: str) -> str:
 def _noted(op: str) -> tuple[tuple[str, int, str], ...]:
     """What ``ops/`` quotes of an operator's specification: text, version and the part that it is about."""
     try:
-        lines = (ops_dir() / f"{op}.toml").read_text().splitlines()
+        lines = (ops_dir() / "ai.onnx" / f"{op}.toml").read_text().splitlines()
     except (OSError, UsageError):
         return ()
     comments = [line.strip() for line in lines if line.strip().startswith("#")]

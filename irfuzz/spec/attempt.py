@@ -78,7 +78,7 @@ class Attempt:
             if a.domain is None:
                 if a.required:
                     raise SpecError(
-                        f"{self.overlay.source}: attrs.{a.name}: {self.spec.op} requires it, so it needs a domain"
+                        f"{self.overlay.source.name}: attrs.{a.name}: {self.spec.op} requires it, so it needs a domain"
                     )
                 if a.default is not None:
                     self.env[a.name] = a.default

@@ -1,9 +1,9 @@
-"""The tables of one ``ops/*.toml`` file enter, the overlay of each operator version leaves."""
+"""Reads the files ``ops/DOMAIN/OP.toml`` and builds the overlay of each operator version from their tables."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,25 @@ _KINDS = ("exact", "elementwise", "reduction", "transcendental", "quantised")
 
 
 class OverlayFile:
-    """A parsed file: its tables, and the merge of them for one operator version."""
+    """A parsed file: its tables, and the merge of them for one operator version.
 
-    def __init__(self, path: Path) -> None:
+    Attributes:
+        path: the file. Errors name it with the folder of its domain.
+        domain: of the folder that the file lies in, else (``in_domain`` is ``None``) of its key ``domain``.
+    """
+
+    def __init__(self, path: Path, in_domain: str | None = None) -> None:
+        self.path = path
+        self.name = path.name if in_domain is None else f"{path.parent.name}/{path.name}"
         try:
             self.tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-            raise SpecError(f"{path.name}: {e}") from None
-        self.name = path.name
+            raise SpecError(f"{self.name}: {e}") from None
         _known(self.tables, _TOP, self.name)
         self.op = _text(self.tables, "op", self.name)
-        self.domain = self.tables.get("domain", "")
+        self.domain = _spelled(self.tables.get("domain", in_domain or ""))
+        if in_domain is not None and self.domain != in_domain:
+            raise SpecError(f"{self.name}: domain is {self.domain!r}, but the folder's name says {path.parent.name!r}")
         self.doc = _text(self.tables, "doc", self.name)
         if self.op != path.stem:
             raise SpecError(f"{self.name}: op is {self.op!r}, but the file's name says {path.stem!r}")
@@ -66,6 +74,17 @@ class OverlayFile:
             if v["since"] <= version:
                 chosen = v
         return _merge(common, {k: v for k, v in chosen.items() if k != "since"})
+
+
+def overlay_files(folder: Path) -> Iterator[OverlayFile]:
+    """The files ``DOMAIN/OP.toml`` of a folder and, without a folder of a domain, ``OP.toml``, by path."""
+    for path in sorted((*folder.glob("*.toml"), *folder.glob("*/*.toml"))):
+        yield OverlayFile(path, None if path.parent == folder else _spelled(path.parent.name))
+
+
+def _spelled(domain: str) -> str:
+    """A domain as the registry writes it: the default one is empty."""
+    return "" if domain == "ai.onnx" else domain
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +151,7 @@ def build_overlay(
         outputs=None if outputs is None else parse(str(outputs), f"{where}: outputs"),
         counts=(int(inputs.get("least", 1)), int(inputs.get("most", 4))),
         present={k: float(v) for k, v in _table(inputs, "present", where).items()},
-        source=file.name,
+        source=file.path,
         sampled=bool(tables.get("sampled", True)),
     )
 
@@ -298,4 +317,5 @@ __all__ = [
     "build_portable",
     "build_undefined",
     "dtype_named",
+    "overlay_files",
 ]

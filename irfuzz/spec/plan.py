@@ -121,7 +121,7 @@ def _open_steps(
     for position, here in enumerate(present):
         formal = spec.formal(position)
         if formal is None:
-            raise SpecError(f"{overlay.source}: {spec.op} has no input {position}")
+            raise SpecError(f"{overlay.source.name}: {spec.op} has no input {position}")
         name = formal.name
         domain = overlay.values.get(name)
         if not here:

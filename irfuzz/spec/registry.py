@@ -22,6 +22,7 @@ from irfuzz.spec.overlay import (
     build_overlay,
     build_portable,
     build_undefined,
+    overlay_files,
 )
 from irfuzz.spec.types import AttrSpec, Domain, Formal, OpSpec, Overlay
 
@@ -34,8 +35,7 @@ class Specs:
 
     def __init__(self, folder: Path | None) -> None:
         self._files: dict[tuple[str, str], OverlayFile] = {}
-        for path in sorted(folder.glob("*.toml")) if folder else ():
-            file = OverlayFile(path)
+        for file in overlay_files(folder) if folder else ():
             self._files[file.domain, file.op] = file
         self._schemas: dict[tuple[str, str], dict[int, Any]] = {}
         for schema in onnx.defs.get_all_schemas_with_history():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ class Overlay:
         outputs: number of outputs of a sampled call.
         counts: fewest and most items of a variadic input in a sampled call.
         present: probability that an optional input is given.
-        source: name of the file.
+        source: the file.
         sampled: calls can be drawn; false where they need what no draw gives (graphs, types, encoded images).
     """
 
@@ -230,7 +231,7 @@ class Overlay:
     outputs: Expression | None
     counts: tuple[int, int]
     present: Mapping[str, float]
-    source: str
+    source: Path
     sampled: bool = True
 
 

@@ -155,7 +155,7 @@ def main() -> None:
     version = importlib.metadata.version("onnxruntime")
     specs = load_specs()
     with OrtWorker() as worker:
-        for path in sorted(ops_dir().glob("*.toml")):
+        for path in sorted((ops_dir() / "ai.onnx").glob("*.toml")):
             if arguments.ops and path.stem not in arguments.ops:
                 continue
             results = {}

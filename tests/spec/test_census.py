@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,7 +143,7 @@ def test_the_document_lists_the_overlays_that_there_are(specs: Specs) -> None:
     found = read(DOCUMENT.read_text(encoding="utf-8"))
     wanted = {spec.op for spec, _ in run.versions(specs)}
     assert set(found) == wanted
-    assert wanted <= {p.stem for p in Path(ops_dir()).glob("*.toml")}
+    assert wanted <= {p.stem for p in (ops_dir() / "ai.onnx").glob("*.toml")}
     sums = dict(zip(NUMBERS, total(found), strict=True))
     assert sums["under-refused"] == 0
     assert sums["over-refused"] <= MOST_OVER_REFUSED * sums["calls"]
@@ -154,7 +153,7 @@ def test_the_document_lists_the_overlays_that_there_are(specs: Specs) -> None:
 def test_overlays_cite_the_sections_that_their_rules_come_from(specs: Specs) -> None:
     """``(Conv-11, group)``: the operator's version and the attribute, input or part of the text."""
     silent = []
-    for path in sorted(ops_dir().glob("*.toml")):
+    for path in sorted((ops_dir() / "ai.onnx").glob("*.toml")):
         text = path.read_text(encoding="utf-8").partition("# Measured")[0]
         limits = re.search(r"\[require\]|at_least|at_most|one_of", text)
         cited = re.search(rf"{path.stem}-\d+, [A-Za-z_]", text) or re.search(r"(?:Broadcasting|IR|Operators)\.md", text)

@@ -115,3 +115,22 @@ def test_a_required_attribute_without_domain_is_found_when_sampled(tmp_path: Pat
     spec = load(tmp_path, text, "Concat").version("Concat", 13)
     with pytest.raises(SpecError, match=r"attrs\.axis"):
         sample_call(spec, {0: TensorFact(ir.DataType.FLOAT, (2, 3))}, Choices.from_seed(1))
+
+
+def test_a_file_lies_in_the_folder_of_its_domain_or_names_it(tmp_path: Path) -> None:
+    for domain in ("ai.onnx", "ai.onnx.ml"):
+        (tmp_path / domain).mkdir()
+    (tmp_path / "ai.onnx" / "Softmax.toml").write_text(GOOD)
+    (tmp_path / "ai.onnx.ml" / "Scaler.toml").write_text('op = "Scaler"\ndoc = "d"\n')
+    (tmp_path / "Binarizer.toml").write_text('op = "Binarizer"\ndomain = "ai.onnx.ml"\ndoc = "d"\n')
+    (tmp_path / "Relu.toml").write_text('op = "Relu"\ndomain = "ai.onnx"\ndoc = "d"\n')
+    specs = Specs(tmp_path)
+    found = {(s.domain, s.op) for s in specs.all() if s.has_overlay}
+    assert found == {("", "Softmax"), ("", "Relu"), ("ai.onnx.ml", "Scaler"), ("ai.onnx.ml", "Binarizer")}
+
+
+def test_a_domain_that_contradicts_its_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ai.onnx").mkdir()
+    (tmp_path / "ai.onnx" / "Scaler.toml").write_text('op = "Scaler"\ndomain = "ai.onnx.ml"\ndoc = "d"\n')
+    with pytest.raises(SpecError, match=r"ai\.onnx/Scaler\.toml: domain is 'ai\.onnx\.ml', but the folder's name says"):
+        Specs(tmp_path)
