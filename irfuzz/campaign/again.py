@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +204,7 @@ def reduce_finding(
         key = signature(again, case.program)
         row = row_of(again, case.program, case.inputs, results, key, Status.CONFIRMED, origin)
         if about.get("shown"):
-            row = replace(row, verdict=json.dumps({**asdict(again), "shown": about["shown"]}))
+            row = replace(row, verdict=json.dumps({**again.to_json(), "shown": about["shown"]}))
         row = labelled(row)
         python = next((t.interpreter for t in runners[0].targets if t.name == again.target), "") or sys.executable
         label, patience = str(about.get("label", "")), max(120.0, 12 * timeout)
@@ -246,7 +246,7 @@ def _seen(runner: Runner, stored: Stored, program: Program, inputs: Mapping[str,
         return found
     thin = next((v for v in verdicts if (v.symptom, v.target) == (wanted.symptom, wanted.target)), None)
     if thin is not None:
-        why = thin.evidence.get("suspect", "the evidence is too thin")
+        why = thin.doubt or "the evidence is too thin"
         raise UsageError(
             f"{stored.folder}: {wanted.symptom} of {wanted.target} is a suspect here ({why}), and only findings are "
             "made small; `irfuzz reduce MODEL --check CMD` keeps whatever CMD looks for"

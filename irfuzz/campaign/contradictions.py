@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -266,19 +266,14 @@ def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: in
     comparison = item.comparison
     symptom = SYMPTOMS[comparison.symptom]
     rules = " and ".join(dict.fromkeys(step.rewrite for step in item.chain))
-    evidence = {
-        "rewrite": rules,
-        "operator": item.step.operator,
-        "site": item.step.site,
-        "element": comparison.element,
-        "expected": comparison.expected,
-        "got": comparison.got,
-        "message" if symptom in (Symptom.CRASH, Symptom.HANG, Symptom.REJECTION) else "reason": comparison.reason,
-    }
+    said = symptom in (Symptom.CRASH, Symptom.HANG, Symptom.REJECTION)
+    evidence = {"rewrite": rules, "site": item.step.site, "reason": "" if said else comparison.reason}
     before = item.target + BEFORE
     verdict = Verdict(
         ORACLE, symptom, item.target, (before,), output=comparison.output, distance=comparison.distance,
-        bound=comparison.bound, evidence={k: v for k, v in evidence.items() if v},
+        bound=comparison.bound, evidence={k: v for k, v in evidence.items() if v}, element=comparison.element,
+        got=comparison.got, expected=comparison.expected, operator=item.step.operator,
+        message=comparison.reason if said else "",
     )  # fmt: skip
     told = f"{comparison.got} instead of {comparison.expected}" if comparison.got else comparison.symptom
     edits = [{"mutator": s.rewrite, "site": s.site, "detail": s.detail} for s in item.chain]
@@ -290,7 +285,7 @@ def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: in
         target=item.target,
         suspect=False,
         title=f"{item.target} contradicts itself after {rules} of {item.step.operator}: {told}",
-        verdict=json.dumps(asdict(verdict)),
+        verdict=json.dumps(verdict.to_json()),
         runs=json.dumps([_run(other, item.target, verdict), _run(one, before, verdict)]),
         trace=json.dumps({"seed": {"name": seed}, "edits": edits}),
         model=item.form_bytes(),
@@ -305,7 +300,7 @@ def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: in
 
 def _run(result: RunResult, name: str, verdict: Verdict) -> dict[str, object]:
     target = result.target
-    place = place_of(str(verdict.evidence.get("element", "")), verdict.output)
+    place = place_of(verdict.element, verdict.output)
     answer = answer_text(result.outputs, verdict.output, verdict.symptom, place) if verdict.output else ""
     return {
         "target": name,

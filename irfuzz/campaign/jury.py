@@ -37,14 +37,13 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
         chosen = quick
     if len(witnesses_of(list(chosen.values()))) < 2:
         return tuple(targets)
-    also = {verdict.target, *str(verdict.evidence.get("also", "")).split(", ")}
     variant = blamed.name.partition(":")[2]
     newest = {
         t.name
         for t in targets
         if t.component == blamed.component and not t.environment and t.name.partition(":")[2] == variant
     }
-    names = {blamed.name, blamed.before, *(t.name for t in chosen.values()), *(newest - also)}
+    names = {blamed.name, blamed.before, *(t.name for t in chosen.values()), *(newest - {*verdict.blamed})}
     return tuple(t for t in targets if t.name in names)
 
 

@@ -35,9 +35,6 @@ _TOOLS = frozenset({"onnxslim"})
 _PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Identity(x) }'
 """A program that every version runs, and on which each tells what passes there are."""
 
-PASS, PLACE = "pass", "place"
-"""Keys of a verdict's evidence: names of passes (``localize.passes.Blamed``); and where it goes wrong."""
-
 
 def with_pass(
     runner: Runner,
@@ -48,7 +45,7 @@ def with_pass(
     *,
     invalid: bool = False,
 ) -> Verdict:
-    """The verdict, whose evidence names the optimiser passes that make the fault; as it was where that is not known.
+    """The verdict with the optimiser passes that make the fault; as it was where that is not known.
 
     Args:
         runner: has the targets of ``results``.
@@ -71,7 +68,7 @@ def with_pass(
     if own.target.component in _TOOLS:
         elsewhere = "tool"
     if own.target.options.get("level") == "disabled":
-        return replace(verdict, evidence={**verdict.evidence, PLACE: elsewhere})
+        return replace(verdict, place=elsewhere)
     try:
         look = _Look(runner, program, inputs, verdict, own, results, invalid=invalid)
         registered = look.registered()
@@ -82,9 +79,8 @@ def with_pass(
     except (InvalidProgram, Unsupported):
         return verdict
     if found is None:
-        place = {} if look.odd else {PLACE: elsewhere}
-        return replace(verdict, evidence={**verdict.evidence, **place})
-    return replace(verdict, evidence={**verdict.evidence, PLACE: "optimiser", PASS: str(found)})
+        return verdict if look.odd else replace(verdict, place=elsewhere)
+    return replace(verdict, place="optimiser", passes=found.names, together=found.together)
 
 
 def _has_passes(target: Target) -> bool:
@@ -109,8 +105,7 @@ class _Look:
     ) -> None:
         self._runner, self._program, self._inputs, self._verdict, self._own = runner, program, inputs, verdict, own
         # Other levels that show it would be blamed in the place of the one that no longer does.
-        also = str(verdict.evidence.get("also", "")).split(", ")
-        self._others = [r for r in results if r.target.name not in (own.target.name, *also)]
+        self._others = [r for r in results if r.target.name not in (own.target.name, *verdict.also)]
         self._invalid = invalid
         self._told = told_by(verdict, program)
         self._shadow: ShadowRun | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from irfuzz.execute.types import Exit, RunResult, Value
 from irfuzz.ir.program import Program
@@ -51,7 +51,7 @@ def row_of(
         target=verdict.target,
         suspect=verdict.suspect,
         title=title(verdict, program),
-        verdict=json.dumps(asdict(verdict)),
+        verdict=json.dumps(verdict.to_json()),
         runs=json.dumps([_run_json(r, verdict) for r in results]),
         trace=origin.trace,
         model=program.to_bytes(),
@@ -66,7 +66,7 @@ def row_of(
 
 def _run_json(result: RunResult, verdict: Verdict) -> dict[str, object]:
     target = result.target
-    place = place_of(str(verdict.evidence.get("element", "")), verdict.output)
+    place = place_of(verdict.element, verdict.output)
     answer = answer_text(result.outputs, verdict.output, verdict.symptom, place) if verdict.output else ""
     return {
         "target": target.name,

@@ -38,7 +38,6 @@ from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.report.bundle import write_shown
 from irfuzz.report.known import labelled
-from irfuzz.report.markdown import CUT_OUT
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
 
@@ -64,7 +63,7 @@ def _words(verdict: Verdict, program: Program) -> str:
     """What a rejection says, without names and numbers; empty for other symptoms."""
     if verdict.symptom is not Symptom.REJECTION:
         return ""
-    return normalise_message(str(verdict.evidence.get("message", "")), names_of(program))
+    return normalise_message(verdict.message, names_of(program))
 
 
 class NotHeard(Exception):
@@ -74,18 +73,16 @@ class NotHeard(Exception):
 def _among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
     """The verdict with a symptom that blames a target, be it beside another version or variant of its component."""
     for one in verdicts:
-        also = (one.target, *str(one.evidence.get("also", "")).split(", "))
-        if one.symptom is wanted.symptom and wanted.target in also and not one.suspect:
+        if one.symptom is wanted.symptom and wanted.target in one.blamed and not one.suspect:
             return one
     return None
 
 
 def _undecided(verdict: Verdict) -> bool:
     """Whether running it again on moved inputs may make a finding of a suspect."""
-    why = str(verdict.evidence.get("suspect", ""))
-    if "could not be measured" in why:
+    if "could not be measured" in verdict.doubt:
         return verdict.symptom in (Symptom.DIFFERENCE, Symptom.NAN_INF)
-    return verdict.symptom is Symptom.DIFFERENCE and "does not exceed" in why
+    return verdict.symptom is Symptom.DIFFERENCE and "does not exceed" in verdict.doubt
 
 
 class Triage:
@@ -215,8 +212,7 @@ class Triage:
             results = self._runner.run(program, inputs, heard)
             alone = replace(case, program=program, inputs=inputs, results=results)
             for verdict in judge(program, inputs, results, shadow=self._runner.shadow):
-                also = (verdict.target, *str(verdict.evidence.get("also", "")).split(", "))
-                if verdict.suspect or suspect.target not in also or self._is_known(verdict, program):
+                if verdict.suspect or suspect.target not in verdict.blamed or self._is_known(verdict, program):
                     continue
                 if not self._likely.knows(verdict, program, _words(verdict, program)):
                     return self._finding(alone, verdict, case)
@@ -257,7 +253,7 @@ class Triage:
         if self._database.count_again(self._aliases.get(key, key)):
             return "repeated"
         if whole is not None:
-            again = replace(again, evidence={**again.evidence, CUT_OUT: "of the program in original/"})
+            again = replace(again, cut_out=True)
         row = _row(whole or case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
         return self._store(self._in_versions(row, again, small, results, case), case)
 
@@ -340,7 +336,7 @@ class Triage:
                 break
             again = self._seen_in(case.program, case.inputs, verdict, case.invalid, involved)
             if again is not None:
-                again = replace(again, evidence={**again.evidence, "runs": runs, "limit": self._config.memory})
+                again = replace(again, runs=runs, limit=self._config.memory)
                 row = _row(case, again, case.program, case.inputs, case.results, key, Status.CONFIRMED)
                 return self._store(replace(row, title=f"{row.title}, after {runs} runs in one process"), case)
         self._suspect(case, verdict, "unrepeatable")

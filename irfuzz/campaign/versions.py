@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from irfuzz.campaign.jury import jury
-from irfuzz.campaign.optimiser import PASS, PLACE
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
 from irfuzz.execute.runner import Runner
@@ -104,13 +103,12 @@ def shown_in(
         for r in results
         if (r.target.component, r.target.environment) == (blamed.component, blamed.environment)
     ]
-    names = {verdict.target, *str(verdict.evidence.get("also", "")).split(", ")}
     mine = (blamed.component, blamed.environment)
     witnesses = [
         r
         for r in results
         if (r.target.component, r.target.environment) != mine
-        and (r.target.component != blamed.component or r.target.name not in names)
+        and (r.target.component != blamed.component or r.target.name not in verdict.blamed)
     ]
     foreign = [r.target for r in results if r.target.component != blamed.component]
     few = {t.name for t in jury(verdict, [blamed, *foreign])}
@@ -178,8 +176,8 @@ class _Version:
         own = next((r for r in results if r.target.name.partition(":")[2] == variant), results[0])
         same = self._same(verdicts)
         if same is not None:
-            by = {k: v for k, v in self.verdict.evidence.items() if k in (PASS, PLACE)}
-            same = replace(same, evidence={**by, **same.evidence})
+            passes, together, place = self.verdict.passes, self.verdict.together, self.verdict.place
+            same = replace(same, passes=passes, together=together, place=place)
             shows, told, key = True, _message(same), signature(same, self.program)
             told = "" if told == _message(self.verdict) else told
         else:
@@ -204,7 +202,7 @@ class _Version:
         mine = [v for v in verdicts if v.target in names]
         same = [v for v in mine if v.symptom is self.verdict.symptom]
         if same:
-            return None, f"suspect: {same[0].evidence.get('suspect', '')}"
+            return None, f"suspect: {same[0].doubt}"
         if own.exit is Exit.UNSUPPORTED:
             return None, f"unsupported: {own.error}"[:200]
         if own.exit is not Exit.OK:
@@ -213,4 +211,4 @@ class _Version:
 
 
 def _message(verdict: Verdict) -> str:
-    return str(verdict.evidence.get("message", ""))[:200]
+    return verdict.message[:200]

@@ -35,8 +35,7 @@ def told_by(verdict: Verdict, program: Program) -> str:
     """What the component said of a rejection or crash, without names and numbers; empty for other symptoms."""
     if verdict.symptom not in _TOLD:
         return ""
-    exit_kind = str(verdict.evidence.get("exit", ""))
-    return f"{exit_kind} {normalise_message(str(verdict.evidence.get('message', '')), names_of(program))}".strip()
+    return f"{verdict.exit} {normalise_message(verdict.message, names_of(program))}".strip()
 
 
 def same_fault(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:

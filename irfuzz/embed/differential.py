@@ -98,7 +98,6 @@ class Found:
 
     def text(self) -> str:
         """What a reader needs to see it, in some lines."""
-        evidence = self.verdict.evidence
         lines = [title(self.verdict, self.program), f"({self.origin})", ""]
         lines += [onnx.printer.to_text(self.program.to_proto()).strip(), ""]
         lines += [f"input {name} = {_shown(value)}" for name, value in self.inputs.items()]
@@ -111,7 +110,7 @@ class Found:
                 lines.append(f"got {name} = {_shown(own.outputs.get(name))}")
         if self.verdict.distance is not None:
             lines.append(
-                f"distance {self.verdict.distance:.3g} at {evidence.get('element', self.verdict.output)}, "
+                f"distance {self.verdict.distance:.3g} at {self.verdict.element or self.verdict.output}, "
                 f"allowed {self.verdict.bound or 0.0:.3g}"
             )
         if own.log:
@@ -312,7 +311,7 @@ def _stored(folder: Path, found: Found) -> Found:
         "origin": found.origin,
         "distance": verdict.distance,
         "bound": verdict.bound,
-        "evidence": dict(verdict.evidence),
+        "evidence": verdict.told(),
         "witnesses": {r.target.name: r.target.version for r in found.results if r.target.name != OWN.name},
     }
     right = next((r for r in found.results if r.target.name in verdict.witnesses and r.exit is Exit.OK), None)

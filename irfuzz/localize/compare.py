@@ -161,12 +161,11 @@ def judged(
     for verdict in judge(program, inputs, ran, rerun=rerun, shadow=shadow, quick=shadow.quick):
         if verdict.symptom not in OF_VALUES:
             continue
-        evidence = verdict.evidence
-        doubt = str(evidence.get("suspect", ""))
+        doubt = verdict.doubt
         alone = ALONE in doubt
         against = main.name if main.name in verdict.witnesses else next(iter(verdict.witnesses), main.name)
         first = against if alone else ""
-        blamed = [verdict.target, *(n for n in str(evidence.get("also", "")).split(", ") if n in names_of_rows)]
+        blamed = [verdict.target, *(n for n in verdict.also if n in names_of_rows)]
         if alone and _outnumber(blamed, verdict.witnesses, main):
             # Nobody independent can tell who is right: the larger group is taken for it, of equals the base's.
             blamed, against = [n for n in names_of_rows if n in verdict.witnesses] or [against], verdict.target
@@ -178,16 +177,15 @@ def judged(
         distance = math.inf if verdict.distance is None else verdict.distance
         yield Disagreement(
             number, blamed[0], against, verdict.output, distance, verdict.bound or 0.0, what, undecided=undecided,
-            symptom=verdict.symptom, also=tuple(blamed[1:]), said=str(evidence.get("got", "")), firm=not alone,
+            symptom=verdict.symptom, also=tuple(blamed[1:]), said=verdict.got, firm=not alone,
         )  # fmt: skip
 
 
 def _told(verdict: Verdict, doubt: str, other: str) -> str:
     """One line about the worst element; ``other`` is named where nobody knows which of two is right."""
-    evidence = verdict.evidence
-    got, expected = evidence.get("got", ""), evidence.get("expected", "")
+    got, expected = verdict.got, verdict.expected
     values = f"{got} on {verdict.target}, {expected} on {other}" if other else f"{got}, expected {expected}"
-    return f"{evidence.get('element', verdict.output)}: {values}" + (f" ({doubt})" if doubt else "")
+    return f"{verdict.element or verdict.output}: {values}" + (f" ({doubt})" if doubt else "")
 
 
 def _outnumber(blamed: Sequence[str], witnesses: Sequence[str], main: Target) -> bool:

@@ -26,8 +26,8 @@ def judge_crash(case: Case) -> Iterator[Verdict]:
     for (exit_kind, _), results in kinds.items():
         for target, others in plainest([r.target for r in results]):
             result = next(r for r in results if r.target is target)
-            evidence: dict[str, str | int | float] = {
-                "exit": exit_kind.value, "stage": result.stage.value, "message": result.error[:500]
-            }  # fmt: skip
             witnesses = tuple(r.target for r in case.ran)
-            yield verdict_on(Dispute(case, _SYMPTOMS[exit_kind], target, witnesses), NAME, others, evidence)
+            yield verdict_on(
+                Dispute(case, _SYMPTOMS[exit_kind], target, witnesses), NAME, others,
+                exit=exit_kind.value, stage=result.stage.value, message=result.error[:500],
+            )  # fmt: skip

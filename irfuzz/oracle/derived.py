@@ -104,7 +104,7 @@ def _about(mine: Sequence[RunResult], own: Sequence[RunResult], verdicts: Sequen
             if len(components([r.target for r in ran])) < 2:
                 why = "no two runtimes accept it"
         if why and not verdict.suspect:
-            yield replace(verdict, suspect=True, evidence={**verdict.evidence, "suspect": why})
+            yield replace(verdict, suspect=True, doubt=why)
         else:
             yield verdict
 
@@ -112,8 +112,5 @@ def _about(mine: Sequence[RunResult], own: Sequence[RunResult], verdicts: Sequen
 def _blamed(verdicts: Sequence[Verdict], verdict: Verdict, name: str) -> bool:
     """Whether a target is blamed for the same as ``verdict`` blames another for."""
     return any(
-        other.output == verdict.output
-        and other.symptom in OF_VALUES
-        and name in (other.target, *str(other.evidence.get("also", "")).split(", "))
-        for other in verdicts
+        other.output == verdict.output and other.symptom in OF_VALUES and name in other.blamed for other in verdicts
     )

@@ -11,7 +11,7 @@ from irfuzz._native import difference
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numbers import is_float
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.witnesses import Division, divide, plainest
 
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ def _verdicts(
             if not differs.any():
                 continue
             index, distance = _worst(got, judge, differs)
-            evidence: dict[str, str | int | float] = {
-                "element": f"{leaf.label}[{', '.join(map(str, index))}]",
-                "got": str(got[index])[:80],
-                "expected": str(judge[index])[:80],
+            evidence: dict[str, Fact] = {
                 "values": ", ".join(f"{n}={str(a[index])[:40]}" for n, a in leaf.values.items()),
                 "elements": int(differs.sum()),
             }
@@ -107,7 +104,17 @@ def _verdicts(
                 distance=distance,
             )
             bound = None if distance is None else 0.0
-            yield verdict_on(dispute, NAME, others, evidence, output=leaf.output, bound=bound)
+            yield verdict_on(
+                dispute,
+                NAME,
+                others,
+                evidence,
+                output=leaf.output,
+                bound=bound,
+                element=f"{leaf.label}[{', '.join(map(str, index))}]",
+                got=str(got[index])[:80],
+                expected=str(judge[index])[:80],
+            )
 
 
 def _worst(got: np.ndarray, judge: np.ndarray, differs: np.ndarray) -> tuple[tuple[int, ...], float | None]:

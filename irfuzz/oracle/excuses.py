@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 from irfuzz._native import difference
 from irfuzz.execute.types import Exit, Stage, Target
@@ -16,7 +17,7 @@ from irfuzz.oracle import traits
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.message import DATA_DEPENDENT
 from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
 from irfuzz.oracle.witnesses import REFERENCE, components, witnesses_of
 
@@ -57,42 +58,51 @@ def excuse_of(dispute: Dispute) -> str:
     return ""
 
 
+class Seen(TypedDict, total=False):
+    """What an oracle saw, as fields of a ``Verdict``."""
+
+    output: str
+    bound: float | None
+    element: str
+    got: str
+    expected: str
+    exit: str
+    stage: str
+    message: str
+    rule: str
+
+
 def verdict_on(
     dispute: Dispute,
     oracle: str,
     others: Sequence[Target],
-    evidence: Mapping[str, str | int | float],
-    *,
-    output: str = "",
-    bound: float | None = None,
+    evidence: Mapping[str, Fact] | None = None,
+    **seen: Unpack[Seen],
 ) -> Verdict:
-    """The verdict on a dispute: a finding, or with the reason in its evidence a suspect.
+    """The verdict on a dispute: a finding, or if an excuse applies a suspect with that as its doubt.
 
     Args:
         dispute: what was found.
         oracle: who says it.
         others: targets of the same component that show the same.
-        evidence: short readable facts.
-        output: graph output; empty if the whole run is meant.
-        bound: what would still have been accepted.
+        evidence: further facts for readers.
+        seen: what the oracle saw.
     """
-    told = dict(evidence)
-    if others:
-        told["also"] = ", ".join(t.name for t in others)
+    told = dict(evidence or {})
     if dispute.unsteady:
         told["unsteady"] = ", ".join(sorted(dispute.unsteady))
-    if why := excuse_of(dispute):
-        told["suspect"] = why
+    why = excuse_of(dispute)
     return Verdict(
         oracle,
         dispute.symptom,
         dispute.target.name,
         tuple(t.name for t in dispute.witnesses),
         bool(why),
-        output,
-        dispute.distance,
-        bound,
-        told,
+        distance=dispute.distance,
+        evidence=told,
+        doubt=why,
+        also=tuple(t.name for t in others),
+        **seen,
     )
 
 

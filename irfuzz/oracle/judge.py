@@ -13,7 +13,7 @@ from irfuzz.oracle.derived import OF_VALUES, judge_apart
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.table import Oracle, oracles
-from irfuzz.oracle.types import INVALID, Symptom, Verdict
+from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import rank
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def judge(
         table: oracles by name; built-ins and those of entry points where omitted.
 
     Returns:
-        At most one verdict for a symptom and a component's fault, on the plainest target that shows it (``also`` in the
-        evidence names the others), findings first: deterministic, and independent of the order of ``results``.
+        At most one verdict for a symptom and a component's fault, on the plainest target that shows it (``also``
+        names the others), findings first: deterministic, and independent of the order of ``results``.
     """
     once = None if shadow is None else _Once(shadow)
     first = None if quick is None else _Once(quick)
@@ -68,8 +68,7 @@ def judge(
         )  # fmt: skip
         found = [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)]
         if expected_invalid:
-            told = {INVALID: "the program breaks a rule of ONNX on purpose"}
-            found = [replace(v, evidence={**v.evidence, **told}) for v in found]
+            found = [replace(v, invalid=True) for v in found]
         return _merged(case, found)
 
     if all(r.target.role is Role.RUNTIME for r in results):
@@ -96,7 +95,7 @@ def _merged(case: Case, found: Sequence[Verdict]) -> list[Verdict]:
     faults: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in found:
         component = case.target(verdict.target).component
-        told = "" if verdict.symptom in OF_VALUES else normalise_message(str(verdict.evidence.get("message", "")))
+        told = "" if verdict.symptom in OF_VALUES else normalise_message(verdict.message)
         faults.setdefault((verdict.symptom, component, told), []).append(verdict)
     kept = [_worst(case, group) for group in faults.values()]
     proven = {case.target(v.target).component for v in kept if not v.suspect and v.symptom in OF_VALUES}
@@ -123,13 +122,8 @@ def _worst(case: Case, verdicts: Sequence[Verdict]) -> Verdict:
     first = min(verdicts, key=lambda v: (v.suspect, rank(case.target(v.target))))
     same = [v for v in verdicts if v.target == first.target and v.suspect == first.suspect]
     worst = min(same, key=lambda v: (-_ratio(v), v.output, v.oracle))
-    others = {t for v in verdicts for t in str(v.evidence.get("also", "")).split(", ") if t}
-    others |= {v.target for v in verdicts}
-    others.discard(worst.target)
-    if not others:
-        return worst
-    also = ", ".join(t.name for t in sorted((case.target(n) for n in others), key=rank))
-    return replace(worst, evidence={**worst.evidence, "also": also})
+    others = {name for v in verdicts for name in v.blamed} - {worst.target}
+    return replace(worst, also=tuple(t.name for t in sorted(map(case.target, others), key=rank)))
 
 
 def _ratio(verdict: Verdict) -> float:

@@ -47,7 +47,7 @@ def _verdict(
     right = model.outputs.get(name)
     alike = got is not None and right is not None and isinstance(got, list) == isinstance(right, list)
     by_dtype = alike and (bool(wrong_dtype) or dtype_of(got) != dtype_of(right))
-    kinds = {"expected": kind_of(model, name), "got": kind_of(result, name)}
+    got_kind, expected_kind = kind_of(result, name), kind_of(model, name)
     dispute = Dispute(
         case,
         Symptom.WRONG_DTYPE if by_dtype else Symptom.WRONG_SHAPE,
@@ -55,6 +55,6 @@ def _verdict(
         center,
         firm,
         path=case.path(output),
-        small_type=any("int4" in kind for kind in kinds.values()),
+        small_type="int4" in got_kind or "int4" in expected_kind,
     )
-    return verdict_on(dispute, NAME, others, kinds, output=name)
+    return verdict_on(dispute, NAME, others, output=name, got=got_kind, expected=expected_kind)

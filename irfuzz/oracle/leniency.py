@@ -35,16 +35,19 @@ def judge_leniency(case: Case) -> Iterator[Verdict]:
     node, rule = found
     output = next((o.name for o in node.outputs if o.name), None) or ""
     for target, others in plainest(accepting):
-        evidence: dict[str, str | int | float] = {
-            "suspect": "what the standard forbids may still be given a meaning",
-            "operator": node.op_type,
-            "rule": rule,
-            "refused": refusing[0].error[:300],
-        }
-        if others:
-            evidence["also"] = ", ".join(t.name for t in others)
-        witnesses = tuple(t.name for t, _ in plainest([r.target for r in refusing]))
-        yield Verdict(NAME, Symptom.LENIENCY, target.name, witnesses, suspect=True, output=output, evidence=evidence)
+        yield Verdict(
+            NAME,
+            Symptom.LENIENCY,
+            target.name,
+            tuple(t.name for t, _ in plainest([r.target for r in refusing])),
+            suspect=True,
+            output=output,
+            evidence={"refused": refusing[0].error[:300]},
+            doubt="what the standard forbids may still be given a meaning",
+            also=tuple(t.name for t in others),
+            operator=node.op_type,
+            rule=rule,
+        )
 
 
 def _broken(case: Case) -> tuple[ir.Node, str] | None:

@@ -27,8 +27,8 @@ def _over(case: Case, oracle: str, exit_kind: Exit, symptom: Symptom) -> Iterato
     over = [r.target for r in case.results if r.exit is exit_kind]
     for target, others in plainest(over):
         result = next(r for r in case.results if r.target is target)
-        evidence: dict[str, str | int | float] = {"stage": result.stage.value, "seconds": round(result.seconds, 3)}
-        if result.error:
-            evidence["message"] = result.error[:500]
         dispute = Dispute(case, symptom, target, tuple(r.target for r in case.ran), result=result)
-        yield verdict_on(dispute, oracle, others, evidence)
+        evidence = {"seconds": round(result.seconds, 3)}
+        yield verdict_on(
+            dispute, oracle, others, evidence, stage=result.stage.value, message=result.error[:500]
+        )  # fmt: skip

@@ -16,7 +16,7 @@ from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, resolution, smallest
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.witnesses import Blame, divide, plainest
 
 if TYPE_CHECKING:
@@ -206,17 +206,24 @@ def _verdict(
     with np.errstate(over="ignore"):
         distance = abs(float(values[target.name][index]) - float(values[judge][index]))
     unit = float(scale.unit[index]) * spread
-    evidence: dict[str, str | int | float] = {
-        "element": f"{leaf.label}[{', '.join(map(str, index))}]",
-        "got": str(leaf.values[target.name][index]),
-        "expected": str(leaf.values[judge][index]),
+    evidence: dict[str, Fact] = {
         "values": ", ".join(f"{n}={leaf.values[n][index]}" for n in leaf.values),
         "spread": unit,
         "sensitivity": "measured" if scale.measured else "not measured",
-        "rule": "spread of the targets" + (f" ({note})" if note else ""),
     }
     dispute = replace(dispute_of(case, leaf, path, scale, blame, target, center, distance), spread=FACTOR * unit)
-    return verdict_on(dispute, NAME, others, evidence, output=leaf.output, bound=FACTOR * unit)
+    return verdict_on(
+        dispute,
+        NAME,
+        others,
+        evidence,
+        output=leaf.output,
+        bound=FACTOR * unit,
+        element=f"{leaf.label}[{', '.join(map(str, index))}]",
+        got=str(leaf.values[target.name][index]),
+        expected=str(leaf.values[judge][index]),
+        rule="spread of the targets" + (f" ({note})" if note else ""),
+    )
 
 
 def dispute_of(

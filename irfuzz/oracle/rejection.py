@@ -53,5 +53,4 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
                 result=result,
                 overruled=len(rejecting - {target.component}) >= len(judges),
             )
-            evidence = {"stage": result.stage.value, "message": result.error[:500]}
-            yield verdict_on(dispute, NAME, others, evidence)
+            yield verdict_on(dispute, NAME, others, stage=result.stage.value, message=result.error[:500])

@@ -14,7 +14,7 @@ from irfuzz.oracle.bound import JUMP, NEIGHBOURS, SAFETY, bound_of, median_of
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import is_float, resolution, worth_a_look
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.types import Fact, Verdict
 from irfuzz.oracle.witnesses import SHADOW, Blame, divide, plainest
 
 if TYPE_CHECKING:
@@ -191,14 +191,21 @@ def _verdict(
     distance = abs(float(values[target.name][index]) - float(measure.reference[index]))
     scale = numeric.Scale(measure.bound, measured=True, unsteady=measure.unsteady, clean=measure.clean)
     decided = np.isfinite(measure.bound) & np.isfinite(measure.reference)
-    evidence: dict[str, str | int | float] = {
-        "element": f"{leaf.label}[{', '.join(map(str, index))}]",
-        "got": str(leaf.values[target.name][index]),
-        "expected": repr(float(measure.reference[index])),
+    evidence: dict[str, Fact] = {
         "values": ", ".join(f"{n}={leaf.values[n][index]}" for n in leaf.values),
         "elements": int((measure.ratios(values[target.name]) > 1).sum()),
         "undecided elements": int((~decided).sum()),
-        "rule": "float64 shadow",
     }
     dispute = numeric.dispute_of(case, leaf, path, scale, blame, target, center, distance)
-    return verdict_on(dispute, numeric.NAME, others, evidence, output=leaf.output, bound=float(measure.bound[index]))
+    return verdict_on(
+        dispute,
+        numeric.NAME,
+        others,
+        evidence,
+        output=leaf.output,
+        bound=float(measure.bound[index]),
+        element=f"{leaf.label}[{', '.join(map(str, index))}]",
+        got=str(leaf.values[target.name][index]),
+        expected=repr(float(measure.reference[index])),
+        rule="float64 shadow",
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from irfuzz.oracle.details import details
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.traits import CARRIERS
-from irfuzz.oracle.types import INVALID, Symptom, Verdict
+from irfuzz.oracle.types import Symptom, Verdict
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -31,8 +31,8 @@ def signature(verdict: Verdict, program: Program) -> str:
     """
     parts = [verdict.symptom.value, verdict.target]
     if verdict.symptom in _BY_MESSAGE:
-        parts.append(str(verdict.evidence.get("exit", "")) or str(verdict.evidence.get("stage", "")))
-        parts.append(normalise_message(str(verdict.evidence.get("message", "")), names_of(program)))
+        parts.append(verdict.exit or verdict.stage)
+        parts.append(normalise_message(verdict.message, names_of(program)))
         if len(program.graph) <= SMALL_PROGRAM:
             parts.append(",".join(operators_of(verdict, program)))
     else:
@@ -46,24 +46,24 @@ def signature(verdict: Verdict, program: Program) -> str:
 
 def title(verdict: Verdict, program: Program) -> str:
     """One readable line: target, symptom, the operators or the message, and how bad it is."""
-    evidence = verdict.evidence
     ops = operators_of(verdict, program)
     where = f" in {', '.join(ops[:4])}{'...' if len(ops) > 4 else ''}" if ops else ""
-    where += f" by {evidence['pass']}" if "pass" in evidence else ""
-    message = normalise_message(str(evidence.get("message", "")), names_of(program)) if "message" in evidence else ""
-    where += " of a program that is invalid on purpose" if INVALID in evidence else ""
+    where += f" by {verdict.pass_text}" if verdict.passes else ""
+    message = normalise_message(verdict.message, names_of(program)) if verdict.message else ""
+    where += " of a program that is invalid on purpose" if verdict.invalid else ""
     told = f": {message}" if message else ""
+    gives = f"gives {verdict.got} instead of {verdict.expected}{where}"
     line = {
         Symptom.CRASH: f"crashes{where}{told}",
         Symptom.PROTOCOL: f"gives no answer{where}{told}",
         Symptom.HANG: f"does not come back{where}",
         Symptom.MEMORY: f"runs out of memory{where}",
         Symptom.REJECTION: f"rejects a program that others run{where}{told}",
-        Symptom.LENIENCY: f"runs what breaks a rule of {evidence.get('operator')}: {evidence.get('rule')}",
-        Symptom.WRONG_DTYPE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
-        Symptom.WRONG_SHAPE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
-        Symptom.NAN_INF: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
-        Symptom.DIFFERENCE: f"gives {evidence.get('got')} instead of {evidence.get('expected')}{where}",
+        Symptom.LENIENCY: f"runs what breaks a rule of {verdict.operator}: {verdict.rule}",
+        Symptom.WRONG_DTYPE: gives,
+        Symptom.WRONG_SHAPE: gives,
+        Symptom.NAN_INF: gives,
+        Symptom.DIFFERENCE: gives,
     }[verdict.symptom]
     return f"{'suspect: ' if verdict.suspect else ''}{verdict.target} {line}"
 
@@ -87,4 +87,4 @@ def _kinds(verdict: Verdict) -> str:
     """Dtypes alone: sizes differ from program to program."""
     if verdict.symptom is Symptom.WRONG_SHAPE:
         return ""
-    return "->".join(str(verdict.evidence.get(k, "")).partition("[")[0] for k in ("expected", "got"))
+    return "->".join(kind.partition("[")[0] for kind in (verdict.expected, verdict.got))

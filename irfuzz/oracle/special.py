@@ -82,12 +82,6 @@ def _verdicts(
             if not differs.any():
                 continue
             index = tuple(int(i) for i in np.argwhere(differs)[0])
-            evidence: dict[str, str | int | float] = {
-                "element": _place(leaf.label, index),
-                "got": str(leaf.values[target.name][index]),
-                "expected": str(leaf.values[judge.name][index]),
-                "elements": int(differs.sum()),
-            }
             dispute = Dispute(
                 case,
                 Symptom.NAN_INF,
@@ -100,7 +94,16 @@ def _verdicts(
                 measured=lambda: case.nudges().measured,
                 blurred=blurred,
             )
-            yield verdict_on(dispute, NAME, others, evidence, output=leaf.output)
+            yield verdict_on(
+                dispute,
+                NAME,
+                others,
+                {"elements": int(differs.sum())},
+                output=leaf.output,
+                element=_place(leaf.label, index),
+                got=str(leaf.values[target.name][index]),
+                expected=str(leaf.values[judge.name][index]),
+            )
 
 
 def _place(label: str, index: tuple[int, ...]) -> str:

@@ -106,10 +106,6 @@ def _commands(row: FindingRow, runs: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["python -m venv old", f"old/bin/pip install {_fenced(words)}", "old/bin/python repro.py"]
 
 
-CUT_OUT = "cut out"
-"""Evidence of a finding that is a part of its original, which as a whole is no proof."""
-
-
 def _origin(row: FindingRow) -> list[str]:
     trace: Mapping[str, Any] = json.loads(row.trace) if row.trace else {}
     seed: Mapping[str, Any] = trace.get("seed", {})
@@ -120,7 +116,7 @@ def _origin(row: FindingRow) -> list[str]:
         for n, e in enumerate(trace.get("edits", []), 1)
     ]
     what = "The program before it was made small, and its inputs, are in `original/`; `trace.json` rebuilds it."
-    if CUT_OUT in json.loads(row.verdict)["evidence"]:
+    if "cut out" in json.loads(row.verdict)["evidence"]:
         what += " It does not show the fault: what stands beside this part of it may excuse what comes out."
     return [*lines, "", what, ""]
 

@@ -65,7 +65,7 @@ def test_verdicts_tell_whether_a_nan_is_legitimate() -> None:
     assert why_special(program(), bad, "z").startswith("not legitimate")
     wild = {**good, "x": np.full((3, 4), np.inf, np.float32)}
     assert why_special(program(), wild, "z") == "input x holds NaN or an infinity"
-    nan = Verdict("special", Symptom.NAN_INF, "t", output="y", evidence={"got": "NaN"})
-    assert marked(nan, program(), bad, "NaN or Inf: Log").evidence.keys() == {"got", "hunt", "analysis"}
+    nan = Verdict("special", Symptom.NAN_INF, "t", output="y", got="NaN")
+    assert marked(nan, program(), bad, "NaN or Inf: Log").evidence.keys() == {"hunt", "analysis"}
     other = Verdict("numeric", Symptom.DIFFERENCE, "t", output="y")
     assert marked(other, program(), bad, "") is other

@@ -106,8 +106,7 @@ EVERY = (REFERENCE, OLD, TORCH, CONVERTER, ALL_OLD, PLAIN, ALL)
 
 
 def verdict(target: Target, *witnesses: Target, also: str = "") -> Verdict:
-    evidence = {"also": also} if also else {}
-    return Verdict("o", Symptom.DIFFERENCE, target.name, tuple(w.name for w in witnesses), evidence=evidence)
+    return Verdict("o", Symptom.DIFFERENCE, target.name, tuple(w.name for w in witnesses), also=(also,) if also else ())
 
 
 def test_two_quick_witnesses_and_the_newest_version_are_enough() -> None:

@@ -171,7 +171,7 @@ def test_a_finding(
     assert about["signature"] == told["signature"] == f"difference|{FAULT}|Softmax|"
     assert json.loads((folder / "trace.json").read_text())["edits"] == []
     if importlib.util.find_spec("torch") is not None:  # the rule that found it is the one that makes it small
-        assert found[0].evidence["rule"] == about["verdict"]["evidence"]["rule"] == "float64 shadow"
+        assert found[0].rule == about["verdict"]["evidence"]["rule"] == "float64 shadow"
     for name in ("model.onnx", "inputs.npz"):  # as if it had never been made small
         (folder / name).write_bytes((folder / "original" / name).read_bytes())
     shutil.rmtree(tmp_path / "0001.state")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 from irfuzz.execute import environments
@@ -15,7 +14,7 @@ def make_python(place: Path) -> Path:
     """A virtual environment whose packages are this one's; its Python."""
     subprocess.run([sys.executable, "-I", "-m", "venv", "--without-pip", str(place)], check=True)
     packages = next((place / "lib").glob("python3*")) / "site-packages"
-    (packages / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    (packages / "others.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")) + "\n")
     return place / "bin" / "python"
 
 

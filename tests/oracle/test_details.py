@@ -11,7 +11,7 @@ from irfuzz.oracle.details import details, place_of, same_cause
 from irfuzz.oracle.signature import signature, title
 from irfuzz.oracle.types import Symptom, Verdict
 
-VERDICT = Verdict("numeric", Symptom.DIFFERENCE, "onnxruntime:basic", output="y", evidence={"got": 1, "expected": 2})
+VERDICT = Verdict("numeric", Symptom.DIFFERENCE, "onnxruntime:basic", output="y", got="1", expected="2")
 
 
 def _program(body: str, kind: str = "float") -> Program:
@@ -29,10 +29,10 @@ def test_attributes_count_where_they_are_neither_required_nor_at_their_defaults(
 def test_floats_that_could_not_be_made_single_count_and_so_does_the_pass() -> None:
     program = _program("y = Relu (x)", "float16")
     assert details(VERDICT, program) == "float16"
-    by = replace(VERDICT, evidence={**VERDICT.evidence, "place": "optimiser", "pass": "Pad_Fusion"})
+    by = replace(VERDICT, place="optimiser", passes=("Pad_Fusion",))
     assert signature(by, program) == "difference|onnxruntime:basic|Relu|by=Pad_Fusion;float16"
     assert title(by, program) == "onnxruntime:basic gives 1 instead of 2 in Relu by Pad_Fusion"
-    kernel = replace(VERDICT, evidence={"place": "kernel"})
+    kernel = replace(VERDICT, place="kernel")
     assert details(kernel, program) == "by=kernel;float16"
 
 

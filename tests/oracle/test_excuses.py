@@ -45,15 +45,15 @@ def test_the_docs_list_the_table(root: Path) -> None:
 
 
 def test_a_dispute_without_a_reason_is_a_finding(parse) -> None:
-    found = verdict_on(dispute(parse, Symptom.WRONG_DTYPE, firm=True), "type", (), {"got": "a"}, output="y")
+    found = verdict_on(dispute(parse, Symptom.WRONG_DTYPE, firm=True), "type", (), {"spread": 1.0}, output="y", got="a")
     assert (found.suspect, found.target, found.witnesses) == (False, "one:x", ("two:x", "three:x"))
-    assert dict(found.evidence) == {"got": "a"}
+    assert (found.evidence, found.got, found.also) == ({"spread": 1.0}, "a", ())
 
 
 def test_the_first_reason_is_told_and_others_are_named(parse) -> None:
     made = dispute(parse, Symptom.WRONG_DTYPE, firm=False, small_type=True)
-    found = verdict_on(made, "type", (TWO,), {}, output="y")
-    assert (found.suspect, found.evidence["suspect"], found.evidence["also"]) == (True, ALONE, "two:x")
+    found = verdict_on(made, "type", (TWO,), output="y")
+    assert (found.suspect, found.doubt, found.also) == (True, ALONE, ("two:x",))
 
 
 def test_a_crash_has_no_excuse(parse) -> None:

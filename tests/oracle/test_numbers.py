@@ -29,8 +29,8 @@ def test_the_optimiser_is_blamed_where_its_plain_level_agrees_with_others(gemm, 
     (verdict,) = judge(gemm, fed, results)
     assert (verdict.target, verdict.symptom, verdict.suspect) == ("onnxruntime:extended", Symptom.DIFFERENCE, False)
     assert verdict.witnesses == ("onnxruntime:disabled", "reference", "torch:eager")
-    assert verdict.evidence["also"] == "onnxruntime:all"
-    assert verdict.evidence["element"] == "y[1, 2]"
+    assert verdict.also == ("onnxruntime:all",)
+    assert verdict.element == "y[1, 2]"
     assert verdict.distance == pytest.approx(0.1, rel=1e-3)
     assert verdict.bound is not None
     assert 0 < verdict.bound < 0.01
@@ -172,7 +172,7 @@ def test_an_element_that_jumps_is_undecided_and_others_still_count(parse, run):
     assert [v.suspect for v in judge(program, {"x": x}, rerun({"x": x}))] == [True]  # nothing measured: undecided
     rerun = sensitive(run, a=right, b=right, c=wrong)
     (verdict,) = judge(program, {"x": x}, rerun({"x": x}), rerun=rerun)
-    assert (verdict.suspect, verdict.evidence["element"]) == (False, "y[3]")
+    assert (verdict.suspect, verdict.element) == (False, "y[3]")
 
 
 def test_a_target_that_is_not_repeatable_is_not_excused_by_its_own_noise(gemm, fed, run):
@@ -242,4 +242,4 @@ def test_one_verdict_a_component_on_its_worst_output(parse, run):
     bad = {"p": off(-y, 0.5, (0,)), "q": off(y, 50.0, (1,))}
     results = [run("a", outputs=good), run("b", outputs=good), run("c", outputs=bad)]
     (verdict,) = judge(program, {"x": y}, results)
-    assert (verdict.output, verdict.evidence["element"]) == ("q", "q[1]")
+    assert (verdict.output, verdict.element) == ("q", "q[1]")

@@ -192,7 +192,7 @@ def test_a_verdict_rests_on_the_shadow_and_carries_its_ratio(shade, gemm, run, f
     (verdict,) = judge(gemm, fed, results, shadow=shade.run)
     assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.DIFFERENCE, "onnxruntime:all", False)
     assert verdict.witnesses == ("reference",)
-    assert verdict.evidence["rule"] == "float64 shadow"
+    assert verdict.rule == "float64 shadow"
     assert verdict.distance is not None
     assert verdict.bound is not None
     assert verdict.ratio is not None
@@ -213,7 +213,7 @@ def test_where_the_shadow_refuses_the_spread_decides_and_says_so(gemm, run, fed)
 
     (verdict,) = judge(gemm, fed, results, shadow=refuses)
     assert verdict.target == "onnxruntime:all"
-    assert verdict.evidence["rule"] == "spread of the targets (no shadow: no lowering)"
+    assert verdict.rule == "spread of the targets (no shadow: no lowering)"
 
 
 def test_more_witnesses_against_the_shadow_are_right(gemm, run, fed):
@@ -230,4 +230,4 @@ def test_more_witnesses_against_the_shadow_are_right(gemm, run, fed):
     )
     (verdict,) = judge(gemm, fed, results, shadow=lambda *_: own)
     assert verdict.target == "torch:eager"
-    assert "far from the shadow" in str(verdict.evidence["rule"])
+    assert "far from the shadow" in verdict.rule

@@ -7,7 +7,7 @@ import pytest
 from irfuzz.oracle.signature import operators_of, signature
 from irfuzz.oracle.types import Symptom, Verdict
 
-REJECTED = Verdict("rejection", Symptom.REJECTION, "onnxruntime:all", evidence={"stage": "compile", "message": "no"})
+REJECTED = Verdict("rejection", Symptom.REJECTION, "onnxruntime:all", stage="compile", message="no")
 
 
 def test_a_cast_beside_others_makes_no_other_finding(parse) -> None:

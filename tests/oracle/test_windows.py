@@ -25,4 +25,4 @@ def test_shape_of_no_window(parse, run, call, width, blurred) -> None:
     refused = run("torch:eager", exit=Exit.REJECTED, stage=Stage.RUN, error="kernel size greater than input")
     verdicts = judge(program, inputs, [run("onnxruntime:disabled", one), run("reference", none), refused])
     assert [v.target for v in verdicts if v.symptom == "wrong-shape"] == ["reference"]
-    assert ["window_beyond_input" in str(v.evidence.get("suspect")) for v in verdicts] == [blurred] * len(verdicts)
+    assert ["window_beyond_input" in v.doubt for v in verdicts] == [blurred] * len(verdicts)

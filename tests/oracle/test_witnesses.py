@@ -42,7 +42,7 @@ def test_what_only_lowerings_accept_is_no_finding(parse, run):
     accepted = [run("torch:eager", RIGHT), run("tensorflow:eager", RIGHT)]
     (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, refused])
     assert verdict.suspect
-    assert verdict.evidence["suspect"] == "only tensorflow and torch accepts it"
+    assert verdict.doubt == "only tensorflow and torch accepts it"
     (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, run("onnxruntime", RIGHT), refused])
     assert not verdict.suspect
 
@@ -63,4 +63,4 @@ def test_who_flushes_subnormal_numbers_is_not_blamed_for_it(parse, run, target, 
     fed = {"x": np.array([-95.0, 1.0], np.float32)}
     (verdict,) = judge(parse(TINY), fed, rerun(fed), rerun=rerun)
     assert verdict.suspect == suspect
-    assert not suspect or "flushes subnormal numbers" in str(verdict.evidence["suspect"])
+    assert not suspect or "flushes subnormal numbers" in verdict.doubt

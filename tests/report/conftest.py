@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +88,7 @@ def row_of(program: Program, inputs: Mapping[str, Any], results: Sequence[RunRes
         target=verdict.target,
         suspect=verdict.suspect,
         title=title(verdict, program),
-        verdict=json.dumps(asdict(verdict)),
+        verdict=json.dumps(verdict.to_json()),
         runs=json.dumps(runs),
         trace=TRACE,
         model=program.to_bytes(),
