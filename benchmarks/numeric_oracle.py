@@ -52,9 +52,8 @@ from irfuzz.oracle import Symptom, Verdict, judge
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.numbers import is_float, smallest
 from irfuzz.oracle.shadowed import Measure, measure_of
-from irfuzz.oracle.traits import COPYING, JUMPS
 from irfuzz.resources import seeds_dir
-from irfuzz.spec import load_specs
+from irfuzz.spec import has_trait, load_specs
 
 TARGETS = Path(__file__).parents[1] / "tests" / "planted_targets" / "reassociated.py"
 NUMERIC = (Symptom.DIFFERENCE, Symptom.NAN_INF)
@@ -306,7 +305,8 @@ def _place(program: Program, number: int) -> str | None:
                 continue
             kinds.add(fact.dtype)
         first = program.fact(node.outputs[0])
-        inner = node.op_type not in JUMPS | COPYING and node.outputs[0].uses() and node.graph is program.graph
+        rounds = not (has_trait(node, "discontinuous") or has_trait(node, "copies"))
+        inner = rounds and node.outputs[0].uses() and node.graph is program.graph
         if inner and isinstance(first, TensorFact) and first.dtype == ir.DataType.FLOAT:
             names.append(node.outputs[0].name or "")
     kinds |= {f.dtype for v in program.graph.inputs if isinstance(f := program.fact(v), TensorFact)}

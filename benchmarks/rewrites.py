@@ -41,12 +41,11 @@ from irfuzz.mutate.api import mutate_many
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Skipped
 from irfuzz.oracle.equivalence import Answer, compare_forms
-from irfuzz.oracle.traits import JUMPS, QUANTISERS, RANDOM
 from irfuzz.resources import seeds_dir
 from irfuzz.rewrite.engine import rewrite_once
 from irfuzz.rewrite.table import build_rewrites
 from irfuzz.rewrite.types import Exactness, Rewrite
-from irfuzz.spec import Specs, load_specs, sample_call
+from irfuzz.spec import Specs, has_trait, load_specs, sample_call
 from tests.rewrite.test_sound import GRAPHS
 from tests.spec.onenode import model_of
 
@@ -71,7 +70,11 @@ class Source:
         self._seed = seed
         self._engine = Engine(specs)
         self._ops = sorted(
-            {s.op for s in specs.all() if s.is_sampled and not s.domain and s.since <= OPSETS[0] and s.op not in RANDOM}
+            {
+                s.op
+                for s in specs.all()
+                if s.is_sampled and not s.domain and s.since <= OPSETS[0] and "random" not in s.traits
+            }
         )
         self._seeds = [Program.from_bytes(p.read_bytes()) for p in sorted(seeds_dir().glob("*.onnx"))]
         self._seeds = [p for p in self._seeds if len(p.nodes()) < 60]
@@ -194,7 +197,7 @@ def _differs(one: Value, other: Value, tolerance: float) -> bool:
 
 def _steady(program: Program) -> bool:
     """Whether nothing on the way is so coarse that a step may fall otherwise."""
-    return not any(node.op_type in JUMPS | QUANTISERS | RANDOM for node in program.nodes())
+    return not any(has_trait(n, name) for name in ("discontinuous", "quantises", "random") for n in program.nodes())
 
 
 def sound(count: int, seed: int, wanted: list[str] | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onnx import defs, helper
 
 from irfuzz.ir.calls import schema_of
-from irfuzz.oracle.traits import CARRIERS
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -31,7 +31,7 @@ def details(verdict: Verdict, program: Program) -> str:
     nodes = program.nodes() if output is None else program.ancestors(output)
     by = verdict.pass_text or verdict.place
     kinds = {kind for node in nodes if node.op_type != "Cast" for kind in _floats(program, node)}
-    attributes = {text for node in nodes if node.op_type not in CARRIERS for text in _attributes(program, node)}
+    attributes = {text for node in nodes if not has_trait(node, "transparent") for text in _attributes(program, node)}
     return ";".join([*([f"by={by}"] if by else []), *sorted(kinds), *sorted(attributes)])
 
 

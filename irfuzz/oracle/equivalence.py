@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz.execute.types import Exit, RunResult, Stage, Value
-from irfuzz.oracle import traits
 from irfuzz.oracle.case import Case, Leaf
 from irfuzz.oracle.margins import far_from_steps
 from irfuzz.oracle.message import DATA_DEPENDENT
@@ -20,6 +19,7 @@ from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.numbers import FACTOR, huge, is_float
 from irfuzz.oracle.numeric import floor, scale_of
 from irfuzz.oracle.shapes import leaves_of
+from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -249,7 +249,7 @@ def _doubt(paths: Sequence[Path], mine: np.ndarray, its: np.ndarray, steady: Cal
             return f"undefined behaviour ({', '.join(opens)})"
         if path.jumps and not (set(path.jumps) <= set(paths[0].jumps) and steady()):
             return f"{', '.join(path.jumps)} jump"
-        if specials and path.ops - traits.SPECIAL_SAFE:
+        if specials and path.ops - with_trait("defined_for_nan"):
             return "NaN or Inf stands in the inputs or in the original's results"
         if path.subnormal:
             return "subnormal numbers"

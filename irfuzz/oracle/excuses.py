@@ -13,13 +13,13 @@ from typing import TypedDict, Unpack
 
 from irfuzz._native import difference
 from irfuzz.execute.types import Exit, Stage, Target
-from irfuzz.oracle import traits
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.message import DATA_DEPENDENT
 from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
 from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
 from irfuzz.oracle.witnesses import REFERENCE, components, witnesses_of
+from irfuzz.spec import has_trait, with_trait
 
 ALONE = "no two independent witnesses against it alone"
 
@@ -143,7 +143,7 @@ def _sized_by_elements(d: Dispute) -> str:
     if d.target.component not in TRACED or d.result is None or d.result.stage not in (Stage.CONVERT, Stage.COMPILE):
         return ""
     # What an If, Loop or Scan gives may have any size for other reasons.
-    deciding = traits.DATA_SHAPED - {"If", "Loop", "Scan"}
+    deciding = with_trait("data_dependent_shape") - {"If", "Loop", "Scan"}
     found = sorted({n.op_type for n in d.case.program.graph.all_nodes()} & deciding)
     return f"sizes that elements decide ({', '.join(found)}) are beyond what it has to compile" if found else ""
 
@@ -151,7 +151,7 @@ def _sized_by_elements(d: Dispute) -> str:
 def undefined_refused(d: Dispute) -> str:
     """An operator has undefined behaviour that can be met by the stage at which it is refused."""
     graph = d.case.program.graph
-    measured = [v for n in graph if n.op_type in traits.SHAPE_ONLY for v in n.inputs if v is not None]
+    measured = [v for n in graph if has_trait(n, "shape_only") for v in n.inputs if v is not None]
     stage = Stage.RUN if d.result is None else d.result.stage
     names = {o.what for v in (*graph.outputs, *measured) for o in d.case.path(v).open}
     met = sorted(n for n in names if stage is Stage.RUN or n.partition(": ")[2] in BEFORE_A_RUN)
@@ -242,7 +242,7 @@ def _unsafe_specials(d: Dispute) -> str:
     """
     if not d.of_floats or d.path is None or not d.specials:
         return ""
-    found = sorted(d.path.ops - traits.SPECIAL_SAFE)
+    found = sorted(d.path.ops - with_trait("defined_for_nan"))
     return f"NaN or Inf flows through {', '.join(found[:4])}, where ONNX does not define it" if found else ""
 
 
@@ -315,13 +315,13 @@ def _narrow(d: Dispute) -> str:
 
 def _explosive(d: Dispute) -> str:
     """An operator may overflow inside depending on its formula (Exp, Pow, Softplus, ReduceLogSumExp, Div...)."""
-    found = [] if d.path is None or d.path.specials else sorted(d.path.ops & traits.EXPLOSIVE)
+    found = [] if d.path is None or d.path.specials else sorted(d.path.ops & with_trait("intermediate_overflow"))
     return f"{', '.join(found[:4])} may overflow inside, depending on the formula" if found else ""
 
 
 def _edged(d: Dispute) -> str:
     """An edge of a domain (Sqrt, Log, Acos) that was not measured."""
-    found = [] if d.path is None or d.path.specials else sorted(d.path.ops & traits.EDGED)
+    found = [] if d.path is None or d.path.specials else sorted(d.path.ops & with_trait("domain_edge"))
     if not found or d.measured():
         return ""
     return f"rounding decides on which side of an edge {', '.join(found[:4])} falls, and could not be measured"

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from irfuzz.oracle import traits
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.undefined import Call
+from irfuzz.spec import with_trait
 
 
 def _within(low: float, high: float) -> Callable[[Call], bool]:
@@ -73,7 +73,7 @@ def hidden_nan(calls: Iterable[Call]) -> str:
     maker = ""
     for call in calls:
         op = call.node.op_type
-        if maker and (op in traits.HIDING or (op in ("Cast", "CastLike") and not _makes_floats(call))):
+        if maker and (op in with_trait("hides_nan") or (op in ("Cast", "CastLike") and not _makes_floats(call))):
             return f"{maker} before {op}"
         if not maker and op in SAFE and _makes_floats(call) and not SAFE[op](call):
             maker = op

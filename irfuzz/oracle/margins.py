@@ -10,8 +10,8 @@ import onnx_ir as ir
 
 from irfuzz.execute.taps import tap
 from irfuzz.execute.types import Exit, Value
-from irfuzz.oracle import traits
 from irfuzz.oracle.numbers import is_float
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -55,7 +55,8 @@ def far_from_steps(program: Program, output: ir.Value, inputs: Mapping[str, Valu
             return False  # steps inside it cannot be looked at
         facts = [program.tensor(v) for v in node.inputs]
         floats = any(f is not None and f.dtype.is_floating_point() for f in facts)
-        if node.op_type not in traits.JUMPS | traits.QUANTISERS or not floats or node.op_type == "Where":
+        jumps = has_trait(node, "discontinuous") or has_trait(node, "quantises")
+        if not jumps or not floats or node.op_type == "Where":
             continue
         if node.op_type not in DISTANCES or any(f is None or f.dtype not in _WIDE for f in facts):
             return False

@@ -14,7 +14,7 @@ from irfuzz.execute.types import Exit, RunResult, Stage, Value
 from irfuzz.facts import TensorFact
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.shapes import leaves_of
-from irfuzz.oracle.traits import COPYING, JUMPS
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -167,7 +167,8 @@ def move_inside(program: Program, draw: int) -> Program | None:
         sign = int(generator.integers(0, 2)) * 2 - 1
         value = node.outputs[0]
         fact = moved.tensor(value)
-        if node.op_type in JUMPS | COPYING or fact is None or fact.dtype not in _MULTIPLIED or not value.uses():
+        exact = has_trait(node, "discontinuous") or has_trait(node, "copies")
+        if exact or fact is None or fact.dtype not in _MULTIPLIED or not value.uses():
             continue
         dtype = fact.dtype.numpy()
         factor = moved.constant(np.array(1 + sign * float(ml_dtypes.finfo(dtype).eps), dtype))

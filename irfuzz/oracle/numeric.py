@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz._native import difference
-from irfuzz.oracle import traits
 from irfuzz.oracle.bound import median_of
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
@@ -18,6 +17,7 @@ from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, resolution, smallest
 from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.witnesses import Blame, divide, plainest
+from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.execute.types import Target
@@ -82,7 +82,7 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
     least = eps * top * math.sqrt(path.roundings)
     if not measured:
         least = max(least, eps * path.fed)
-    if path.ops & traits.THROUGH_ONE:
+    if path.ops & with_trait("absolute_error"):
         least = max(least, eps * PART_OF_ONE)
     return max(least, eps * path.absorbed, quantised_by(path, top) / FACTOR, smallest(dtype))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from irfuzz.ir.opaque import is_foreign
-from irfuzz.oracle import traits
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -24,7 +24,7 @@ NARROW = 8
 
 def quantises(program: Program, node: ir.Node) -> bool:
     """True where a node rounds to few bits: a standard one by its name, an opaque one that deals with both kinds."""
-    if node.op_type in traits.QUANTISERS:
+    if has_trait(node, "quantises"):
         return True
     if not is_foreign(node) or not program.inference.is_opaque(node):
         return False

@@ -17,7 +17,6 @@ from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
-from irfuzz.oracle import traits
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest, vanishing
@@ -25,6 +24,7 @@ from irfuzz.oracle.opaque import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
+from irfuzz.spec import has_trait, with_trait
 from irfuzz.spec.check import bindings
 from irfuzz.spec.functions import Undefined
 
@@ -95,9 +95,9 @@ class Path:
 
     def flushed(self, target: Target) -> str:
         """Why a target that gives zero for subnormal numbers may part from others; empty where it has no reason to."""
-        if not flushes(target) or not (self.subnormal or self.ops & traits.VANISHING):
+        if not flushes(target) or not (self.subnormal or self.ops & with_trait("underflows")):
             return ""
-        found = [*self.jumps, *sorted(self.ops & (traits.EDGED | traits.JUMPS))]
+        found = [*self.jumps, *sorted(self.ops & (with_trait("domain_edge") | with_trait("discontinuous")))]
         return f"{target.name} flushes subnormal numbers, which may reach {', '.join(found[:4])}" if found else ""
 
     def blur(self, *, clean: bool = False) -> str:
@@ -111,7 +111,7 @@ class Path:
             # A product of two such numbers overflows, or not, in the order in which a component multiplies; behind a
             # Tanh, Clip or division nothing of it is to be seen.
             return f"{self.largest:.3g} among the inputs or constants may overflow inside"
-        if self.subnormal and (found := [*self.jumps, *sorted(self.ops & traits.EDGED)]):
+        if self.subnormal and (found := [*self.jumps, *sorted(self.ops & with_trait("domain_edge"))]):
             return f"subnormal numbers, which may be flushed to zero, reach {', '.join(found[:4])}"
         if self.narrow and self.jumps and not clean:
             return "half precision may overflow inside, where a component does not compute in single"
@@ -133,7 +133,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
     everything = [(n, [i for i, _ in nodes_inside(program, n)]) for n in nodes]
     floats = {d for v in values if (d := _float(program, v)) is not None}
-    inside = [n for _, inner in everything for n in inner if n.op_type not in traits.SHAPE_ONLY]
+    inside = [n for _, inner in everything for n in inner if not has_trait(n, "shape_only")]
     floats |= {
         d for n in inside for v in (*n.inputs, *n.outputs) if v is not None and (d := _float(program, v)) is not None
     }
@@ -172,10 +172,10 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         dtypes=frozenset(floats),
         roundings=roundings,
         jumps=tuple(sorted(jumps)),
-        rounds=bool(quantised or ops & traits.ROUNDERS or "Cast" in jumps or "CastLike" in jumps),
+        rounds=bool(quantised or ops & with_trait("rounds_to_integers") or "Cast" in jumps or "CastLike" in jumps),
         quantised=quantised,
         random=tuple(sorted(_random(program, output, everything))),
-        data_shaped=tuple(sorted(shaped if floats and jumps else shaped & traits.DATA_SHAPED)) if floats else (),
+        data_shaped=tuple(sorted(shaped if jumps else shaped & with_trait("data_dependent_shape"))) if floats else (),
         absorbed=_absorbed(program, output),
         step=_step(program, [n for _, inner in everything for n in inner], inputs),
         fed=fed,
@@ -203,7 +203,7 @@ def _values_behind(
             continue
         found.add(value)
         node = value.producer()
-        if node is None or node.op_type in traits.SHAPE_ONLY or node.op_type in stop or (ends and ends(value)):
+        if node is None or has_trait(node, "shape_only") or node.op_type in stop or (ends and ends(value)):
             continue
         todo.extend(v for v in node.inputs if v is not None)
         for inner in nodes_within(node):
@@ -217,7 +217,7 @@ def _elements_and_shapes_behind(program: Program, output: ir.Value) -> set[ir.Va
     todo = [output]
     while todo:
         behind = _values_behind(todo.pop())
-        for node in [p for v in behind - found if (p := v.producer()) is not None and p.op_type in traits.SHAPE_ONLY]:
+        for node in [p for v in behind - found if (p := v.producer()) is not None and has_trait(p, "shape_only")]:
             for value in (v for v in node.inputs if v is not None):
                 above = _values_behind(value)
                 if any(_is_data_shaped(program, p) for v in above if (p := v.producer()) is not None):
@@ -249,7 +249,7 @@ def _float_inputs(program: Program, node: ir.Node) -> bool:
 
 def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
     """True where a node makes distant results of neighbouring floating-point inputs."""
-    if node.op_type in traits.INDEX_OUTPUTS:
+    if has_trait(node, "discontinuous_indices"):
         return _float_inputs(program, node) and (
             node.op_type == "Unique" or any(o in used or o.is_graph_output() for o in node.outputs[1:])
         )
@@ -257,7 +257,7 @@ def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
         return _float_inputs(program, node) and _float(program, node.outputs[0]) is None
     if quantises(program, node):
         return True
-    if node.op_type in traits.JUMPS:
+    if has_trait(node, "discontinuous"):
         # Loop and Where get their condition as a boolean, which may itself come from a comparison further up.
         if all(_is_certain(program, v) for v in node.outputs):
             return False
@@ -278,9 +278,9 @@ def _bindings(
 def _is_data_shaped(program: Program, node: ir.Node) -> bool:
     if node.op_type in ("If", "Loop", "Scan"):
         return has_open_sizes(program, node)
-    if node.op_type in traits.SHAPE_INPUTS:
+    if has_trait(node, "shape_from_last_input"):
         return _computed_shape(program, node)
-    return node.op_type in traits.DATA_SHAPED
+    return has_trait(node, "data_dependent_shape")
 
 
 def _computed_shape(program: Program, node: ir.Node) -> bool:
@@ -308,7 +308,7 @@ def _terms(
     if spec is None and is_foreign(node):
         return terms_of_opaque(facts)
     sizes = [f.size() for f in facts if f is not None]
-    if node.op_type in traits.SUMMING and len(facts) > 1 and facts[1] is not None and facts[1].static_shape:
+    if has_trait(node, "contracts") and len(facts) > 1 and facts[1] is not None and facts[1].static_shape:
         # The weights hold at least one output's products on every axis but one.
         shape = facts[1].static_shape
         terms = math.prod(shape) / max(1, min(shape))
@@ -318,7 +318,7 @@ def _terms(
         if not sizes or sizes[0] is None or size is None:
             return float(UNKNOWN_TERMS) if node.op_type.startswith("Reduce") else 1.0
         terms = sizes[0] / size if size else 1.0
-    steps = facts[0].shape[0] if node.op_type in traits.RECURRENT and facts and facts[0] and facts[0].shape else 1
+    steps = facts[0].shape[0] if has_trait(node, "recurrent") and facts and facts[0] and facts[0].shape else 1
     return max(1.0, terms) * (steps if isinstance(steps, int) else 16)
 
 
@@ -332,13 +332,13 @@ def _is_certain(program: Program, value: ir.Value) -> bool:
 
 def _random(program: Program, output: ir.Value, everything: Sequence[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
     """Operators whose draws reach an output; those that only decide what is certain in any case do not count."""
-    if not any(n.op_type in traits.RANDOM or n.op_type == "Dropout" for _, inner in everything for n in inner):
+    if not any(has_trait(n, "random") or n.op_type == "Dropout" for _, inner in everything for n in inner):
         return set()
     certain = functools.partial(_is_certain, program)
     reached = {p for v in _values_behind(output, ends=certain) if (p := v.producer()) is not None}
     drawn = [(node, inner) for node, inner in everything if node in reached]
     ops = {n.op_type for _, inner in drawn for n in inner}
-    return ops & traits.RANDOM | _training_dropout(program, drawn)
+    return ops & with_trait("random") | _training_dropout(program, drawn)
 
 
 def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
@@ -356,10 +356,10 @@ def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list
 def _absorbed(program: Program, output: ir.Value) -> float:
     """Largest constant added on the way: ``(x + 1e6) - 1e6`` has an error of 1e6 roundings, whatever x is."""
     top = 0.0
-    for value in _values_behind(output, traits.SATURATING):
+    for value in _values_behind(output, with_trait("saturates")):
         maker = value.producer()
         for node, _ in nodes_inside(program, maker) if maker is not None else ():
-            if node.op_type not in traits.ADDITIVE:
+            if not has_trait(node, "adds"):
                 continue
             # Of the rest the first input is the signal and the second one holds factors, which are relative.
             terms = node.inputs if node.op_type in ("Add", "Sub", "Sum", "Mean") else node.inputs[2:]
@@ -376,7 +376,7 @@ def _step(program: Program, nodes: Iterable[ir.Node], inputs: Mapping[str, Value
     for node in nodes:
         if not quantises(program, node):
             continue
-        opaque = node.op_type not in traits.QUANTISERS  # and then only a scalar is surely a scale
+        opaque = not has_trait(node, "quantises")  # and then only a scalar is surely a scale
         for value in node.inputs[1:]:
             array = inputs.get(value.name or "") if value is not None and value.is_graph_input() else None
             array = program.const_array(value) if array is None else array

@@ -21,8 +21,8 @@ from irfuzz.execute.environments import version_key
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
 from irfuzz.localize.passes import names_of
-from irfuzz.oracle.traits import CARRIERS
 from irfuzz.oracle.types import Symptom
+from irfuzz.spec import with_trait
 from irfuzz.store.database import FindingRow
 
 SHIPPED = Path(__file__).with_name("known.toml")
@@ -218,7 +218,7 @@ def operators_of(graph: onnx.GraphProto) -> set[str]:
 
 
 def _telling(names: set[str]) -> set[str]:
-    return names - CARRIERS - {"Cast"} or names - CARRIERS
+    return names - with_trait("transparent") - {"Cast"} or names - with_trait("transparent")
 
 
 def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProto) -> set[str]:

@@ -13,11 +13,12 @@ from irfuzz.errors import SpecError
 from irfuzz.spec.dims import parse_pattern
 from irfuzz.spec.expression import Expression, parse
 from irfuzz.spec.generators import parse_generate
+from irfuzz.spec.traits import build_traits
 from irfuzz.spec.types import Domain, Generate, Numerics, Overlay, Patterns, UndefinedBehaviour
 
 _TOP = frozenset({
     "op", "domain", "doc", "since", "parameters", "dims", "attrs", "values", "sizes", "shapes", "require", "prefer",
-    "inputs", "outputs", "numerics", "undefined", "portable", "sampled", "version",
+    "inputs", "outputs", "numerics", "undefined", "portable", "sampled", "traits", "version",
 })  # fmt: skip
 _DOMAIN = frozenset({
     "one_of", "pick", "range", "each", "len", "value", "generate", "dtype_of", "absent", "when", "omit", "exact",
@@ -47,6 +48,7 @@ class OverlayFile:
         if in_domain is not None and self.domain != in_domain:
             raise SpecError(f"{self.name}: domain is {self.domain!r}, but the folder's name says {path.parent.name!r}")
         self.doc = _text(self.tables, "doc", self.name)
+        self.traits = build_traits(self.tables, self.name)
         if self.op != path.stem:
             raise SpecError(f"{self.name}: op is {self.op!r}, but the file's name says {path.stem!r}")
         versions = self.tables.get("version", [])
@@ -56,7 +58,7 @@ class OverlayFile:
             raise SpecError(f"{self.name}: [[version]] tables need an integer 'since'")
         self.versions: list[dict[str, Any]] = versions
         for v in versions:
-            _known(v, _TOP - {"op", "domain", "version", "portable"}, f"{self.name}: version {v['since']}")
+            _known(v, _TOP - {"op", "domain", "version", "portable", "traits"}, f"{self.name}: version {v['since']}")
         since = [v["since"] for v in versions]
         if since != sorted(set(since)):
             raise SpecError(f"{self.name}: [[version]] tables must stand in rising order of 'since', got {since}")

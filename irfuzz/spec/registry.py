@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import onnx
@@ -24,6 +25,7 @@ from irfuzz.spec.overlay import (
     build_undefined,
     overlay_files,
 )
+from irfuzz.spec.traits import CONTRIBUTED, TRAITS
 from irfuzz.spec.types import AttrSpec, Domain, Formal, OpSpec, Overlay
 
 
@@ -50,6 +52,10 @@ class Specs:
                         f"{file.name}: {op} has no version {version['since']}; it has {self._versions[domain, op]}"
                     )
             _check_names(file, [self._schemas[domain, op][v] for v in self._versions[domain, op] if v >= file.since])
+        self._traits: dict[str, dict[str, Any]] = {n: dict.fromkeys(CONTRIBUTED.get(n, ()), True) for n in TRAITS}
+        for (_, op), file in self._files.items():
+            for name, value in file.traits.items():
+                self._traits[name][op] = value
         self._specs: dict[tuple[str, str, int], OpSpec] = {}
         self._applying: dict[tuple[str, int, str], OpSpec | None] = {}
 
@@ -95,6 +101,14 @@ class Specs:
             for since in self._versions[domain, op]:
                 yield self.version(op, since, domain)
 
+    def trait(self, name: str) -> Mapping[str, Any]:
+        """The operators of any domain that have a trait, and the value that each gives it.
+
+        Raises:
+            KeyError: no trait is called so.
+        """
+        return self._traits[name]
+
     def versions(self, op: str, domain: str = "") -> tuple[int, ...]:
         """The versions of an operator, rising; empty where onnx knows none."""
         return tuple(self._versions.get((domain, op), ()))
@@ -109,6 +123,27 @@ def load_specs() -> Specs:
         InternalError: the installation lacks ``ops/``.
     """
     return Specs(ops_dir())
+
+
+def has_trait(node: ir.Node, name: str) -> bool:
+    """Whether the shipped overlays give a node's operator a trait, whatever its domain is.
+
+    Raises:
+        KeyError: no trait is called so.
+    """
+    return node.op_type in trait_values(name)
+
+
+@functools.cache
+def with_trait(name: str) -> frozenset[str]:
+    """The operators that have a trait, to be joined with others or asked often. Raises ``KeyError`` as above."""
+    return frozenset(trait_values(name))
+
+
+@functools.cache
+def trait_values(name: str) -> Mapping[str, Any]:
+    """The operators that have a trait, and the value that each gives it. Raises ``KeyError`` as above."""
+    return MappingProxyType(load_specs().trait(name))
 
 
 def _check_names(file: OverlayFile, schemas: list[Any]) -> None:
@@ -169,6 +204,7 @@ def _build(schema: Any, file: OverlayFile | None) -> OpSpec:
         "min_inputs": schema.min_input,
         "max_inputs": schema.max_input,
         "type_vars": type_vars,
+        "traits": file.traits if file else {},
     }
     tables = file.tables_for(schema.since_version) if file else None
     domains: dict[str, Domain] = {}

@@ -245,6 +245,7 @@ class OpSpec:
             (measured; empty where there is no overlay).
         portable_except: combinations of portable types which it does not run.
         overlay: ``None`` where ``ops/`` says nothing: such an operator is checked by schema only and never sampled.
+        traits: what holds for all versions, by name (``irfuzz/spec/traits.py``); ``True`` if a trait takes no value.
     """
 
     op: str
@@ -263,6 +264,7 @@ class OpSpec:
     parameters: tuple[str, ...] = ()
     portable: Mapping[str, tuple[ir.DataType, ...]] = field(default_factory=dict)
     portable_except: tuple[Mapping[str, ir.DataType], ...] = ()
+    traits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def has_overlay(self) -> bool:
