@@ -131,10 +131,12 @@ def in_process() -> Run:
     """Run in this very process, through the same adapter and the same worker file."""
     targets = resolve(TARGETS)
     adapter = adapter_of(targets[0])
-    spec = importlib.util.spec_from_file_location("worker", WORKERS / "onnxruntime.py")
+    spec = importlib.util.spec_from_file_location(
+        "worker", WORKERS / "onnxruntime.py", submodule_search_locations=[str(WORKERS)]
+    )
     assert spec is not None
     assert spec.loader is not None
-    worker = importlib.util.module_from_spec(spec)
+    worker = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
 
     def run(task: Task) -> Sequence[RunResult]:

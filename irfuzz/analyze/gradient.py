@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -17,8 +18,8 @@ from irfuzz.analyze.formats import format_of
 from irfuzz.analyze.interval import INF
 from irfuzz.analyze.probe import Probe
 from irfuzz.errors import UsageError
+from irfuzz.execute.generated import TORCH
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Exit, Target
 
 STEPS = (1.0, 1.001, 2.0, 0.5)
@@ -65,7 +66,7 @@ class Gradients:
         if self._runner is None and not self.absent:
             mode = f"gradient {json.dumps([[kind, name, name] for kind, name in self._places])}"
             target = Target("torch:gradient", "torch", interpreter=sys.executable, options={"mode": mode})
-            runner = Runner([target], adapters={target.name: TorchAdapter((mode,))})
+            runner = Runner([target], adapters={target.name: replace(TORCH, modes=(mode,))})
             try:
                 runner.__enter__()
             except UsageError as error:

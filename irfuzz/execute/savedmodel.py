@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.adapter import WORKERS
-from irfuzz.execute.tensorflow import TensorflowAdapter
+from irfuzz.execute.generated import TENSORFLOW as ADAPTER
 from irfuzz.export.source.names import Names
 from irfuzz.export.tensorflow import lower
 from irfuzz.export.tensorflow.framework import TENSORFLOW
@@ -46,8 +46,7 @@ def save_savedmodel(program: Program, folder: Path, seconds: float = 300.0) -> d
         "arrays": list(source.arrays),
         "inputs": [_described(program, name, place) for name, place in places.items()],
     }
-    adapter = TensorflowAdapter()
-    spec = WorkerSpec(COMPONENT, WORKERS / "savedmodel.py", preload=adapter.preload, env=adapter.env)
+    spec = WorkerSpec(COMPONENT, WORKERS / "savedmodel.py", preload=ADAPTER.preload, env=ADAPTER.env)
     with Worker(spec, Limits(seconds=seconds)) as worker:
         reply = worker.call(message, list(source.arrays.values()))
     if reply.exit == "error":

@@ -13,11 +13,10 @@ from irfuzz.errors import UsageError
 from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.environments import Environment
+from irfuzz.execute.generated import TENSORFLOW, TORCH
 from irfuzz.execute.plugin import NAME, PluginAdapter
-from irfuzz.execute.tensorflow import TensorflowAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.tools import ToolAdapter
-from irfuzz.execute.torch import COMPILERS, TorchAdapter
 from irfuzz.execute.types import Role, Stage, Target
 
 GROUP = "irfuzz.targets"
@@ -52,12 +51,19 @@ ONNXRUNTIME = ModelAdapter(
     keeps=True,
 )
 
-TORCH = (
-    TorchAdapter(("eager", "jit")),
-    TorchAdapter(("export", "compile"), slow=True, preload=("torch", "torch.nn.functional", *COMPILERS)),
-)
+COMPILERS = ("torch._dynamo", "torch._inductor.compile_fx", "torch.export")
+"""What the slow modes of PyTorch import; without it each new process would take seconds to get ready."""
 
-TENSORFLOW = (TensorflowAdapter(), TensorflowAdapter(("function", "xla"), slow=True))
+SOURCE = (
+    TORCH,
+    replace(
+        TORCH, modes=("export", "compile"), slow=True, preload=(*TORCH.preload, *COMPILERS),
+        kernels={"compile": "inductor"},
+    ),
+    TENSORFLOW,
+    replace(TENSORFLOW, modes=("function", "xla"), slow=True, kernels={"xla": "xla"}),
+)  # fmt: skip
+"""The frameworks that run irfuzz's own lowerings; what compiles has a worker and kernels of its own."""
 
 OPENVINO = ModelAdapter(
     component="openvino",
@@ -80,7 +86,7 @@ IREE = ModelAdapter(
     tells_outputs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *TORCH, *TENSORFLOW, OPENVINO, IREE, *TOOL_ADAPTERS)
+BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *SOURCE, OPENVINO, IREE, *TOOL_ADAPTERS)
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 STAGES: Mapping[str, tuple[Stage, ...]] = {

@@ -80,7 +80,7 @@ class ToolAdapter:
             "TF_ENABLE_ONEDNN_OPTS": "0",
             "CUDA_VISIBLE_DEVICES": "-1",
             "KERAS_BACKEND": "tensorflow",
-            "IRFUZZ_TOOL": str(TOOLS / f"{self.tool}.py"),
+            "IRFUZZ_TOOL": self.tool,
         }
 
     @property

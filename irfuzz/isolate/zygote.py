@@ -34,9 +34,9 @@ DUMP_SECONDS = 0.1
 MESSAGE = 65536
 
 
-def _load(name: str, path: str) -> ModuleType:
-    """Import a file that is on no import path."""
-    spec = importlib.util.spec_from_file_location(name, path)
+def _load(name: str, path: str, beside: str | None = None) -> ModuleType:
+    """Import a file that is on no import path; those in the folder ``beside`` are within its reach as ``.name``."""
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[beside] if beside else None)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
@@ -95,7 +95,7 @@ class Zygote:
                 importlib.import_module(step)
             step = self.setup["handler"]
             self.say(op="importing", what=step)
-            self.handler = _load("irfuzz_isolate_handler", step)
+            self.handler = _load("irfuzz_isolate_handler", step, step.rpartition("/")[0])
             self.handler.handle  # noqa: B018 - an AttributeError now rather than at the first request
         except BaseException as error:  # noqa: BLE001 - whatever an import raises is told
             missing = error.name if isinstance(error, ModuleNotFoundError) else None

@@ -6,16 +6,17 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.generated import TORCH
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.taps import tap
 from irfuzz.execute.together import Task
-from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.oracle.numbers import is_float, largest
 from irfuzz.search.genome import Genome
@@ -68,7 +69,7 @@ class Guide:
         self._probe = tap(genome.program, {n for _, a, b, _ in self._goals for n in (a, b)})
         mode = f"gradient {json.dumps([g[:3] for g in self._goals])}"
         target = Target("torch:gradient", "torch", interpreter=sys.executable, options={"mode": mode})
-        self._runner = Runner([target], adapters={target.name: TorchAdapter((mode,))})
+        self._runner = Runner([target], adapters={target.name: replace(TORCH, modes=(mode,))})
 
     def __enter__(self) -> Self:
         """Start the worker.

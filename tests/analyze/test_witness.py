@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -17,9 +18,9 @@ from irfuzz.analyze.judged import judge
 from irfuzz.analyze.precondition import preconditions
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.analyze.witness import Search
+from irfuzz.execute.generated import TORCH
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
-from irfuzz.execute.torch import TorchAdapter
 from irfuzz.ir.program import Program
 from irfuzz.report.numeric import as_json, as_text
 
@@ -137,7 +138,7 @@ def test_each_fault_of_an_integer_division_has_a_witness_of_its_own(runner: Runn
 
 
 def test_without_pytorch_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gradient, "TorchAdapter", lambda modes: TorchAdapter(modes, preload=("absent_framework",)))
+    monkeypatch.setattr(gradient, "TORCH", replace(TORCH, preload=("absent_framework",)))
     program, ranges = root_of_a_sum()
     report = judge(program, ranges, witness_seconds=0.2)
     assert "absent_framework" in report.unguided

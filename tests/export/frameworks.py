@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
+import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import onnx_ir as ir
 
-from irfuzz.execute.tensorflow import TensorflowAdapter
+from irfuzz.execute.generated import TENSORFLOW
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.ir.program import Program
 
 NAMES = ("torch", "tensorflow")
 
 # As in the workers; TensorFlow reads these when it is imported.
-for name, value in TensorflowAdapter().env.items():
+for name, value in TENSORFLOW.env.items():
     os.environ.setdefault(name, value)
 
 chosen = ["torch"]
 """The one that tests use now."""
+
+
+def loaded_worker(package: Path, framework: str) -> ModuleType:
+    """The worker's handler, called in this process; ``package`` is irfuzz's folder."""
+    folder = package / "execute/workers"
+    spec = importlib.util.spec_from_file_location(
+        f"{framework}_worker", folder / f"{framework}.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if framework == "torch":
+        module.warm()
+    return module
 
 
 def exporter() -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,22 +17,14 @@ import pytest
 
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.ir.program import Program
-from tests.export.frameworks import lower, lower_model
+from tests.export.frameworks import loaded_worker, lower, lower_model
 
 pytestmark = pytest.mark.backend
 
 
 @pytest.fixture
 def worker(root: Path, framework: str) -> ModuleType:
-    file = root / f"irfuzz/execute/workers/{framework}.py"
-    spec = importlib.util.spec_from_file_location(f"{framework}_worker", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if framework == "torch":
-        module.warm()
-    return module
+    return loaded_worker(root / "irfuzz", framework)
 
 
 def call(worker: ModuleType, lowered: ModuleSource, inputs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
@@ -87,8 +79,9 @@ def test_what_the_framework_raises_is_a_rejection_and_what_is_not_written_is_uns
 
 
 def test_modules_do_not_see_each_others_names(worker: ModuleType) -> None:
-    first = worker.load("A = 1\n\n\ndef f():\n    return A\n")
-    second = worker.load("A = 2\n\n\ndef f():\n    return A\n")
+    load = sys.modules[f"{worker.__name__}.generated"].load
+    first = load("A = 1\n\n\ndef f():\n    return A\n")
+    second = load("A = 2\n\n\ndef f():\n    return A\n")
     assert (first["f"](), second["f"]()) == (1, 2)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import onnx
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.execute.tensorflow import TensorflowAdapter
+from irfuzz.execute.generated import TENSORFLOW
 from irfuzz.export import tensorflow, torch
 from irfuzz.facts import SequenceFact, TensorFact
 from irfuzz.generate.inputs import make_inputs
@@ -25,6 +24,7 @@ from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
 from irfuzz.ir.truth import contradiction
 from irfuzz.mutate.api import mutate_many
+from tests.export.frameworks import loaded_worker
 from tests.seeds.shipped import BY_NAME, ENTRIES, INDEX, ROOT, SEEDS, distance, each, feed, load, reference, session
 from tests.seeds.shipped import samples as samples_of
 
@@ -167,18 +167,10 @@ def test_onnxruntime_agrees_with_the_reference_evaluator(entry: dict[str, Any]) 
 def worker(request: pytest.FixtureRequest) -> ModuleType:
     """The worker of a framework, with what exports to it as ``exporter``."""
     # TensorFlow reads these when it is imported.
-    for name, value in TensorflowAdapter().env.items():
+    for name, value in TENSORFLOW.env.items():
         os.environ.setdefault(name, value)
     pytest.importorskip(request.param)
-    spec = importlib.util.spec_from_file_location(
-        f"{request.param}_worker", ROOT / f"irfuzz/execute/workers/{request.param}.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if request.param == "torch":
-        module.warm()
+    module = loaded_worker(ROOT / "irfuzz", request.param)
     module.exporter = {"torch": torch, "tensorflow": tensorflow}[request.param]  # type: ignore[attr-defined]
     return module
 

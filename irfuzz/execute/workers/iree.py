@@ -10,8 +10,6 @@ import importlib.metadata
 import os
 import re
 import tempfile
-import time
-import traceback
 from typing import Any
 
 import iree.runtime
@@ -21,6 +19,8 @@ import onnx.shape_inference
 from iree.compiler.api import Output, Session, Source
 from iree.compiler.extras import onnx_importer
 from iree.compiler.ir import Context
+
+from .runs import Answer, Course, Failure, attempt, in_order, stack
 
 FLAGS = (
     "--iree-input-type=onnx",
@@ -41,7 +41,7 @@ class Failed(Exception):
     """The compiler said no; what it said."""
 
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
 
     A run request has ``inputs`` (``{"name"}`` each), ``outputs`` (names) and ``variants``, of which there is one.
@@ -49,49 +49,38 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     if request["do"] == "describe":
         limits = {"opset": onnx.defs.onnx_opset_version(), "ir": onnx.IR_VERSION}  # its own are those of each operator
         return {"version": importlib.metadata.version("iree-base-compiler"), **limits}, []
-    started = time.perf_counter()
-    course = ["import"]
-    values: list[Any] = []
-    try:
-        values = _run(bytes(arrays[0]), [about["name"] for about in request["inputs"]], arrays[1:], course)
-        outputs = [{"name": name} for name in request["outputs"]]
-        if len(values) != len(outputs):
-            raise RuntimeError(f"{len(values)} outputs, the model has {len(outputs)}")  # noqa: TRY301
-        status: dict[str, Any] = {"stage": course[0], "exit": "ok", "outputs": outputs}
-    except Exception as error:  # noqa: BLE001 - the component's own error is the result
-        text = f"{type(error).__name__}: {error}"
-        lacking = isinstance(error, NotImplementedError) or GAP.search(text)
-        status = {
-            "stage": course[0],
-            "exit": "memory" if MEMORY.search(text) else "unsupported" if lacking else "rejected",
-            "error": " ".join(text.split())[:500],
-            "log": traceback.format_exc()[-4000:],
-        }
-        values = []
-    status["seconds"] = time.perf_counter() - started
+    course = Course()
+    status, values = attempt(course, lambda: _run(request, arrays, course), _failed)
     return {"runs": [status]}, values
 
 
-def _run(data: bytes, names: list[str], arrays: list[Any], course: list[str]) -> list[Any]:
-    _at("import", course)
-    given = dict(zip(names, arrays))  # noqa: B905 - Python 3.9
+def _failed(error: Exception, _stage: str) -> Failure:
+    text = f"{type(error).__name__}: {error}"
+    lacking = isinstance(error, NotImplementedError) or GAP.search(text)
+    how = "memory" if MEMORY.search(text) else "unsupported" if lacking else "rejected"
+    return Failure(how, " ".join(text.split())[:500], stack())
+
+
+def _run(request: dict[str, Any], arrays: list[Any], course: Course) -> Answer:
+    given = dict(zip((about["name"] for about in request["inputs"]), arrays[1:]))  # noqa: B905 - Python 3.9
     for name, array in given.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind in "OUSV":
             raise NotImplementedError(f"IREE's Python interface cannot be fed {name!r}")
-    model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(data), data_prop=True)
+    model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(bytes(arrays[0])), data_prop=True)
     model.graph.name = FUNCTION
     info = onnx_importer.ModelInfo(model)
     module = info.create_module(context=Context()).operation
     onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
-    _at("compile", course)
+    course.at("compile")
     code = _compiled(str(module).encode())
-    _at("run", course)
+    course.at("run")
     context = iree.runtime.SystemContext(config=iree.runtime.Config("local-sync"))
     context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, code))
     held = {tensor.name for tensor in model.graph.initializer}
     feeds = [given[value.name] for value in model.graph.input if value.name not in held]
     found = context.modules.module[FUNCTION](*feeds)
-    return [np.asarray(value) for value in (found if isinstance(found, (list, tuple)) else [found])]
+    values = [np.asarray(value) for value in (found if isinstance(found, (list, tuple)) else [found])]
+    return in_order(request["outputs"], values)
 
 
 def _compiled(source: bytes) -> bytes:
@@ -115,9 +104,3 @@ def _compiled(source: bytes) -> bytes:
     made = Output.open_membuffer()
     call.output_vm_bytecode(made)
     return bytes(made.map_memory())
-
-
-def _at(stage: str, course: list[str]) -> None:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    course[0] = stage
-    os.write(2, f"irfuzz-at 0 {stage}\n".encode())

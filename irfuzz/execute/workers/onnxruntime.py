@@ -6,19 +6,17 @@ Runs in the worker's interpreter: imports only the standard library, numpy and o
 from __future__ import annotations
 
 import ctypes
-import functools
-import importlib.util
 import math
 import os
 import re
 import tempfile
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as state  # pyright: ignore[reportAttributeAccessIssue]
+
+from .runs import Answer, Course, Failure, attempt, each, named
 
 # Element types that numpy itself does not have. Their elements travel as raw bytes, packed as ONNX packs them.
 RAW_TYPES = {
@@ -81,7 +79,7 @@ BEHIND = {
 MEMORY = re.compile(r"bad_alloc|bad allocation|Failed to allocate memory", re.IGNORECASE)
 
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}`` or run one model.
 
     A run request has ``inputs`` (one ``{"name", "raw"?, "shape"?}`` for each array after the first, which is the
@@ -97,15 +95,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     settings = {} if "folder" not in request else {FOLDER: request["folder"]}
     keep = bool(request.get("keep"))
     feeds = list(zip(request["inputs"], arrays[1:]))  # noqa: B905 - Python 3.9
-    runs: list[dict[str, Any]] = []
-    values: list[Any] = []
-    for index, options in enumerate(request["variants"]):
-        started = time.perf_counter()
-        status, outputs = _run(model, feeds, {**options, **settings}, index, keep)
-        status["seconds"] = time.perf_counter() - started
-        runs.append(status)
-        values.extend(outputs)
-    return {"runs": runs}, values
+    return each(request["variants"], lambda place, options: _run(model, feeds, {**options, **settings}, place, keep))
 
 
 def _describe(arrays: list[Any]) -> dict[str, Any]:
@@ -163,38 +153,38 @@ _KEPT: dict[str, Any] = {}
 """The last session, if the request after it is to find it: ``of`` (model and options), ``session`` and ``told``."""
 
 
-def _run(
-    model: bytes, feeds: list[Any], options: dict[str, Any], index: int, keep: bool
-) -> tuple[dict[str, Any], list[Any]]:
-    level = LEVELS[options.get("level", "all")]
-    if not hasattr(onnxruntime.GraphOptimizationLevel, level):
-        why = f"onnxruntime {onnxruntime.__version__} has no optimisation level {level}"
-        return {"stage": "compile", "exit": "unsupported", "error": why}, []
+def _run(model: bytes, feeds: list[Any], options: dict[str, Any], place: int, keep: bool) -> Answer:
     provider = options.get("provider", "CPUExecutionProvider")
     providers = [provider, *BEHIND[provider]]
-    stage = _at(index, "compile")
+    course = Course(place, "compile")
     told: list[str] = []
-    try:
+
+    def compute() -> Answer:
+        level = LEVELS[options.get("level", "all")]
+        if not hasattr(onnxruntime.GraphOptimizationLevel, level):
+            raise _NotCarried(f"onnxruntime {onnxruntime.__version__} has no optimisation level {level}")
         if "way" in options:
+            from .ways import onnxruntime as ways  # a file that findings take along
+
             given = {about["name"]: None if "raw" in about else value for about, value in feeds}
-            found = _ways().run(options["way"], model, given, _options(options), providers)
-            return {"stage": "run", "exit": "ok", "outputs": [{"name": name} for name in found]}, [*found.values()]
+            found = ways.run(options["way"], model, given, _options(options), providers)
+            course.stage = "run"
+            return named(found)
         session = _kept_session(model, options, providers, told, keep)
         if session.get_providers()[0] != provider:
-            return {"stage": stage, "exit": "unsupported", "error": f"{provider} did not start"}, []
+            raise _NotCarried(f"{provider} did not start")
         session.disable_fallback()
-        stage = _at(index, "run")
+        course.at("run")
         names, values = _compute(session, feeds)
-    except (_NotCarried, NotImplementedError) as error:
-        return {"stage": stage, "exit": "unsupported", "error": str(error)}, []
-    except Exception as error:  # noqa: BLE001 - the component's own error is the result
-        return {
-            "stage": stage,
-            "exit": _classify(error),
-            "error": f"{type(error).__name__}: {_first_line(error)}",
-            "log": "\n".join(told) or str(error)[:4000],
-        }, []
-    return {"stage": stage, "exit": "ok", "outputs": names, "log": "\n".join(told)}, values
+        return {"outputs": names, "log": "\n".join(told)}, values
+
+    def failed(error: Exception, _stage: str) -> Failure:
+        if isinstance(error, (_NotCarried, NotImplementedError)):
+            return Failure("unsupported", str(error))
+        said = f"{type(error).__name__}: {_first_line(error)}"
+        return Failure(_classify(error), said, "\n".join(told) or str(error)[:4000])
+
+    return attempt(course, compute, failed)
 
 
 def _kept_session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str], keep: bool) -> Any:
@@ -232,24 +222,6 @@ def _session(model: bytes, options: dict[str, Any], providers: list[str], told: 
             os.close(own)
             log.seek(0)
             told += dict.fromkeys(pattern.findall(log.read().decode(errors="replace")))
-
-
-def _at(variant: int, stage: str) -> str:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
-    return stage
-
-
-@functools.cache
-def _ways() -> Any:
-    """Other ways to run the same, in a file that findings take along."""
-    path = Path(__file__).parent / "ways" / "onnxruntime.py"
-    spec = importlib.util.spec_from_file_location("irfuzz_ways", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class _NotCarried(Exception):
@@ -309,7 +281,7 @@ def _raw_type(text: str) -> str | None:
 
 def _classify(error: Exception) -> str:
     text = str(error)
-    if isinstance(error, MemoryError) or MEMORY.search(text):
+    if MEMORY.search(text):
         return "memory"
     if isinstance(error, state.NotImplemented):
         return "unsupported"

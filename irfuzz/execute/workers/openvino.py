@@ -5,14 +5,13 @@ Runs in the worker's interpreter: imports only the standard library, numpy and o
 
 from __future__ import annotations
 
-import os
 import re
-import time
-import traceback
 from typing import Any
 
 import numpy as np
 import openvino
+
+from .runs import Answer, Course, Failure, attempt, in_order, stack
 
 SETTINGS = {
     # By default some processors compute in bfloat16, which is no fault of a model.
@@ -37,7 +36,7 @@ GAP = re.compile(
 MEMORY = re.compile(r"bad_alloc|Failed to allocate|not enough memory", re.IGNORECASE)
 
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
 
     A run request has ``inputs`` (``{"name"}`` each), ``outputs`` (names) and ``variants``, of which there is one.
@@ -45,39 +44,27 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     if request["do"] == "describe":
         version = openvino.__version__.partition("-")[0]
         return {"version": version, **_limits(request, arrays[1:])}, []
-    started = time.perf_counter()
-    course = ["import"]
-    values: list[Any] = []
-    try:
-        values = _run(bytes(arrays[0]), [about["name"] for about in request["inputs"]], arrays[1:], course)
-        outputs = [{"name": name} for name in request["outputs"]]
-        if len(values) != len(outputs):
-            raise RuntimeError(f"{len(values)} outputs, the model has {len(outputs)}")  # noqa: TRY301
-        status: dict[str, Any] = {"stage": course[0], "exit": "ok", "outputs": outputs}
-    except MemoryError as error:
-        status = {"stage": course[0], "exit": "memory", "error": f"MemoryError: {error}"}
-    except Exception as error:  # noqa: BLE001 - the component's own error is the result
-        text = str(error)
-        status = {
-            "stage": course[0],
-            "exit": _classify(error, text),
-            "error": f"{type(error).__name__}: {_told(text)}",
-            "log": (text[:2000] + "\n" + traceback.format_exc())[-4000:],
-        }
-        values = []
-    status["seconds"] = time.perf_counter() - started
+    course = Course()
+    status, values = attempt(course, lambda: _run(request, arrays, course), _failed)
     return {"runs": [status]}, values
 
 
-def _run(data: bytes, names: list[str], arrays: list[Any], course: list[str]) -> list[Any]:
-    _at("import", course)
-    for name, array in zip(names, arrays):  # noqa: B905 - Python 3.9
+def _failed(error: Exception, _stage: str) -> Failure:
+    text = str(error)
+    how = "unsupported" if isinstance(error, NotImplementedError) or GAP.search(text) else "rejected"
+    log = (text[:2000] + "\n" + stack())[-4000:]
+    return Failure("memory" if MEMORY.search(text) else how, f"{type(error).__name__}: {_told(text)}", log)
+
+
+def _run(request: dict[str, Any], arrays: list[Any], course: Course) -> Answer:
+    given = dict(zip((about["name"] for about in request["inputs"]), arrays[1:]))  # noqa: B905 - Python 3.9
+    for name, array in given.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind in "OUS" or array.dtype.isbuiltin != 1:
             raise NotImplementedError(f"openvino's Python interface cannot feed {name!r}")
         if array.dtype == np.int64 and array.size and (array.max() >= INT32 or array.min() < -INT32):
             raise NotImplementedError(f"the CPU plugin computes int64 in int32, and {name!r} has larger numbers")
     core = openvino.Core()
-    model = core.read_model(data)
+    model = core.read_model(bytes(arrays[0]))
     for node in model.get_ops():
         for output in node.outputs():
             kind = output.get_element_type().get_type_name()
@@ -91,15 +78,14 @@ def _run(data: bytes, names: list[str], arrays: list[Any], course: list[str]) ->
         kind = result.get_element_type().get_type_name()
         if kind not in KNOWN:
             raise NotImplementedError(f"openvino's Python interface gives {kind} as bytes")
-    _at("compile", course)
+    course.at("compile")
     compiled = core.compile_model(model, "CPU", SETTINGS)
-    _at("run", course)
-    given = dict(zip(names, arrays))  # noqa: B905 - Python 3.9
+    course.at("run")
     ports = [port.get_names() & given.keys() for port in compiled.inputs]
     # An input that nothing reads is dropped. One that lost its name would be left as the memory is: OpenVINO shall say.
     feeds = {name: given[name] for port in ports for name in port} if all(ports) else given
     found = compiled.create_infer_request().infer(feeds, share_inputs=False)
-    return [np.array(found[output]) for output in compiled.outputs]
+    return in_order(request["outputs"], [np.array(found[output]) for output in compiled.outputs])
 
 
 def _grown(result: Any) -> str:
@@ -135,12 +121,6 @@ def _limits(request: dict[str, Any], models: list[Any]) -> dict[str, int]:
     return found
 
 
-def _classify(error: Exception, text: str) -> str:
-    if MEMORY.search(text):
-        return "memory"
-    return "unsupported" if isinstance(error, NotImplementedError) or GAP.search(text) else "rejected"
-
-
 def _told(text: str) -> str:
     """What an error says, without the lines that name OpenVINO's own source files."""
     lines = [line.strip() for line in text.splitlines()]
@@ -150,9 +130,3 @@ def _told(text: str) -> str:
         if line and not re.match(r"Exception from |FrontEnd API failed|Model wasn't|Summary:", line)
     ]
     return " ".join(said[:3])[:500]
-
-
-def _at(stage: str, course: list[str]) -> None:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    course[0] = stage
-    os.write(2, f"irfuzz-at 0 {stage}\n".encode())

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import sys
-import time
-import traceback
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .runs import Answer, Course, Failure, attempt, each, first_line, named, stack
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
 
     ``request["class"]`` is ``package.module:Class`` or ``path/to/file.py:Class``; ``request["folder"]`` is searched
@@ -24,52 +23,41 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     ``run_way(way, model_bytes, inputs) -> outputs``, which computes the same in another way.
     """
     if request["do"] == "describe":
-        _at(0, "import")
+        Course()
         return {"version": str(getattr(_instance(request["class"], request["folder"]), "version", ""))}, []
-    runs: list[dict[str, Any]] = []
-    values: list[Any] = []
-    for index, options in enumerate(request["variants"]):
-        status, outputs = _run(index, options.get("way", ""), request, arrays)
-        runs.append(status)
-        values.extend(outputs)
-    return {"runs": runs}, values
+    return each(request["variants"], lambda place, options: _run(place, options.get("way", ""), request, arrays))
 
 
-def _run(index: int, way: str, request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    started = time.perf_counter()
-    stage = _at(index, "import")
-    try:
+def _run(place: int, way: str, request: dict[str, Any], arrays: list[Any]) -> Answer:
+    course = Course(place)
+
+    def compute() -> Answer:
         target = _instance(request["class"], request["folder"])
-        stage = _at(index, "run")
+        course.at("run")
         feeds = {about["name"]: value for about, value in zip(request["inputs"], arrays[1:])}  # noqa: B905 - Python 3.9
         outputs = _other(target)(way, bytes(arrays[0]), feeds) if way else target.run(bytes(arrays[0]), feeds)
-        if not isinstance(outputs, dict) or not all(isinstance(name, str) for name in outputs):
-            got = type(outputs).__name__
-            status: dict[str, Any] = {
-                "stage": stage,
-                "exit": "protocol",
-                "error": f"run() gave {got}, expected a dict by name",
-            }
-            values: list[Any] = []
-        else:
-            status = {"stage": stage, "exit": "ok", "outputs": [{"name": name} for name in outputs]}
-            try:
-                values = [_plain(value) for value in outputs.values()]
-            except TypeError as error:
-                status, values = {"stage": stage, "exit": "protocol", "error": str(error)}, []
-    except MemoryError as error:
-        status, values = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
-    except Exception as error:  # noqa: BLE001 - the user's error is the result
-        lines = str(error).strip().splitlines() or [""]
-        status = {
-            "stage": stage,
-            "exit": "unsupported" if isinstance(error, NotImplementedError) else "rejected",
-            "error": f"{type(error).__name__}: {lines[0][:500]}",
-            "log": traceback.format_exc()[-4000:],
-        }
-        values = []
-    status["seconds"] = time.perf_counter() - started
-    return status, values
+        return _carried(outputs)
+
+    return attempt(course, compute, _failed)
+
+
+class _NoAnswer(Exception):
+    """What the class gave is nothing that it may give."""
+
+
+def _carried(outputs: Any) -> Answer:
+    if not isinstance(outputs, dict) or not all(isinstance(name, str) for name in outputs):
+        raise _NoAnswer(f"run() gave {type(outputs).__name__}, expected a dict by name")
+    try:
+        return named({name: _plain(value) for name, value in outputs.items()})
+    except TypeError as error:
+        raise _NoAnswer(str(error)) from error
+
+
+def _failed(error: Exception, _stage: str) -> Failure:
+    if isinstance(error, _NoAnswer):
+        return Failure("protocol", str(error))
+    return Failure("unsupported" if isinstance(error, NotImplementedError) else "rejected", first_line(error), stack())
 
 
 def _other(target: Any) -> Any:
@@ -114,9 +102,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__array__") or isinstance(value, (bool, int, float, np.generic)):
         return np.asarray(value)
     raise TypeError(f"run() gave a value of type {type(value).__name__}, expected numpy arrays, lists, maps or None")
-
-
-def _at(variant: int, stage: str) -> str:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
-    return stage

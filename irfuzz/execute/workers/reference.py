@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from typing import Any
 
 import onnx
 import onnx.reference
+
+from .runs import Answer, Course, Failure, attempt, first_line
 
 # The evaluator raises these, through plain ValueError or RuntimeError, where an operator is not written for a case.
 GAP = re.compile(
@@ -19,7 +20,7 @@ GAP = re.compile(
 )
 
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
 
     ``folder`` is where its external data are.
@@ -31,35 +32,26 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
             "ir": int(onnx.IR_VERSION),
             "maps": True,
         }, []
-    started = time.perf_counter()
-    stage = _at("import")
-    names = [about["name"] for about in request["inputs"]]
-    if any(_odd(value) for value in arrays[1:]):
-        return _no_such_type(stage, "takes", started)
-    stage = _at("compile")
-    try:
+    course = Course()
+
+    def compute() -> Answer:
+        _refuse_odd(arrays[1:], "takes")
+        course.at("compile")
         evaluator = onnx.reference.ReferenceEvaluator(_whole(bytes(arrays[0]), request.get("folder")))
-        stage = _at("run")
-        feeds = dict(zip(names, arrays[1:]))  # noqa: B905 - Python 3.9
-        values = evaluator.run(None, feeds)
-        if any(_odd(value) for value in values):
-            return _no_such_type(stage, "gives", started)
-        outputs = [{"name": name} for name in evaluator.output_names]
-        status: dict[str, Any] = {"stage": stage, "exit": "ok", "outputs": outputs}
-    except MemoryError as error:
-        status, values = {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
-    except Exception as error:  # noqa: BLE001 - the component's own error is the result
-        gap = isinstance(error, NotImplementedError) or GAP.search(str(error)) is not None
-        lines = str(error).strip().splitlines() or [""]
-        status = {
-            "stage": stage,
-            "exit": "unsupported" if gap else "rejected",
-            "error": f"{type(error).__name__}: {lines[0][:500]}",
-            "log": str(error)[:4000],
-        }
-        values = []
-    status["seconds"] = time.perf_counter() - started
-    return {"runs": [status]}, list(values)
+        course.at("run")
+        values: list[Any] = list(evaluator.run(None, dict(zip((i["name"] for i in request["inputs"]), arrays[1:]))))  # noqa: B905
+        _refuse_odd(values, "gives")
+        return {"outputs": [{"name": name} for name in evaluator.output_names]}, values
+
+    status, values = attempt(course, compute, _failed)
+    return {"runs": [status]}, values
+
+
+def _failed(error: Exception, _stage: str) -> Failure:
+    if isinstance(error, _NoSuchType):
+        return Failure("unsupported", str(error))
+    gap = isinstance(error, NotImplementedError) or GAP.search(str(error)) is not None
+    return Failure("unsupported" if gap else "rejected", first_line(error), str(error)[:4000])
 
 
 def _whole(data: bytes, folder: str | None) -> Any:
@@ -88,14 +80,10 @@ def _odd(value: Any) -> bool:
     return hasattr(value, "raw") or getattr(getattr(value, "dtype", None), "fields", None) is not None
 
 
-def _no_such_type(stage: str, verb: str, started: float) -> tuple[dict[str, Any], list[Any]]:
-    why = f"onnx {onnx.__version__} {verb} tensors of types that numpy lacks as numbers of its own"
-    return {
-        "runs": [{"stage": stage, "exit": "unsupported", "error": why, "seconds": time.perf_counter() - started}]
-    }, []
+class _NoSuchType(Exception):
+    """numpy has no numbers of this type."""
 
 
-def _at(stage: str) -> str:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    os.write(2, f"irfuzz-at 0 {stage}\n".encode())
-    return stage
+def _refuse_odd(values: list[Any], verb: str) -> None:
+    if any(map(_odd, values)):
+        raise _NoSuchType(f"onnx {onnx.__version__} {verb} tensors of types that numpy lacks as numbers of its own")

@@ -11,6 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from .generated import bits_of, load
+
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """The paths of the files, and what they hold.
@@ -21,9 +23,8 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     Raises:
         NotImplementedError: what the module computes with can only be known in an eager run, or it gives no tensors.
     """
-    names: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(request["source"], "<generated>", "exec"), names)  # noqa: S102 - that source is what is to be saved
-    weights = {name: getattr(value, "raw", value) for name, value in zip(request["arrays"], arrays)}  # noqa: B905
+    names = load(request["source"])
+    weights = bits_of(dict(zip(request["arrays"], arrays)))  # noqa: B905 - Python 3.9
     about = request["inputs"]
     specs = [tf.TensorSpec(i["shape"], tf.dtypes.as_dtype(i["dtype"]), name=i["place"]) for i in about]
 

@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .generated import load
+
 SMALL = 4
 """Directions in which every value is moved by one rounding error."""
 WIDE = 2
@@ -28,9 +30,6 @@ _QUICK = _WIDE[-1:]
 """Not that of the only small move, so that two directions are seen."""
 _MOST = 0.01
 """Largest relative move: a hundred roundings of half precision would be another program altogether."""
-_MAX_CODE = 4096
-
-_CODE: dict[str, Any] = {}
 
 _UNIFORM = np.random.default_rng(1987).uniform(-0.5, 0.5, 1 << 17)
 POOL = torch.from_numpy(_UNIFORM + np.copysign(0.5, _UNIFORM))
@@ -58,7 +57,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     count = len(request["arrays"])
     weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
     inputs = dict(zip(request["inputs"], arrays[count:]))  # noqa: B905
-    module = _load(request["source"])
+    module = load(request["source"])
     try:
         tensors = module["tensors"](_weights(weights, module["WEIGHT_DTYPES"]), inputs)
         state = _Errors(module)
@@ -142,19 +141,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value.detach().contiguous().numpy()
-
-
-def _load(source: str) -> dict[str, Any]:
-    """The names that a module defines; its definitions are two blank lines apart and compiled one by one."""
-    names: dict[str, Any] = {"__name__": "generated"}
-    for text in source.split("\n\n\n"):
-        code = _CODE.get(text)
-        if code is None:
-            if len(_CODE) >= _MAX_CODE:
-                _CODE.clear()
-            code = _CODE[text] = compile(text, "<generated>", "exec")
-        exec(code, names)  # noqa: S102 - running generated source is what this worker is for
-    return names
 
 
 # ---- made-up rounding errors ----------------------------------------------------------------

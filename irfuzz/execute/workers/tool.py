@@ -1,7 +1,7 @@
 """A model or generated source enters, what a converter or a tool makes of it leaves: a model, or its values.
 
-Runs in the worker's interpreter: imports only the standard library, numpy and the tool's own file, which the variable
-``IRFUZZ_TOOL`` names (``tools/``). That file has ``version() -> str`` and one of
+Runs in the worker's interpreter: imports only the standard library, numpy and the tool's own file in ``tools/``, which
+the variable ``IRFUZZ_TOOL`` names. That file has ``version() -> str`` and one of
 
 - ``convert(model: bytes, **options) -> bytes``: a model for a model,
 - ``load(model: bytes, **options) -> callable``: of a model something that takes and gives dictionaries of arrays,
@@ -15,34 +15,25 @@ supported", and ``FAULT``, one of messages that do not.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import re
-import sys
 import tempfile
-import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .runs import Answer, Course, Failure, attempt, each, named
+
+_HERE = Path(__file__).parent
+
 GAP = re.compile(r"(?i:not (currently |yet )?(supported|implemented)|unsupported|no implementation)")
 """What a component says of what it does not claim to do."""
 
-
-def _load(path: Path) -> Any:
-    """The tool's file as a module, imported before the fork."""
-    spec = importlib.util.spec_from_file_location(f"irfuzz_tool_{path.stem.replace('-', '_')}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded as a Python module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-TOOL = _load(Path(os.environ["IRFUZZ_TOOL"]))
+TOOL: Any = importlib.import_module(f".tools.{os.environ['IRFUZZ_TOOL']}", __package__)
+"""The tool's file, imported before the fork."""
 
 
 def warm() -> None:
@@ -51,7 +42,7 @@ def warm() -> None:
         TOOL.warm()
 
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}``, or convert for each variant.
 
     The values of a request are the model (or, where ``arrays`` names some, the generated module's arrays), then the
@@ -61,61 +52,39 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     """
     if request["do"] == "describe":
         return {"version": TOOL.version(), **(TOOL.limits() if hasattr(TOOL, "limits") else {})}, []
-    runs: list[dict[str, Any]] = []
-    values: list[Any] = []
-    for index, variant in enumerate(request["variants"]):
-        started = time.perf_counter()
-        options = {key: value for key, value in variant.items() if key != "tool"}
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as scratch:
-            tempfile.tempdir = scratch
-            try:
-                status, outputs = _one(request, arrays, options, index)
-            finally:
-                tempfile.tempdir = None
-        status["seconds"] = time.perf_counter() - started
-        runs.append(status)
-        values.extend(outputs)
-    return {"runs": runs}, values
+    return each(request["variants"], lambda place, options: _run(request, arrays, options, place))
 
 
-def _one(
-    request: dict[str, Any], arrays: list[Any], options: dict[str, Any], index: int
-) -> tuple[dict[str, Any], list[Any]]:
-    stage = _at(index, "convert")
+def _run(request: dict[str, Any], arrays: list[Any], options: dict[str, Any], place: int) -> Answer:
+    course = Course(place, "convert")
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as scratch:
+        tempfile.tempdir = scratch
+        try:
+            return attempt(course, lambda: _made(request, arrays, options, course), _failed)
+        finally:
+            tempfile.tempdir = None
+
+
+def _made(request: dict[str, Any], arrays: list[Any], variant: dict[str, Any], course: Course) -> Answer:
+    options = {key: value for key, value in variant.items() if key not in ("tool", "tell") and (key != "off" or value)}
     names = [about["name"] for about in request["inputs"]]
-    tell = options.pop("tell", "")
-    if not options.get("off"):
-        options.pop("off", None)
-    try:
-        if hasattr(TOOL, "load"):
-            run = TOOL.load(bytes(arrays[0]), **options)
-            stage = _at(index, "run")
-            return _values(stage, run(dict(zip(names, arrays[1:]))))  # noqa: B905 - Python 3.9
-        if "arrays" in request:
-            count = len(request["arrays"])
-            weights = dict(zip(request["arrays"], arrays))  # noqa: B905
-            inputs = dict(zip(names, arrays[count:]))  # noqa: B905
-            if hasattr(TOOL, "compute"):
-                stage = _at(index, "run")
-                return _values(stage, TOOL.compute(request["source"], weights, inputs, **options))
-            made = TOOL.export(request["source"], weights, inputs, **options)
-        else:
-            made = TOOL.convert(bytes(arrays[0]), **options)
-        return _model(made, "\n".join(TOOL.passes()) if tell == "registered" and hasattr(TOOL, "passes") else "")
-    except MemoryError as error:
-        return {"stage": stage, "exit": "memory", "error": f"MemoryError: {error}"}, []
-    except Exception as raised:  # noqa: BLE001 - what the tool raises is the result
-        error = _first_cause(raised)
-        return {
-            "stage": stage,
-            "exit": _classify(error),
-            "error": f"{type(error).__name__}: {_first_line(error)}",
-            "log": _where(error),
-        }, []
+    if hasattr(TOOL, "load"):
+        run = TOOL.load(bytes(arrays[0]), **options)
+        course.at("run")
+        return named(run(dict(zip(names, arrays[1:]))))  # noqa: B905 - Python 3.9
+    if "arrays" not in request:
+        passes = TOOL.passes() if variant.get("tell") == "registered" and hasattr(TOOL, "passes") else []
+        return _model(TOOL.convert(bytes(arrays[0]), **options), passes)
+    weights = dict(zip(request["arrays"], arrays))  # noqa: B905
+    inputs = dict(zip(names, arrays[len(request["arrays"]) :]))  # noqa: B905
+    if hasattr(TOOL, "compute"):
+        course.at("run")
+        return named(TOOL.compute(request["source"], weights, inputs, **options))
+    return _model(TOOL.export(request["source"], weights, inputs, **options), [])
 
 
-def _model(made: bytes, log: str) -> tuple[dict[str, Any], list[Any]]:
-    """A model, which inputs it still has, and what onnx's checker says against it."""
+def _model(made: bytes, passes: list[str]) -> Answer:
+    """A model, which inputs it still has, and what onnx's checker says against it; the log names ``passes``."""
     import onnx
     import onnx.checker
 
@@ -127,14 +96,15 @@ def _model(made: bytes, log: str) -> tuple[dict[str, Any], list[Any]]:
     graph = onnx.ModelProto.FromString(made).graph
     held = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
     feeds = np.array([v.name for v in graph.input if v.name not in held], dtype=object)
-    outputs = [{"name": name} for name in ("model", "feeds", "invalid")]
-    return {"stage": "convert", "exit": "ok", "outputs": outputs, "log": log}, [
-        np.frombuffer(made, np.uint8), feeds, np.array(invalid, dtype=object),
-    ]  # fmt: skip
+    more, values = named(
+        {"model": np.frombuffer(made, np.uint8), "feeds": feeds, "invalid": np.array(invalid, dtype=object)}
+    )
+    return {**more, "log": "\n".join(passes)}, values
 
 
-def _values(stage: str, outputs: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    return {"stage": stage, "exit": "ok", "outputs": [{"name": name} for name in outputs]}, list(outputs.values())
+def _failed(raised: Exception, _stage: str) -> Failure:
+    error = _first_cause(raised)
+    return Failure(_classify(error), f"{type(error).__name__}: {_first_line(error)}", _where(error))
 
 
 def _first_cause(error: BaseException) -> BaseException:
@@ -170,11 +140,6 @@ def _first_line(error: BaseException) -> str:
 def _where(error: BaseException) -> str:
     """The stack without source lines, whose words would be taken for the component's own; then the whole message."""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames if frame.filename != __file__]
+    frames = [frame for frame in frames if Path(frame.filename).parent != _HERE]
+    lines = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return "\n".join([*lines, f"{type(error).__name__}: {error}"])[-6000:]
-
-
-def _at(variant: int, stage: str) -> str:
-    """Leave word of how far it came: the last such line tells where the process died."""
-    os.write(2, f"irfuzz-at {variant} {stage}\n".encode())
-    return stage

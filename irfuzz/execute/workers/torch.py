@@ -6,31 +6,22 @@ Runs in the worker's interpreter: imports only the standard library, numpy and t
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import os
 import shutil
 import sysconfig
 import tempfile
-import time
-import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-BFLOAT16 = 16
-"""Its number among ONNX's element types."""
-MAX_CODE = 4096
-
-_CODE: dict[str, CodeType] = {}
-"""Compiled top-level definitions by their text: modules share most of their support functions."""
-
+from .generated import Framework, Mode
+from .runs import Answer, Course
 
 DECLINED = ("Unsupported", "UserError", "GuardOnDataDependentSymNode", "DataDependentOutputException",
             "DynamicOutputShapeException", "UnsupportedFakeTensorException", "UnsupportedOperatorException",
@@ -59,89 +50,18 @@ def warm() -> None:
     torch.set_num_threads(1)
 
 
-def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Answer ``{"do": "describe"}`` or run a module.
+def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
+    """Answer ``{"do": "describe"}`` or run a module (see ``Framework.answer``).
 
-    ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (``{"name"}`` of the rest) and
-    ``variants`` (``mode``, a key of ``MODES``, or ``gradient`` and objectives as JSON, or ``way``, one of
-    ``ways/torch.py``). The values of the outputs follow one another in the order in which the module gives them.
+    The mode ``gradient`` is followed by objectives as JSON.
     """
     if request["do"] == "describe":
         return {"version": torch.__version__, "modes": {"compile": _cannot_compile()}}, []
-    count = len(request["arrays"])
-    weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
-    inputs = dict(zip((about["name"] for about in request["inputs"]), arrays[count:]))  # noqa: B905
-    runs: list[dict[str, Any]] = []
-    values: list[Any] = []
-    for variant, options in enumerate(request["variants"]):
-        mode, way = options.get("mode", "eager"), options.get("way", "")
-        status, outputs = _run(variant, mode, way, request["source"], weights, inputs)
-        runs.append(status)
-        values.extend(outputs)
-    return {"runs": runs}, values
+    torch.set_num_threads(1)
+    return TORCH.answer(request, arrays)
 
 
-class _Course:
-    """How far a run has come: where it stands when it dies, or raises."""
-
-    def __init__(self, variant: int) -> None:
-        self._variant = variant
-        self.stage = "import"
-
-    def at(self, stage: str) -> None:
-        self.stage = stage
-        os.write(2, f"irfuzz-at {self._variant} {stage}\n".encode())
-
-
-def _run(
-    variant: int, mode: str, way: str, source: str, weights: dict[str, Any], inputs: dict[str, Any]
-) -> tuple[dict[str, Any], list[Any]]:
-    started = time.perf_counter()
-    course = _Course(variant)
-    values: list[Any] = []
-    try:
-        torch.set_num_threads(1)
-        course.at("compile" if mode == "eager" else "import")
-        module = load(source)
-        if way:
-            course.at("run")
-            outputs = _ways().run(way, module, *module["tensors"](_bits(weights), _bits(inputs)))
-        elif mode.startswith("gradient "):
-            objectives = json.loads(mode.partition(" ")[2])
-            outputs = _gradient(module, _bits(weights), _bits(inputs), course, objectives)
-        else:
-            outputs = MODES[mode](module, _bits(weights), _bits(inputs), course)
-        about = [_about(name, value) for name, value in outputs.items()]
-        values = [_plain(value, module["to_array"]) for value in outputs.values()]
-        status: dict[str, Any] = {"stage": course.stage, "exit": "ok", "outputs": about}
-    except MemoryError as error:
-        status = {"stage": course.stage, "exit": "memory", "error": f"MemoryError: {error}"}
-    except Exception as error:  # noqa: BLE001 - what torch raises is the result
-        lines = str(error).strip().splitlines() or [""]
-        status = {
-            "stage": course.stage,
-            "exit": "unsupported" if _declined(error) else "rejected",
-            "error": f"{type(error).__name__}: {lines[0][:500]}",
-            "log": traceback.format_exc()[-4000:],
-        }
-        values = []
-    status["seconds"] = time.perf_counter() - started
-    return status, values
-
-
-@functools.cache
-def _ways() -> Any:
-    """Other ways to run the same, in a file that findings take along."""
-    path = Path(__file__).parent / "ways" / "torch.py"
-    spec = importlib.util.spec_from_file_location("irfuzz_ways", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _declined(error: BaseException | None) -> bool:
+def _declined(error: BaseException | None, stage: str) -> bool:
     """Whether torch says that it lacks something: a kernel, or a way to capture this."""
     seen = 0
     while error is not None and seen < 16:
@@ -156,13 +76,17 @@ def _declined(error: BaseException | None) -> bool:
 # ---- the ways to run a module ---------------------------------------------------------------
 
 
-def _eager(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course) -> dict[str, Any]:
+def _eager(
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: Course, _more: str
+) -> dict[str, Any]:
     course.at("run")
     with torch.inference_mode():
         return module["forward"](*module["tensors"](weights, inputs))
 
 
-def _jit(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course) -> dict[str, Any]:
+def _jit(
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: Course, _more: str
+) -> dict[str, Any]:
     """``torch.jit.trace``. The first run only takes profiles, the second one is of the optimised graph."""
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that sizes and branches are fixed at those of this input is known
@@ -174,7 +98,9 @@ def _jit(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]
         return taken.outputs(traced(*taken.flat))
 
 
-def _export(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course) -> dict[str, Any]:
+def _export(
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: Course, _more: str
+) -> dict[str, Any]:
     """``torch.export``. Sizes and branches that depend on elements are fixed at those of this input, as in a trace."""
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -197,7 +123,7 @@ OBJECTIVES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _gradient(
-    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course, objectives: list[Any]
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: Course, objectives: str
 ) -> dict[str, Any]:
     """Of each objective (kind and two names, of inputs or outputs) its value and its gradient in each float input.
 
@@ -211,7 +137,7 @@ def _gradient(
     values = {**given, **moving}
     values = {**values, **module["forward"](constants, values)}
     found: dict[str, Any] = {}
-    for place, (kind, first, second) in enumerate(objectives):
+    for place, (kind, first, second) in enumerate(json.loads(objectives)):
         a, b = values.get(first), values.get(second)
         if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor) or not a.numel():
             continue
@@ -257,7 +183,7 @@ def _fixed(forward: Callable[..., Any], tensors: Any) -> Callable[..., Any]:
 
 
 def _compile(
-    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: _Course
+    module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: Course, _more: str
 ) -> dict[str, Any]:
     """``torch.compile`` with the settings that it has."""
     from torch._dynamo import lookup_backend
@@ -308,12 +234,21 @@ def _files(folder: Path) -> frozenset[Path]:
     return frozenset(path for path in folder.rglob("*") if path.is_file())
 
 
-MODES: dict[str, Callable[[dict[str, Any], dict[str, Any], dict[str, Any], _Course], dict[str, Any]]] = {
+def _bits(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or value.dtype != torch.bfloat16:
+        return None
+    return value.contiguous().reshape(-1).view(torch.uint8).numpy()
+
+
+MODES: dict[str, Mode] = {
     "eager": _eager,
     "jit": _jit,
     "export": _export,
     "compile": _compile,
+    "gradient": _gradient,
 }
+
+TORCH = Framework("torch", MODES, _declined, _bits)
 
 
 def _cannot_compile() -> str:
@@ -377,34 +312,3 @@ def _rebuild(form: Any, flat: Any) -> Any:
     if isinstance(form, list):
         return [_rebuild(item, flat) for item in form]
     return None if form is None else flat[form]
-
-
-def load(source: str) -> dict[str, Any]:
-    """The names that a generated module defines; its definitions are two blank lines apart and compiled one by one."""
-    names: dict[str, Any] = {"__name__": "generated"}
-    for text in source.split("\n\n\n"):
-        code = _CODE.get(text)
-        if code is None:
-            if len(_CODE) >= MAX_CODE:
-                _CODE.clear()
-            code = _CODE[text] = compile(text, "<generated>", "exec")
-        exec(code, names)  # noqa: S102 - running generated source is what this worker is for
-    return names
-
-
-def _bits(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as the module takes them: bit patterns where the transport tagged them."""
-    return {name: getattr(value, "raw", value) for name, value in values.items()}
-
-
-def _about(name: str, value: Any) -> dict[str, Any]:
-    """An output's name; bfloat16, which numpy lacks, travels as raw bytes with its type and shape."""
-    if isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16:
-        return {"name": name, "raw": BFLOAT16, "shape": list(value.shape)}
-    return {"name": name}
-
-
-def _plain(value: Any, to_array: Callable[[Any], Any]) -> Any:
-    if isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16:
-        return value.contiguous().reshape(-1).view(torch.uint8).numpy()
-    return to_array(value)

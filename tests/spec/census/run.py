@@ -14,9 +14,9 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.adapter import Request
+from irfuzz.execute.generated import TORCH, SourceAdapter
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
-from irfuzz.execute.torch import TorchAdapter
 from irfuzz.execute.types import Target
 from irfuzz.export.torch import lower_model
 from irfuzz.isolate import Limits
@@ -32,11 +32,11 @@ OPSETS = (17, 21, 26)
 """Opsets at which operators are looked at: the one that everybody shares, one between, the newest of ONNXRuntime."""
 
 
-class Lowering(TorchAdapter):
+class Lowering(SourceAdapter):
     """The PyTorch target without the checks that a ``Program`` makes on its way in: the lowering's own answer."""
 
     def prepare(self, program: Any, model: bytes, inputs: Mapping[str, Any], targets: Sequence[Target]) -> Request:
-        """As ``TorchAdapter.prepare``; a lowering that fails is a refusal."""
+        """As ``SourceAdapter.prepare``; a lowering that fails is a refusal."""
         try:
             lowered = lower_model(ir.serde.deserialize_model(onnx.load_model_from_string(model)))
         except Unsupported:
@@ -135,7 +135,7 @@ def runs(spec: OpSpec) -> bool:
 
 def open_runner(seconds: float = 10.0) -> Runner:
     """A runner of the three components; a context manager."""
-    adapters = {"torch:eager": Lowering()}
+    adapters = {"torch:eager": Lowering(TORCH.component, TORCH.title, TORCH.distributions, preload=TORCH.preload)}
     return Runner(resolve(TARGETS), Limits(seconds=seconds, memory_bytes=1 << 30), adapters=adapters)
 
 
