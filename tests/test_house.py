@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import irfuzz
+from tests.operator_decisions import decisions, only_names
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = frozenset({"torch", "torchvision", "tensorflow", "keras", "onnxruntime", "jax", "openvino", "tf2onnx"})
@@ -196,3 +197,50 @@ print(json.dumps([bare, sorted({name.partition(".")[0] for name in sys.modules})
     bare, full = json.loads(result.stdout)
     assert FRAMEWORKS.isdisjoint(full)
     assert {"onnx", "onnx_ir", "numpy", "sqlalchemy"}.isdisjoint(bare)
+
+
+MOST_DECISIONS = 280
+"""Python asks for an operator's traits; where its name decides, the line above says why."""
+
+
+def test_python_decides_little_by_the_name_of_an_operator() -> None:
+    found = decisions(ROOT / "irfuzz")
+    assert len(found) <= MOST_DECISIONS, "\n".join(map(str, found))
+
+
+def test_no_module_only_spells_names_of_operators() -> None:
+    assert only_names(ROOT / "irfuzz") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ('if node.op_type == "Cast": ...', 1),
+        ('if node.op_type in ("Cast", "Relu") and "Loop" not in ops: ...', 2),
+        ('match op:\n    case "Cast":\n        ...\n    case "Relu" if x:\n        ...\n    case _:\n        ...', 2),
+        ('TABLE = {"Cast": 1, "Relu": 2}', 1),
+        ('TABLE = {("Cast", 1): 2}', 1),
+        ('TABLE = frozenset("Cast Relu".split())', 1),
+        ('NAMES = ("Cast", "Relu")\nx = op in NAMES', 1),
+        ('NAMES = ("Cast", "Relu")\nx = pick(NAMES)', 0),
+        ('def f(op):\n    names = ("Cast", "Relu")\n    return op in names', 1),
+        ('x = shaped - {"If", "Loop"}', 1),
+        ('x = RULES["Reshape"](attrs)', 1),
+        ('x = node.op_type.startswith("Reduce")', 1),
+        ('x = node.op_type in ("QGemm", "Anything")', 1),
+        ('x = insert("Cast", pick(("Relu", "Tanh")))', 0),
+        ('x = kind == "cast"', 0),
+        ('"""Cast Relu."""', 0),
+    ],
+)
+def test_a_decision_by_name_is_recognised(tmp_path: Path, code: str, count: int) -> None:
+    (tmp_path / "rule.py").write_text(code)
+    assert len(decisions(tmp_path)) == count
+
+
+def test_a_comment_above_a_decision_is_its_reason_and_spelling_modules_are_found(tmp_path: Path) -> None:
+    (tmp_path / "rule.py").write_text('# because\nA = {"Cast": 1}\nB = {"Relu": 1}\n')
+    assert [d.explained for d in decisions(tmp_path)] == [True, False]
+    assert only_names(tmp_path) == ["rule.py"]
+    (tmp_path / "rule.py").write_text('A = {"Cast": 1}\n\ndef f(op):\n    return A[op]\n')
+    assert only_names(tmp_path) == []
