@@ -24,7 +24,7 @@ from typing import Any
 
 import onnx
 
-from irfuzz.cli.input_plans import one_planned
+from irfuzz.api.input_plans import planned
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit
@@ -134,7 +134,7 @@ def operators(path: Path) -> Counter[str]:
 
 def mutants(path: Path, count: int) -> dict[str, Any]:
     """How many mutants keep all nodes of the domain, and how many run on onnxruntime as they are."""
-    program = one_planned(path, load_seed(path))
+    program = planned({path: load_seed(path)})[path]
     wanted = operators(path)
     kept = ran = 0
     whys: Counter[str] = Counter()

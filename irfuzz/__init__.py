@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 from irfuzz.errors import InternalError, InvalidProgram, IrfuzzError, SpecError, Unsupported, UsageError
 
 if TYPE_CHECKING:
+    from irfuzz.api.analyze import AnalysisReport as AnalysisReport
+    from irfuzz.api.analyze import analyze as analyze
+    from irfuzz.api.evolve import EvolutionReport as EvolutionReport
+    from irfuzz.api.evolve import evolve as evolve
+    from irfuzz.api.update import Update as Update
     from irfuzz.choices import Choices as Choices
     from irfuzz.execute.runner import Runner as Runner
     from irfuzz.execute.types import Target as Target
     from irfuzz.generate.fresh import Generated as Generated
     from irfuzz.generate.fresh import generate as generate
+    from irfuzz.generate.input_spec import InputSpec as InputSpec
     from irfuzz.generate.synthesis import Synthesis as Synthesis
     from irfuzz.generate.synthesis import synthesize as synthesize
     from irfuzz.ir.program import Program as Program
@@ -24,13 +30,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
+    "AnalysisReport": "irfuzz.api.analyze",
     "Choices": "irfuzz.choices",
+    "EvolutionReport": "irfuzz.api.evolve",
     "Generated": "irfuzz.generate.fresh",
+    "InputSpec": "irfuzz.generate.input_spec",
     "Program": "irfuzz.ir.program",
     "Runner": "irfuzz.execute.runner",
     "Synthesis": "irfuzz.generate.synthesis",
     "Target": "irfuzz.execute.types",
     "TracedMutant": "irfuzz.mutate.api",
+    "Update": "irfuzz.api.update",
+    "analyze": "irfuzz.api.analyze",
+    "evolve": "irfuzz.api.evolve",
     "generate": "irfuzz.generate.fresh",
     "load_specs": "irfuzz.spec",
     "mutate": "irfuzz.mutate.api",
@@ -39,8 +51,11 @@ _LAZY = {
 """Public names that are imported when they are first used, so that ``import irfuzz`` costs next to nothing."""
 
 __all__ = [
+    "AnalysisReport",
     "Choices",
+    "EvolutionReport",
     "Generated",
+    "InputSpec",
     "InternalError",
     "InvalidProgram",
     "IrfuzzError",
@@ -51,8 +66,11 @@ __all__ = [
     "Target",
     "TracedMutant",
     "Unsupported",
+    "Update",
     "UsageError",
     "__version__",
+    "analyze",
+    "evolve",
     "generate",
     "load_specs",
     "mutate",

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
 
-from irfuzz.cli.input_flags import input_arguments, inputs_said, ranges_said
-from irfuzz.cli.inputs import one_model, page_to_write, writable_folder
-from irfuzz.cli.interrupt import Latest, telling
+from irfuzz.cli.input_flags import given_model, input_arguments
+from irfuzz.cli.inputs import page_to_write, writable_folder
+from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, place, positive, printable, whole
-from irfuzz.cli.progress import Progress
-
-if TYPE_CHECKING:
-    from irfuzz.analyze.judged import Report
+from irfuzz.cli.progress import Following
 
 NAME = "analyze"
 ABOUT = """Find operators of a model that may compute NaN, an infinity or crash, without training or running it.
@@ -52,51 +48,30 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.analyze.judged import judge
-    from irfuzz.analyze.ranges import Ranges
+    from irfuzz.api.analyze import AnalysisReport, analyze
     from irfuzz.frontends.onnx_file import save_file
-    from irfuzz.generate.input_annotation import annotated
-    from irfuzz.report import numeric
 
-    path, program = one_model(args.model)
-    said = inputs_said(args, {path: program}, weights=True)[path]
-    given = ranges_said(said, path, program)
-    program = annotated(program, said.spec)
+    model = given_model(args, weights=True)
     page = page_to_write(args.html, "--html")
     out = None if args.out is None else writable_folder(args.out, "--out")
-    so_far: Latest[Report] = Latest()
-    with telling(lambda: _partial(args, so_far.value)), Progress("analyzing", unit="warnings") as progress:
 
-        def told(report: Report) -> None:
-            so_far(report)
-            confirmed = sum(j.witness is not None for j in report.judged)
-            progress(report.searches, len(report.judged), f"{confirmed} confirmed")
+    def show(report: AnalysisReport | None) -> None:
+        if report is not None:
+            print(json.dumps(report.to_json()) if args.json else printable(str(report)))
 
-        report = judge(
-            program,
-            Ranges(given, args.architecture),
+    follow: Following[AnalysisReport] = Following()
+    with telling(lambda: show(follow.known())), follow:
+        report = analyze(
+            model,
+            architecture=args.architecture,
             domain=args.domain,
             witness_seconds=0 if args.no_witness else args.witness_time,
             seed=args.seed,
-            progress=told,
+            progress=follow,
         )
     if out is not None:
-        numeric.write_witnesses(report, out)
+        report.write_witnesses(out)
     if page is not None:
-        save_file(numeric.as_html(report, path.name).encode(), page)
-    name = str(path)
-    print(json.dumps(numeric.as_json(report, name)) if args.json else printable(numeric.as_text(report, name)))
-    return numeric.exit_code(report)
-
-
-def _partial(args: argparse.Namespace, report: Report | None) -> None:
-    """Print what an analysis knows that was interrupted."""
-    from irfuzz.report import numeric
-
-    if report is None:
-        return
-    name = str(args.model)
-    if args.json:
-        print(json.dumps(numeric.as_json(report, name, partial=True)))
-    else:
-        print(printable(numeric.as_text(report, name, partial=True)))
+        save_file(report.to_html(args.model.name).encode(), page)
+    show(report)
+    return int(bool(report.warnings))

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.input_plans import advice, one_planned
-from irfuzz.cli.inputs import about, arrays_to_write, one_model, page_to_write
+from irfuzz.cli.inputs import about, arrays_to_write, one_model, one_planned, page_to_write
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, names, place, positive, printable, share, whole
 from irfuzz.cli.progress import Progress
@@ -227,6 +226,7 @@ def _setup(data: Given, chosen: _Chosen) -> Setup:
 
 def _what_to_pass(data: Given, program: Program) -> str:
     """The end of a message about inputs that nobody takes."""
+    from irfuzz.api.input_plans import advice
     from irfuzz.localize.fed import fed
 
     if data.named:

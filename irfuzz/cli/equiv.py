@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.input_plans import planned
-from irfuzz.cli.inputs import seeds_of, writable_folder
+from irfuzz.cli.inputs import planned, seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, names, one_line, place, positive, printable, whole
 from irfuzz.cli.progress import Progress
@@ -23,9 +22,9 @@ from irfuzz.errors import Unsupported, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from irfuzz.api.said import Said
     from irfuzz.campaign.contradiction import Contradiction, Counts
     from irfuzz.campaign.equivalence import Equivalence
-    from irfuzz.cli.input_flags import Said
     from irfuzz.execute.types import Value
     from irfuzz.execute.ways import Way
     from irfuzz.ir.program import Program

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.input_plans import planned
-from irfuzz.cli.inputs import known_mutators, seeds_of, tell_of_unmutable
+from irfuzz.cli.inputs import known_mutators, planned, seeds_of, tell_of_unmutable
 from irfuzz.cli.parser import Parser, duration, names, place, positive, share, whole
 from irfuzz.errors import InternalError, UsageError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import one_line
-from irfuzz.cli.progress import Progress
+from irfuzz.cli.progress import Following, Progress
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -97,6 +97,19 @@ def about(path: Path) -> Generator[None]:
         yield
     except Unsupported as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
+    """The programs with a plan for what they leave open of their inputs; see ``irfuzz.api.input_plans``."""
+    from irfuzz.api.input_plans import planned as with_plans
+
+    with Following() as follow:
+        return with_plans(programs, observer=follow)
+
+
+def one_planned(path: Path, program: Program) -> Program:
+    """``planned`` of one model."""
+    return planned({path: program})[path]
 
 
 def file_to_write(path: Path | None, flag: str, *, model: Path | None = None) -> Path | None:

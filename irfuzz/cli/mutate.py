@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.input_plans import planned
-from irfuzz.cli.inputs import KEPT, known_mutators, seeds_of, tell_of_unmutable, writable_folder
+from irfuzz.cli.inputs import KEPT, known_mutators, planned, seeds_of, tell_of_unmutable, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, write_model
 from irfuzz.cli.parser import Parser, names, one_line, place, whole

@@ -16,11 +16,12 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from irfuzz import interrupt
+from irfuzz.api.update import Update
 from irfuzz.cli.parser import one_line
 
 FIRST = 2.0
@@ -133,3 +134,46 @@ class Progress:
         if moves:
             with contextlib.suppress(OSError, ValueError):
                 print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def remarked(update: Update) -> None:
+    """Print the remark of an update on standard error."""
+    if update.remark:
+        print(f"irfuzz: {one_line(update.remark)}", file=sys.stderr, flush=True)
+
+
+class Following(Generic[T]):
+    """Shows the updates of a call of the Python API: its remarks, and one ``Progress`` after another.
+
+    Args:
+        silent: show only remarks.
+    """
+
+    def __init__(self, *, silent: bool = False) -> None:
+        self._silent = silent
+        self._doing = ""
+        self._shown = contextlib.ExitStack()
+        self._progress = Progress("", silent=True)
+        self._so_far: Callable[[], T | None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown.close()
+
+    def __call__(self, update: Update[T]) -> None:
+        """Show an update."""
+        remarked(update)
+        self._so_far = update.so_far or self._so_far
+        if update.doing and update.doing != self._doing:
+            self._shown.close()
+            self._doing = update.doing
+            progress = Progress(update.doing, update.total, update.unit, silent=self._silent)
+            self._progress = self._shown.enter_context(progress)
+        if update.doing:
+            self._progress(update.done, update.total, update.note)
+
+    def known(self) -> T | None:
+        """What the call knows so far."""
+        return None if self._so_far is None else self._so_far()

@@ -13,10 +13,9 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irfuzz.cli.data_rows import check_sample, read_values
+from irfuzz.api.data_rows import check_sample, read_values
 from irfuzz.cli.input_flags import input_arguments, inputs_said, said_by_flags
-from irfuzz.cli.input_plans import one_planned
-from irfuzz.cli.inputs import about, file_to_write, one_model, seeds_of
+from irfuzz.cli.inputs import about, file_to_write, one_model, one_planned, seeds_of
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
 from irfuzz.cli.progress import Progress

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.data_rows import check_sample, read_values
+from irfuzz.api.data_rows import check_sample, read_values
 from irfuzz.cli.parser import Parser, one_line, place, whole
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from irfuzz.cli.input_flags import Said
+    from irfuzz.api.said import Said
     from irfuzz.execute.types import Value
     from irfuzz.ir.program import Program
     from irfuzz.localize.saved import Saved

@@ -116,6 +116,11 @@ def generate(
 
     Operators, attributes and element types that were used rarely so far are preferred.
 
+    Example:
+        >>> import irfuzz
+        >>> [len(made.program.nodes()) >= 5 for made in irfuzz.generate(n=3, seed=7, nodes=5)]
+        [True, True, True]
+
     Args:
         n: how many programs.
         seed: of all random choices.

@@ -75,6 +75,15 @@ def synthesize(
     of them, so that nothing has to be adapted: a value that is not computed any more becomes an input, and one that has
     the type and sizes of another may take its place (docs/generation.md).
 
+    Example:
+        >>> import irfuzz, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) '
+        ...     "{ a = Log(x) b = Log(a) c = Log(b) d = Log(c) y = Log(d) }"
+        ... )
+        >>> len(irfuzz.synthesize(model).program.nodes()) < 5
+        True
+
     Args:
         program: a program, or a model in any form that ``irfuzz.mutate`` takes; it stays as it is. Calls of its local
             functions count as the nodes in them.

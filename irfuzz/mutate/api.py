@@ -127,6 +127,17 @@ def mutate(
 
     Mutants become parents of later ones, and those that show something new are kept longest.
 
+    Example:
+        >>> import irfuzz, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Log(x) }'
+        ... )
+        >>> mutants = list(irfuzz.mutate(model, seed=7, n=3))
+        >>> [len(mutant.edits) > 0 for mutant in mutants]
+        [True, True, True]
+        >>> type(mutants[0].model_proto)
+        <class 'onnx.onnx_ml_pb2.ModelProto'>
+
     Args:
         model: a program, a ``ModelProto``, an ``onnx_ir.Model``, an ``onnx_graphsurgeon.Graph``, serialized bytes or a
             path, or a list of these; with several, ``splice`` takes parts of one into another.

@@ -57,7 +57,7 @@ def test_a_model_that_runs_with_nothing_names_inputs_and_flags(
 
 
 def test_seeds_with_an_index_are_left_as_they_are(root: Path) -> None:
-    from irfuzz.cli.input_plans import planned
+    from irfuzz.api.input_plans import planned
     from irfuzz.cli.inputs import seeds_of
 
     loaded = seeds_of([root / "seeds" / "transformer.onnx"])

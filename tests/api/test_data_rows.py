@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.cli.data_rows import arrays_in, check_sizes, read_values, samples_of
+from irfuzz.api.data_rows import arrays_in, check_sizes, read_values, samples_of
 from irfuzz.errors import UsageError
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from irfuzz.cli.parser import one_line
-from irfuzz.cli.progress import Progress
+from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.campaign.seed_folder import INDEX, read_index
+from irfuzz.execute.quick_runtime import QuickRuntime
+from irfuzz.facts import TensorFact
+from irfuzz.generate.planning import annotate, plan_inputs, without_floats
+from irfuzz.ir.calls import one_line
+from irfuzz.spec import load_specs
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 
-def planned(programs: Mapping[Path, Program], *, guess_floats: bool = True) -> dict[Path, Program]:
+Key = TypeVar("Key", Path, str, Path | str)
+
+
+def planned(
+    programs: Mapping[Key, Program], *, guess_floats: bool = True, observer: Observer = unobserved
+) -> dict[Key, Program]:
     """The programs with a plan in the metadata of their inputs, if those leave something open.
 
     Models that an ``index.toml`` beside them describes are left as they are: it says what their inputs mean.
 
     Args:
-        programs: by file, with what the user said in their metadata; they stay as they are.
+        programs: by file, or by name if there is no file, with what is said of their inputs in their metadata; they
+            stay as they are.
         guess_floats: inputs of floats get a range, too, if something tells what they are.
+        observer: gets a remark for each model for which no sizes were found.
     """
-    from irfuzz.execute.quick_runtime import QuickRuntime
-    from irfuzz.generate.planning import annotate, plan_inputs, without_floats
-    from irfuzz.spec import load_specs
-
     found = dict(programs)
     specs = load_specs()
-    with Progress("looking for sizes of inputs", len(programs), "models") as progress, QuickRuntime() as runtime:
-        for path, program in progress.over(programs.items()):
+    with QuickRuntime() as runtime:
+        for number, (path, program) in enumerate(programs.items()):
+            observer(Update("looking for sizes of inputs", number, len(programs), "models"))
             if _indexed(path):
                 continue
             plan = plan_inputs(program, runtime=runtime, specs=specs)
@@ -39,19 +47,12 @@ def planned(programs: Mapping[Path, Program], *, guess_floats: bool = True) -> d
                 found[path] = program.clone()
                 annotate(found[path], plan)
             if plan.why_not:
-                print(f"irfuzz: {path}: {_unsolved(program, plan.why_not)}", file=sys.stderr)
+                observer(Update(remark=f"{path}: {_unsolved(program, plan.why_not)}"))
     return found
 
 
-def one_planned(path: Path, program: Program, *, guess_floats: bool = True) -> Program:
-    """``planned`` of one model."""
-    return planned({path: program}, guess_floats=guess_floats)[path]
-
-
-def _indexed(path: Path) -> bool:
-    from irfuzz.campaign.seed_folder import INDEX, read_index
-
-    if not (path.parent / INDEX).exists():
+def _indexed(path: Path | str) -> bool:
+    if isinstance(path, str) or not (path.parent / INDEX).exists():
         return False
     return any(entry["file"] == path.name for entry in read_index(path.parent))
 
@@ -62,8 +63,6 @@ def _unsolved(program: Program, why: str) -> str:
 
 def advice(program: Program) -> str:
     """The flags that say what inputs are, with the names of this program."""
-    from irfuzz.facts import TensorFact
-
     facts = {v.name or "": program.fact(v) for v in program.graph.inputs if v.name not in program.graph.initializers}
     tensors = {name: fact for name, fact in facts.items() if isinstance(fact, TensorFact)}
     name, fact = next(iter(tensors.items()), ("NAME", None))
