@@ -25,11 +25,11 @@ from typing import Any
 import onnx
 
 from benchmarks.twisted import FAULTS, Fault, other_than
-from irfuzz.campaign.watch import Watch, same_fault, told_by
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Value
+from irfuzz.findings.fault_predicate import Watch, same_fault, told_by
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits

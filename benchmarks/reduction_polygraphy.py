@@ -25,10 +25,10 @@ from typing import Any
 import onnx
 
 from benchmarks.reduction import TWISTED, WITNESSES
-from irfuzz.campaign.watch import Watch
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.findings.fault_predicate import Watch
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle.types import Verdict

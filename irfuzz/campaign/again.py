@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.campaign.edits import fewer_edits
-from irfuzz.campaign.optimiser import with_pass
 from irfuzz.campaign.rows import Origin, row_of
-from irfuzz.campaign.watch import Watch, same_fault
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Target, Value
+from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.known_issues import labelled
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.trace import Trace, parse_trace
@@ -29,7 +30,6 @@ from irfuzz.reduce.session import Try
 from irfuzz.reduce.state import State
 from irfuzz.report.bundle import SCHEMA, write_shown
 from irfuzz.report.contradiction import ORACLE
-from irfuzz.report.known import labelled
 from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import Status
 from irfuzz.store.shared_weights import shared_program

@@ -25,6 +25,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import RunResult
 from irfuzz.execute.ways import adapters_for, build_ways, others_of
+from irfuzz.findings.answers import answer_text
 from irfuzz.generate.extremes import inputs_with_extremes
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.isolate import Limits
@@ -33,7 +34,6 @@ from irfuzz.memory import settle
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.report.answers import answer_text
 from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.report.contradiction import BEFORE, ORACLE
 from irfuzz.report.repro import place_of

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from irfuzz.campaign.cause import ending_at
 from irfuzz.campaign.contradiction import Contradiction, Counts
 from irfuzz.campaign.pace import Pace
 from irfuzz.choices import Choices
@@ -15,6 +14,7 @@ from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.ways import Other
+from irfuzz.findings.upstream_cause import ending_at
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.defaults import at_defaults
 from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from irfuzz.execute.types import Exit, RunResult, Value
+from irfuzz.findings.answers import answer_text
 from irfuzz.ir.program import Program
 from irfuzz.oracle import title
 from irfuzz.oracle.types import Verdict
-from irfuzz.report.answers import answer_text
 from irfuzz.report.repro import place_of
 from irfuzz.store.database import FindingRow, Status
 from irfuzz.store.tensors import pack

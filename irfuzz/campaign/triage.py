@@ -14,20 +14,21 @@ from functools import partial
 
 from irfuzz.campaign.budget import GRACE, Budget
 from irfuzz.campaign.case import Case
-from irfuzz.campaign.cause import earlier_cause
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
-from irfuzz.campaign.jury import heard, jury
 from irfuzz.campaign.likely import Likely
-from irfuzz.campaign.optimiser import with_pass
 from irfuzz.campaign.places import place_bundle
 from irfuzz.campaign.rows import Origin, row_of
-from irfuzz.campaign.versions import Started, name_of, shown_in
 from irfuzz.campaign.waiting import Item, Waiting
-from irfuzz.campaign.watch import Watch, same_fault
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import PATIENCE, Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.confirming_targets import heard, jury
+from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.known_issues import labelled
+from irfuzz.findings.upstream_cause import earlier_cause
+from irfuzz.findings.versions import Started, name_of, shown_in
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, normalise_message, signature
@@ -37,7 +38,6 @@ from irfuzz.oracle.signature import operators_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.report.bundle import write_shown
-from irfuzz.report.known import labelled
 from irfuzz.store.database import Database, FindingRow, Status
 from irfuzz.store.tensors import pack
 

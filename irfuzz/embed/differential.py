@@ -16,12 +16,12 @@ from pathlib import Path
 import onnx
 import onnx.printer
 
-from irfuzz.campaign.watch import Watch
 from irfuzz.choices import Choices
 from irfuzz.embed.beside import OWN, WITNESSES, Beside, Convert
 from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.types import Exit, RunResult, Value
+from irfuzz.findings.fault_predicate import Watch
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from irfuzz.findings.known_issues import Known, Subject, shipped
 from irfuzz.ir.program import Program
 from irfuzz.localize.divergence import Divergence, KnownIssue
 from irfuzz.localize.verdict import Located, Report
-from irfuzz.report.known import Known, Subject, shipped
 
 
 def known_faults(rules: Sequence[Known] | None = None) -> Mapping[str, frozenset[str]]:

@@ -10,8 +10,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.findings.answers import special
 from irfuzz.oracle.types import Symptom
-from irfuzz.report.answers import special
 from irfuzz.report.reason import sections_of
 from irfuzz.report.repro import LONGEST_TITLE, Scene, mended, one_line, pass_note
 from irfuzz.report.short_tools import packages_of, runner_of

@@ -8,9 +8,9 @@ import onnx
 import pytest
 
 from irfuzz.campaign.case import Case
-from irfuzz.campaign.jury import heard, jury
 from irfuzz.campaign.waiting import EACH, Item, Waiting
 from irfuzz.execute.types import Role, Target
+from irfuzz.findings.confirming_targets import heard, jury
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 

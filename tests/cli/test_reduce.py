@@ -14,10 +14,10 @@ import onnx
 import pytest
 
 from irfuzz.campaign.rows import Origin, row_of
-from irfuzz.campaign.watch import Watch
 from irfuzz.cli.main import main
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.findings.fault_predicate import Watch
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import mutate_many
 from irfuzz.oracle import signature

@@ -8,11 +8,11 @@ from pathlib import Path
 import onnx.parser
 import pytest
 
-from irfuzz.campaign.optimiser import with_pass
-from irfuzz.campaign.watch import Watch
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.tools import TOOLS
+from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.fault_predicate import Watch
 from irfuzz.ir.program import Program
 from irfuzz.localize.passes import Tried, blame_passes, names_of
 from irfuzz.oracle.types import Symptom, Verdict

@@ -9,11 +9,11 @@ import numpy as np
 import onnx
 import onnx.parser
 
-from irfuzz.campaign.watch import same_fault, told_by
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.findings.fault_predicate import same_fault, told_by
 from irfuzz.ir.program import Program
 from irfuzz.localize.passes import Tried, blame_passes
 from irfuzz.oracle import judge

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import onnx.parser
 
-from irfuzz.campaign.watch import Watch
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.findings.fault_predicate import Watch
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.store.tensors import unpack

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from irfuzz.errors import UsageError
-from irfuzz.report.known import Known, known_issues, labelled, read_rules, shipped
+from irfuzz.findings.known_issues import Known, known_issues, labelled, read_rules, shipped
 from irfuzz.store.database import FindingRow
 
 
@@ -114,8 +114,8 @@ def test_a_rule_says_no() -> None:
     ],
 )
 def test_wrong_rules_are_told(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "known.toml"
+    path = tmp_path / "known_issues.toml"
     path.write_text(text)
-    with pytest.raises(UsageError, match=r"known\.toml") as error:
+    with pytest.raises(UsageError, match=r"known_issues\.toml") as error:
         read_rules(path)
     assert said in str(error.value)

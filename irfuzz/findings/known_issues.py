@@ -1,4 +1,4 @@
-"""A stored finding enters, the known issues that explain it leave; rules stand in ``known.toml``."""
+"""A stored finding enters, the known issues that explain it leave; rules stand in ``known_issues.toml``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from irfuzz.oracle.types import Symptom
 from irfuzz.spec import with_trait
 from irfuzz.store.database import FindingRow
 
-SHIPPED = Path(__file__).with_name("known.toml")
+SHIPPED = Path(__file__).with_name("known_issues.toml")
 SCHEMA = 1
 
 

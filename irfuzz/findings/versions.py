@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from irfuzz.campaign.jury import jury
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import versions_of
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.findings.confirming_targets import jury
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature

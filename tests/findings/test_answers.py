@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from irfuzz.findings.answers import MOST, answer_text, special
 from irfuzz.oracle import Symptom
-from irfuzz.report.answers import MOST, answer_text, special
 
 pytestmark = pytest.mark.unit
 

@@ -12,9 +12,9 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.campaign.versions import Shown, Started, name_of, shown_in
 from irfuzz.execute import environments, table
 from irfuzz.execute.runner import Runner
+from irfuzz.findings.versions import Shown, Started, name_of, shown_in
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
