@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.spec import load_specs, trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -35,46 +37,6 @@ class Limit:
     distinct: tuple[str, int | tuple[int, ...]] | None = None
     whole: bool = False
     order: str = ""
-
-
-# Inputs whose domain does not depend on any size. The operators' own text (onnx.defs) gives the domains.
-_INTERVALS: Mapping[tuple[str, int], tuple[float, float]] = {
-    ("BatchNormalization", 4): (0.1, 2.0),
-    ("BitShift", 1): (0, 7),
-    ("BlackmanWindow", 0): (1, 16),
-    ("HammingWindow", 0): (1, 16),
-    ("HannWindow", 0): (1, 16),
-    ("ConstantOfShape", 0): (1, 3),
-    ("Dropout", 1): (0.0, 0.75),
-    ("DequantizeLinear", 1): (0.01, 0.1),
-    ("Loop", 0): (1, 3),
-    ("QLinearConv", 1): (0.01, 0.1),
-    ("QLinearConv", 4): (0.01, 0.1),
-    ("QLinearConv", 6): (0.01, 0.1),
-    ("QLinearMatMul", 1): (0.01, 0.1),
-    ("QLinearMatMul", 4): (0.01, 0.1),
-    ("QLinearMatMul", 6): (0.01, 0.1),
-    ("QuantizeLinear", 1): (0.01, 0.1),
-    ("MelWeightMatrix", 0): (2, 8),
-    ("MelWeightMatrix", 1): (16, 32),
-    ("MelWeightMatrix", 2): (8000, 16000),
-    ("MelWeightMatrix", 3): (0, 100),
-    ("MelWeightMatrix", 4): (1000, 4000),
-    ("GridSample", 1): (-1.25, 1.25),
-    ("NonMaxSuppression", 2): (1, 3),
-    ("NonMaxSuppression", 3): (0, 1),
-    ("NonMaxSuppression", 4): (0, 1),
-    ("Range", 0): (0, 2),
-    ("Range", 1): (3, 6),
-    ("Range", 2): (1, 2),
-    ("SequenceAt", 1): (0, 0),
-    ("SequenceErase", 1): (0, 0),
-    ("SequenceInsert", 2): (0, 0),
-    ("Slice", 4): (1, 1),
-    ("STFT", 1): (1, 4),
-    ("Tile", 1): (1, 2),
-    ("Trilu", 1): (-1, 1),
-}
 
 
 class Sizes:
@@ -118,6 +80,14 @@ class Sizes:
         shape = self.shape(node, index)
         return shape[0] if shape else None
 
+    def drawn(self, node: ir.Node, index: int) -> Limit | str | None:
+        """What ``ops/`` says of the elements of an input: limits that hang on no size, or the word of a rule."""
+        domains = trait_values("drawn_elements").get(node.op_type)
+        spec = None if domains is None else load_specs().get(node.op_type, self._program.opset)
+        formal = None if spec is None else spec.formal(index)
+        found = None if domains is None or formal is None else domains.get(formal.name)
+        return Limit(*found) if isinstance(found, list) else found
+
     def scalar(self, node: ir.Node, index: int) -> float | None:
         """First element of a constant input."""
         value = node.inputs[index] if index < len(node.inputs) else None
@@ -127,6 +97,7 @@ class Sizes:
 
 def limit_at(sizes: Sizes, node: ir.Node, index: int) -> Limit | None:
     """What input ``index`` of ``node`` may hold; ``None`` where anything of its type will do."""
+    # The only operator of its domain with an input that is no data.
     if node.domain == "ai.onnx.ml" and node.op_type == "ArrayFeatureExtractor" and index == 1:
         return _index(sizes.dim(node, 0, -1))
     if node.domain not in ("", "ai.onnx"):
@@ -134,11 +105,8 @@ def limit_at(sizes: Sizes, node: ir.Node, index: int) -> Limit | None:
         # What nothing is known of takes integers as masks, flags, positions or rows of a table that has two at least.
         counts = fact is not None and fact.dtype.is_integer() and fact.dtype.bitwidth > 8 and sizes.is_opaque(node)
         return Limit(0, 1) if counts else None
-    fixed = _INTERVALS.get((node.op_type, index))
-    if fixed is not None:
-        return Limit(*fixed)
-    rule = _RULES.get((node.op_type, index))
-    return rule(sizes, node) if rule is not None else None
+    drawn = sizes.drawn(node, index)
+    return drawn if not isinstance(drawn, str) else _RULES[drawn](sizes, node)
 
 
 def _attribute(node: ir.Node, name: str, default: int) -> int:
@@ -189,26 +157,37 @@ def _output_shape(sizes: Sizes, node: ir.Node) -> Limit:
     out = sizes.of(node.outputs[0])
     if out is not None and all(d is not None for d in out):
         return Limit(1, 1, tuple(d for d in out if d is not None))
-    length = sizes.length(node, 1)
-    if node.op_type == "Reshape" and length:
-        return Limit(-1, 1, (-1,) + (1,) * (length - 1))
     return Limit(1, 1)
 
 
-def _split(sizes: Sizes, node: ir.Node) -> Limit:
+def _new_shape(sizes: Sizes, node: ir.Node) -> Limit:
+    """The same of a Reshape, which can put everything on the first axis."""
+    limit, length = _output_shape(sizes, node), sizes.length(node, 1)
+    return limit if limit.exact is not None or not length else Limit(-1, 1, (-1,) + (1,) * (length - 1))
+
+
+def _parts(sizes: Sizes, node: ir.Node) -> Limit:
     """Parts that make up the whole: as inference promises, or as equal as they can be."""
     axis = _attribute(node, "axis", 0)
     size, count = sizes.dim(node, 0, axis), len(node.outputs)
-    if node.op_type == "SplitToSequence":
-        count = sizes.length(node, 1) or 0
-        if not sizes.shape(node, 1):
-            return Limit(1, max(size or 1, 1), whole=True)
+    parts = [sizes.of(out) for out in node.outputs]
+    known = [p[axis] for p in parts if p is not None and -len(p) <= axis < len(p)]
+    if size is not None and len(known) == count and all(k is not None for k in known):
+        return Limit(0, size, tuple(k for k in known if k is not None))
+    return _equal_parts(size, count)
+
+
+def _parts_of_sequence(sizes: Sizes, node: ir.Node) -> Limit:
+    """The same for a sequence, whose parts have no facts of their own; a scalar is the size of each of them."""
+    size = sizes.dim(node, 0, _attribute(node, "axis", 0))
+    if not sizes.shape(node, 1):
+        return Limit(1, max(size or 1, 1), whole=True)
+    return _equal_parts(size, sizes.length(node, 1) or 0)
+
+
+def _equal_parts(size: int | None, count: int) -> Limit:
     if size is None or not count:
         return Limit(1, 1)
-    parts = [sizes.of(out) for out in node.outputs] if node.op_type == "Split" else []
-    known = [p[axis] for p in parts if p is not None and -len(p) <= axis < len(p)]
-    if len(known) == count and all(k is not None for k in known):
-        return Limit(0, size, tuple(k for k in known if k is not None))
     return Limit(0, size, tuple(size // count + (1 if i < size % count else 0) for i in range(count)))
 
 
@@ -217,26 +196,21 @@ def _slice_end(sizes: Sizes, node: ir.Node) -> Limit:
     return Limit(1, max(min((d or 1 for d in shape), default=1), 1))
 
 
-def _slice_start(sizes: Sizes, node: ir.Node) -> Limit:
-    return Limit(0, 0)
-
-
-def _axes(sizes: Sizes, node: ir.Node) -> Limit:
+def _axes(sizes: Sizes, node: ir.Node, index: int = 1, more: int = 0) -> Limit:
     """Different axes, from the first on."""
-    length = sizes.length(node, 1)
-    rank = len(sizes.shape(node, 0) or ()) + ((length or 1) if node.op_type == "Unsqueeze" else 0)
-    if length is None:
-        return Limit(0, max(rank - 1, 0))
-    if node.op_type == "Squeeze":
-        ones = [i for i, d in enumerate(sizes.shape(node, 0) or ()) if d == 1]
-        return Limit(0, max(rank - 1, 0), tuple((ones + [0] * length)[:length]))
-    return Limit(0, max(rank - 1, 0), tuple(range(length)))
+    rank, length = len(sizes.shape(node, 0) or ()) + more, sizes.length(node, index)
+    return Limit(0, max(rank - 1, 0), None if length is None else tuple(range(length)), whole=index > 1)
 
 
-def _later_axes(sizes: Sizes, node: ir.Node, index: int) -> Limit:
-    """Different axes given beside a starts, pads or lengths input."""
-    rank, length = len(sizes.shape(node, 0) or ()), sizes.length(node, index)
-    return Limit(0, max(rank - 1, 0), None if length is None else tuple(range(length)), whole=True)
+def _new_axes(sizes: Sizes, node: ir.Node) -> Limit:
+    return _axes(sizes, node, more=sizes.length(node, 1) or 1)
+
+
+def _axes_of_one(sizes: Sizes, node: ir.Node) -> Limit:
+    """Axes of size 1, and the first one for those that are too many."""
+    shape, length = sizes.shape(node, 0) or (), sizes.length(node, 1)
+    ones = [i for i, d in enumerate(shape) if d == 1]
+    return Limit(0, max(len(shape) - 1, 0), None if length is None else tuple((ones + [0] * length)[:length]))
 
 
 def _axis(sizes: Sizes, node: ir.Node) -> Limit:
@@ -284,7 +258,7 @@ def _sizes(sizes: Sizes, node: ir.Node) -> Limit:
 
 def _scales(sizes: Sizes, node: ir.Node) -> Limit:
     """Scales of a Resize or Upsample, as ``_sizes``."""
-    return _resized(sizes, node, 1 if node.op_type == "Upsample" or len(node.inputs) == 2 else 2, absolute=False)
+    return _resized(sizes, node, 1 if len(node.inputs) == 2 else 2, absolute=False)
 
 
 def _resized(sizes: Sizes, node: ir.Node, index: int, *, absolute: bool) -> Limit:
@@ -309,6 +283,16 @@ def _region(sizes: Sizes, node: ir.Node) -> Limit:
     """The whole of a Resize's input: all starts 0, all ends 1."""
     half = (sizes.length(node, 1) or 0) // 2
     return Limit(0, 1, (0,) * half + (1,) * half)
+
+
+def _image(sizes: Sizes, node: ir.Node) -> Limit:
+    """The image of a batch that a region lies in."""
+    return _index(sizes.dim(node, 0, 0))
+
+
+def _position(sizes: Sizes, node: ir.Node) -> Limit:
+    """A row of the cached tables."""
+    return _index(sizes.dim(node, 1, 0))
 
 
 def _grid(sizes: Sizes, node: ir.Node) -> Limit:
@@ -342,54 +326,39 @@ def _unpool(sizes: Sizes, node: ir.Node) -> Limit:
     return _index(size)
 
 
-_RULES: Mapping[tuple[str, int], Callable[[Sizes, ir.Node], Limit | None]] = {
-    ("Gather", 1): _along_axis,
-    ("GatherElements", 1): _along_axis,
-    ("GatherND", 1): _gather_nd,
-    ("ScatterElements", 1): _scatter,
-    ("Scatter", 1): _scatter,
-    ("ScatterND", 1): _scatter_nd,
-    ("OneHot", 0): _one_hot,
-    ("OneHot", 1): lambda sizes, node: Limit(1, 8),
-    ("Reshape", 1): _output_shape,
-    ("Expand", 1): _output_shape,
-    ("CenterCropPad", 1): lambda sizes, node: Limit(1, 4),
-    ("Split", 1): _split,
-    ("SplitToSequence", 1): _split,
-    ("Slice", 1): _slice_start,
-    ("Slice", 2): _slice_end,
-    ("Squeeze", 1): _axes,
-    ("Unsqueeze", 1): _axes,
-    ("Slice", 3): lambda sizes, node: _later_axes(sizes, node, 3),
-    ("Pad", 1): _pads,
-    ("Pad", 3): lambda sizes, node: _later_axes(sizes, node, 3),
-    ("Upsample", 1): _scales,
-    ("Resize", 1): lambda sizes, node: _scales(sizes, node) if len(node.inputs) == 2 else _region(sizes, node),
-    ("Resize", 2): _scales,
-    ("Resize", 3): _sizes,
-    ("AffineGrid", 1): _grid,
-    ("DFT", 1): _dft_length,
-    ("DFT", 2): _dft_axis,
-    ("RotaryEmbedding", 3): lambda sizes, node: _index(sizes.dim(node, 1, 0)),
-    ("TensorScatter", 2): _written,
-    ("Attention", 6): _valid_keys,
-    ("CumProd", 1): _axis,
-    ("CumSum", 1): _axis,
-    ("TopK", 1): _top_k,
-    ("LSTM", 4): _sequence_lengths,
-    ("GRU", 4): _sequence_lengths,
-    ("RNN", 4): _sequence_lengths,
-    ("ReverseSequence", 1): _reversed_lengths,
-    ("NegativeLogLikelihoodLoss", 1): _class,
-    ("SoftmaxCrossEntropyLoss", 1): _class,
-    ("Div", 1): _divisor,
-    ("Mod", 1): _divisor,
-    ("Pow", 1): _exponent,
-    ("MaxUnpool", 1): _unpool,
-    ("RoiAlign", 2): lambda sizes, node: _index(sizes.dim(node, 0, 0)),
-    ("MaxRoiPool", 1): lambda sizes, node: _index(sizes.dim(node, 0, 0)),
-    **{
-        (f"Reduce{kind}", 1): _axes
-        for kind in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
-    },
+_RULES: Mapping[str, Callable[[Sizes, ir.Node], Limit | None]] = {
+    "axes": _axes,
+    "axes_of_one": _axes_of_one,
+    "axis": _axis,
+    "class": _class,
+    "dft_axis": _dft_axis,
+    "dft_length": _dft_length,
+    "distinct_along_axis": _scatter,
+    "distinct_tuples": _scatter_nd,
+    "divisor": _divisor,
+    "end": _slice_end,
+    "exponent": _exponent,
+    "given_axes": partial(_axes, index=3),
+    "grid_size": _grid,
+    "image": _image,
+    "index_along_axis": _along_axis,
+    "index_below_depth": _one_hot,
+    "index_tuples": _gather_nd,
+    "key_lengths": _valid_keys,
+    "new_axes": _new_axes,
+    "new_shape": _new_shape,
+    "output_shape": _output_shape,
+    "pads": _pads,
+    "parts": _parts,
+    "parts_of_sequence": _parts_of_sequence,
+    "position": _position,
+    "region": _region,
+    "scales": _scales,
+    "sequence_lengths": _sequence_lengths,
+    "sizes": _sizes,
+    "time_lengths": _reversed_lengths,
+    "top_k": _top_k,
+    "unpooled_index": _unpool,
+    "write_index": _written,
 }
+"""By the word that the trait ``drawn_elements`` gives for an input."""

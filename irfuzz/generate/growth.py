@@ -20,7 +20,7 @@ from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, lay
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import close, draw_closing
 from irfuzz.mutate.relayer import predict
-from irfuzz.mutate.sites import RANDOM, is_exact_input, tensor_fact
+from irfuzz.mutate.sites import is_exact_input, tensor_fact
 from irfuzz.mutate.types import Skipped
 from irfuzz.spec import sample_call
 
@@ -146,7 +146,7 @@ class Growth:
                 continue
             if self.ops is not None and (layer.given.low is not None or layer.given.high is not None):
                 continue
-            if self.ops is not None and spec.op in RANDOM:
+            if self.ops is not None and "random" in spec.traits:
                 continue  # what hides its values would have to be adapted
             new = self.input(fact)
             result = grower.place(new, layer)
@@ -199,7 +199,7 @@ class Growth:
     def _called(self, layer: Layer, given: dict[int, ir.Value]) -> ir.Value | None:
         """The first output of a new call; its shape or size where its elements are random, ``None`` without those."""
         inserter, closing = self._grower.inserter, None
-        if layer.spec.op in RANDOM:
+        if "random" in layer.spec.traits:
             closing = draw_closing(self.context.specs, inserter.opset, layer.outputs[0], self.choices, sizes_only=True)
             if closing is None:
                 return None

@@ -10,8 +10,9 @@ import onnx_ir as ir
 
 from irfuzz.generate.parts import all_weights
 from irfuzz.ir.program import Program
+from irfuzz.mutate.neurons import neuron_axes
 from irfuzz.mutate.sites import exact_values
-from irfuzz.spec import load_specs
+from irfuzz.spec import has_trait, load_specs
 
 _ENOUGH = 1 << 10
 """Constants of so many elements, and smaller ones, are left alone."""
@@ -22,7 +23,7 @@ _TARGET = 0.9
 
 def is_shrinkable(node: ir.Node) -> bool:
     """True where the number of channels that a node gives hangs on its weights alone."""
-    return node.op_type in ("Conv", "Gemm", "MatMul") and node.domain in ("", "ai.onnx") and _weight(node) is not None
+    return has_trait(node, "channels_from_weights") and node.domain in ("", "ai.onnx") and _weight(node) is not None
 
 
 def lighten(program: Program, allowance: int) -> Program:
@@ -68,13 +69,8 @@ def _shrink(program: Program, node: ir.Node) -> None:
     array = value.const_value.numpy()
     if array.size <= _ENOUGH or array.ndim < 2:
         return
-    axis, left = array.ndim - 1, 1
-    if node.op_type == "Conv":
-        group = node.attributes.get("group")
-        axis, left = 0, 1 if group is None else group.as_int()
-    elif node.op_type == "Gemm":
-        transposed = node.attributes.get("transB")
-        axis = 0 if transposed is not None and transposed.as_int() else 1
+    axis, group = neuron_axes(node, 1, array.ndim)[0], node.attributes.get("group")
+    left = 1 if group is None else group.as_int()
     channels = array.shape[axis]
     bias = node.inputs[2] if len(node.inputs) > 2 else None
     smaller: np.ndarray | None = None

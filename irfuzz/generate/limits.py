@@ -13,6 +13,7 @@ import onnx_ir as ir
 from irfuzz.facts import TensorFact
 from irfuzz.generate.domains import Limit, Sizes, limit_at
 from irfuzz.ir.bodies import bodies_of
+from irfuzz.spec import has_trait, names_input, trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -22,21 +23,6 @@ Step: TypeAlias = tuple[float, float, float]
 
 MAX_VISITED = 400
 """How many uses are followed from one input; enough for any chain of casts and reshapes."""
-
-# Inputs whose elements come out unchanged (possibly fewer of them, or moved).
-_CARRIES: Mapping[str, tuple[int, ...] | None] = {
-    "Abs": (0,), "Cast": (0,), "CastLike": (0,), "Clip": (0,), "Compress": (0,), "Concat": None,
-    "ConcatFromSequence": (0,), "DepthToSpace": (0,), "Dropout": (0,), "Expand": (0,), "Flatten": (0,),
-    "Floor": (0,), "Gather": (0,), "GatherElements": (0,), "GatherND": (0,), "Identity": (0,), "Max": None,
-    "MaxPool": (0,), "Min": None, "Optional": (0,), "OptionalGetElement": (0,), "Pad": (0,), "ReduceMax": (0,),
-    "ReduceMin": (0,), "Relu": (0,), "Reshape": (0,), "ReverseSequence": (0,), "Round": (0,),
-    "ScatterElements": (0, 2), "ScatterND": (0, 2), "SequenceAt": (0,), "SequenceConstruct": None,
-    "SequenceInsert": (0, 1), "Slice": (0,), "SpaceToDepth": (0,), "Split": (0,), "SplitToSequence": (0,),
-    "Squeeze": (0,), "Tile": (0,), "TopK": (0,), "Transpose": (0,), "Trilu": (0,), "Unique": (0,),
-    "Unsqueeze": (0,), "Where": (1, 2),
-}  # fmt: skip
-# Those of them that keep all elements in row-major order, so that an exact content passes through.
-_KEEPS_ALL = frozenset({"Cast", "CastLike", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
 
 
 class Limits:
@@ -66,7 +52,7 @@ class Limits:
                     if current is not value:
                         limit = replace(limit, distinct=None)
                     found = _both(found, _pull_back(limit, scale, offset_low, offset_high, all_kept))
-                kept = all_kept and node.op_type in _KEEPS_ALL
+                kept = all_kept and has_trait(node, "keeps_order")
                 for follow, (factor, low, high) in self._onward(node, index):
                     stack.append((follow, scale * factor, offset_low * factor + low, offset_high * factor + high, kept))
             if current.graph is not self._program.graph:
@@ -83,7 +69,7 @@ class Limits:
                     function = functions.get(node.op_identifier())
                     inside = [*bodies_of(node), *([] if function is None else [function])]
                     for body in inside:
-                        first = 1 if node.op_type == "Loop" and body is not function else 0  # behind the condition
+                        first = 0 if body is function else trait_values("body_outputs_from").get(node.op_type, 0)
                         for inner, outer in zip(body.outputs[first:], node.outputs, strict=False):
                             self._exits.setdefault(inner, []).append(outer)
         return self._exits.get(value, [])
@@ -97,37 +83,19 @@ class Limits:
             if function is not None and index < len(function.inputs):
                 return [(function.inputs[index], same)]
             return []
-        if op in _CARRIES:
-            positions = _CARRIES[op]
-            return [(out, same) for out in node.outputs] if positions is None or index in positions else []
-        if op in ("Add", "Sub", "Mul", "Div"):
-            step = self._arithmetic(node, index)
-            return [(node.outputs[0], step)] if step is not None else []
-        if op == "Loop" and index >= 2:
+        if has_trait(node, "carries"):
+            return [(out, same) for out in node.outputs] if names_input("carries", op, index) else []
+        if has_trait(node, "iterates") and index >= trait_values("body_inputs_from").get(op, 0):
             return _body(node, index, same)
-        if op == "Scan":
-            return _body(node, index, same)
-        return []
+        step = self._arithmetic(node, index)
+        return [(node.outputs[0], step)] if step is not None else []
 
     def _arithmetic(self, node: ir.Node, index: int) -> Step | None:
-        other = node.inputs[1 - index] if len(node.inputs) == 2 else None
-        if other is None:
-            return None
-        bounds = self._bounds(other)
-        if bounds is None:
-            return None
-        low, high = bounds
-        match node.op_type:
-            case "Add":
-                return 1.0, low, high
-            case "Sub" if index == 0:
-                return 1.0, -high, -low
-            case "Mul" if high > 0 and low >= 0:
-                return high, 0.0, 0.0
-            case "Div" if index == 0 and low >= 1:
-                return 1.0, 0.0, 0.0
-            case _:
-                return None
+        # The four are what they are: each moves its elements by a rule of its own.
+        rule = _ARITHMETIC.get(node.op_type)
+        other = node.inputs[1 - index] if rule is not None and len(node.inputs) == 2 else None
+        bounds = None if other is None else self._bounds(other)
+        return None if rule is None or bounds is None else rule(index, *bounds)
 
     def _bounds(self, value: ir.Value) -> tuple[float, float] | None:
         fact = self._program.fact(value)
@@ -137,6 +105,15 @@ class Limits:
         if array is None or array.size == 0 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
             return None
         return float(array.min()), float(array.max())
+
+
+_ARITHMETIC: Mapping[str, Callable[[int, float, float], Step | None]] = {
+    "Add": lambda index, low, high: (1.0, low, high),
+    "Sub": lambda index, low, high: (1.0, -high, -low) if index == 0 else None,
+    "Mul": lambda index, low, high: (high, 0.0, 0.0) if high > 0 and low >= 0 else None,
+    "Div": lambda index, low, high: (1.0, 0.0, 0.0) if index == 0 and low >= 1 else None,
+}
+"""From the place of an operand and the bounds of the other one to the step; ``None`` if it has none."""
 
 
 def _body(node: ir.Node, index: int, step: Step) -> list[tuple[ir.Value, Step]]:

@@ -21,8 +21,6 @@ from irfuzz.spec import sample_call
 _TRIES = 4
 _STAND_IN = 1
 """Number in place of a named size while attributes are drawn: what is valid for 1 is for more."""
-_NOT_HERE = frozenset({"Cast", "CastLike"})
-"""``change-dtype`` changes these, with a guard against casts out of range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,8 @@ class ChangeAttribute:
         found = []
         for node in layer_nodes(program, specs):
             spec = specs.get(node.op_type, program.opset)
-            if spec is not None and spec.has_overlay and spec.attrs and node.op_type not in _NOT_HERE:
+            # Casts are for ``change-dtype``, which guards against floats out of range.
+            if spec is not None and spec.has_overlay and spec.attrs and "casts" not in spec.traits:
                 found.append(program.site_of(node))
         return found
 

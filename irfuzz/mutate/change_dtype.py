@@ -18,10 +18,9 @@ from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable
 from irfuzz.mutate.sites import is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
+from irfuzz.spec import has_trait
 
 _TRIES = 5
-_KEEP_VALUES = frozenset({"Clip", "Pad"})
-"""Their exact inputs survive a cast: they are limits, not scales or indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +58,13 @@ class ChangeDtype:
             current = facts[indices[0]] if indices else None
             if not isinstance(current, TensorFact) or current.dtype not in CASTABLE:
                 continue
-            if op not in _KEEP_VALUES and any(is_exact(node, i, current.dtype) for i in indices):
+            if not has_trait(node, "limits_by_inputs") and any(is_exact(node, i, current.dtype) for i in indices):
                 continue
             measured = spec.portable.get(variable, ())
             for dtype in CASTABLE:
                 if dtype == current.dtype or dtype not in measured:
                     continue
-                if op in ("Div", "Mod") and dtype.is_integer():
+                if dtype.is_integer() and has_trait(node, "divides"):
                     continue  # a divisor may round to 0
                 new = [
                     replace(f.without_value(), dtype=dtype) if i in indices and isinstance(f, TensorFact) else f

@@ -26,10 +26,9 @@ from irfuzz.mutate.relayer import (
 )
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
+from irfuzz.spec import trait_values
 
 MAX_RANK = 6
-_SPATIAL = {"Conv": 2, "ConvTranspose": 2, "MaxPool": 1, "AveragePool": 1, "LpPool": 1}
-"""Operators whose inputs have sizes ``N, C, *spatial``, with how many of their inputs gain a spatial axis."""
 _TRIES = 6
 
 
@@ -95,7 +94,7 @@ def _ways(node: ir.Node, facts: list[Fact | None]) -> Iterator[_Way]:
     first = facts[0] if facts else None
     if not isinstance(first, TensorFact) or first.shape is None or is_exact(node, 0, first.dtype):
         return
-    spatial = _SPATIAL.get(node.op_type)
+    spatial = trait_values("spatial_inputs").get(node.op_type)
     if spatial is not None:
         yield from _more_spatial(node, facts, spatial)
     alike = inputs_alike(node, facts)

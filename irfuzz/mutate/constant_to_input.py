@@ -18,6 +18,7 @@ from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS
 from irfuzz.mutate.rehearse import rehearse
 from irfuzz.mutate.sites import exact_values, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
+from irfuzz.spec import has_trait
 
 MOST_INPUTS = 8
 """A program with so many inputs gets no more."""
@@ -33,9 +34,6 @@ _LARGEST = 1e6
 
 _WHOLE = 1 << 53
 """Largest magnitude of integers that a domain can hold."""
-
-_INDEXED = frozenset({("Gather", 1), ("GatherElements", 1), ("GatherND", 1)})
-"""Inputs of which any elements will do that lie between those that were valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,8 @@ def _domain(program: Program, value: ir.Value, array: np.ndarray) -> InputDomain
 def _is_index(value: ir.Value, exact: Container[ir.Value]) -> bool:
     """True where all readers look up elements that decide no shape."""
     return all(
-        (use.node.op_type, use.idx) in _INDEXED
+        has_trait(use.node, "gathers")
+        and use.idx == 1
         and use.node.domain in ("", "ai.onnx")
         and not any(o in exact for o in use.node.outputs)
         for use in value.uses()

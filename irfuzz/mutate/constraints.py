@@ -20,14 +20,7 @@ import onnx_ir as ir
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.novelty import Feature, Seen
-
-FITTING = frozenset(
-    {
-        *("Cast", "Reshape", "Squeeze", "Unsqueeze", "Slice", "Pad", "Tile", "Expand", "Clip", "Identity", "Constant"),
-        *("ReduceMax", "ReduceMean", "ReduceSum", "Shape", "Size"),
-    }
-)
-"""Operators that fit a value to the place where it is read, whatever was inserted (``adapt``, ``open_sizes``)."""
+from irfuzz.spec import with_trait
 
 _NEVER = 1 << 40
 """How often what is not to be inserted counts as seen."""
@@ -72,7 +65,7 @@ class Constraints:
     """Which edits stand.
 
     Attributes:
-        ops: operators of which nodes may be inserted, besides those that fit values (``FITTING``); all if ``None``.
+        ops: operators of which nodes may be inserted, besides those that fit values (``adapt``); all if ``None``.
         keep: names of nodes, or of outputs of nodes, that stay: their operator, their attributes, what they read, and
             the nodes that compute that.
     """
@@ -105,7 +98,7 @@ class Constraints:
             left = set(map(id, nodes))
             gone = {node.op_type for key, node in before.nodes.items() if key not in left}
             for node in nodes:
-                if id(node) not in before.nodes and node.op_type not in self.ops | FITTING | gone:
+                if id(node) not in before.nodes and node.op_type not in self.ops | with_trait("adapts") | gone:
                     return f"{node.op_type} is not among the operators that may be inserted"
         now = self._named(program)
         for name, kept in before.kept.items():

@@ -17,23 +17,11 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.negative_axes import REDUCTIONS
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes, facts_of, inputs_alike, with_sizes
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, main_uses, node_after, node_at, tensor_fact
 from irfuzz.mutate.types import Profile, Relation, Skipped
-from irfuzz.spec import check_call
-
-NEVER = frozenset({"MatMul", "MatMulInteger", "QLinearMatMul", "Attention", "TfIdfVectorizer"})
-"""Operators that ONNXRuntime refuses without elements, the first three where a size of 0 is broadcast."""
-
-BATCH_ONLY = frozenset(
-    {
-        *("AveragePool", "Conv", "ConvInteger", "ConvTranspose", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"),
-        *("InstanceNormalization", "LpPool", "MaxPool", "QLinearConv"),
-    }
-)
-"""Operators that ONNXRuntime refuses, or ends at, without channels or places; of no images they all make nothing."""
+from irfuzz.spec import check_call, has_trait
 
 _TRIES = 6
 _MANY = 2
@@ -55,7 +43,7 @@ class EmptyTensor:
         found: list[str] = []
         for site in layer_sites(program, self.context.specs, overlaid=True):
             node = node_at(program, site)
-            if node.op_type not in NEVER and len(node.outputs) == 1:
+            if not has_trait(node, "refuses_empty") and len(node.outputs) == 1:
                 found.append(site)
         return found
 
@@ -70,7 +58,7 @@ class EmptyTensor:
             return Skipped("its first input must not change")
         if not runs(specs, "Slice", opset, first.dtype) or not runs(specs, "Concat", opset, old.dtype):
             return Skipped(f"{first.dtype.name} cannot be sliced, or {old.dtype.name} not be joined")
-        if node.op_type in REDUCTIONS and any(axis < 0 for axis in _reduced(program, node)):
+        if has_trait(node, "reduces") and any(axis < 0 for axis in _reduced(program, node)):
             return Skipped("onnxruntime 1.31.1 does not reduce an empty tensor along an axis counted from its end")
         axes = [axis for axis in _axes(node, first.rank or 0) if type((first.shape or ())[axis]) is int]
         ways = [(axis, where) for axis in axes for where in (alike, [0])]
@@ -132,7 +120,7 @@ def _reduced(program: Program, node: ir.Node) -> list[int]:
 
 def _axes(node: ir.Node, rank: int) -> range:
     """Axes along which there may be no elements."""
-    if node.op_type in BATCH_ONLY:
+    if has_trait(node, "empty_batch_only"):
         return range(min(rank, 1))
     if node.op_type == "LayerNormalization":
         axis = node.attributes["axis"].as_int() if "axis" in node.attributes else -1

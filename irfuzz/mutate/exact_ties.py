@@ -18,9 +18,7 @@ from irfuzz.mutate.portable import CASTABLE, runs
 from irfuzz.mutate.relayer import largest, predict, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
-
-CHOOSERS = ("TopK", "ArgMax", "ArgMin", "Hardmax", "MaxPool", "ReduceMax", "ReduceMin")
-"""Operators whose result hangs on the order of equal elements, or that compare them."""
+from irfuzz.spec import has_trait, in_order
 
 _COARSE = ("Round", "Floor", "Ceil", "Sign")
 """Operators that make equal what was close; a cast to bool and back does for all types."""
@@ -54,14 +52,14 @@ class ExactTies:
             return Skipped("no numbers among which to choose")
         ways = [op for op in _COARSE if runs(specs, op, opset, fact.dtype)]
         way = choices.pick([*ways, "Cast"])
-        there = [use for use in main_uses(program, value) if use[0].op_type in CHOOSERS and use[1] == 0]
+        there = [use for use in main_uses(program, value) if has_trait(use[0], "chooses") and use[1] == 0]
         if there and choices.boolean(0.7):
             inserter = Inserter(program, there[0][0])
             program.replace_uses(value, _coarse(inserter, value, way, fact), users=there)
             return f"ties by {way} in {site}, read by {there[0][0].op_type}"
         limit = largest(program)
         for _ in range(_TRIES):
-            op = self.context.prefer(choices, CHOOSERS, lambda name: ("ties", name, way))
+            op = self.context.prefer(choices, in_order("chooses"), lambda name: ("ties", name, way))
             drawn = _call(op, fact, choices)
             if drawn is None:
                 continue

@@ -15,7 +15,7 @@ from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import close, draw_closing
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import splice_in
-from irfuzz.mutate.sites import RANDOM
+from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.choices import Choices
@@ -77,7 +77,7 @@ class Grower:
         """Insert a drawn call; its first output, with known sizes; ``None``, and nothing, where that cannot be."""
         specs, inserter, choices = self.context.specs, self.inserter, self.choices
         op = layer.spec.op
-        closing = draw_closing(specs, inserter.opset, layer.outputs[0], choices, sizes_only=op in RANDOM)
+        closing = draw_closing(specs, inserter.opset, layer.outputs[0], choices, sizes_only=op in with_trait("random"))
         if closing is None or (target is not None and why_not(specs, inserter.opset, closing.fact, target) is not None):
             return None
         given: dict[int, ir.Value] = {}

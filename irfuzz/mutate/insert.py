@@ -13,6 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.carried import FREE_INITIALIZERS
 from irfuzz.ir.infer import constant_fact
 from irfuzz.mutate.sites import tensor_fact
+from irfuzz.spec import load_specs
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -85,11 +86,11 @@ class Inserter:
 
     def unsqueeze(self, value: ir.Value, axes: Sequence[int]) -> ir.Value:
         """Insert sizes of 1 at ``axes`` of the result."""
-        return self._with_axes("Unsqueeze", value, axes, 13)
+        return self._with_axes("Unsqueeze", value, axes)
 
     def squeeze(self, value: ir.Value, axes: Sequence[int]) -> ir.Value:
         """Drop sizes of 1."""
-        return self._with_axes("Squeeze", value, axes, 13)
+        return self._with_axes("Squeeze", value, axes)
 
     def slice(
         self,
@@ -118,7 +119,7 @@ class Inserter:
 
     def reduce(self, op: str, value: ir.Value, axes: Sequence[int], keepdims: bool = True) -> ir.Value:
         """``ReduceMax`` and its like over ``axes``."""
-        return self._with_axes(op, value, axes, 13 if op == "ReduceSum" else 18, keepdims=int(keepdims))
+        return self._with_axes(op, value, axes, keepdims=int(keepdims))
 
     def expand(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
         """Broadcast to ``shape``; a size of 1 keeps the value's own."""
@@ -131,8 +132,9 @@ class Inserter:
         dtype = self.fact(value).dtype
         return self.value("Clip", value, self.scalar(low, dtype), self.scalar(high, dtype))
 
-    def _with_axes(self, op: str, value: ir.Value, axes: Sequence[int], since: int, **attrs: Any) -> ir.Value:
-        """``axes`` became an input in opset ``since``."""
-        if self.opset < since:
+    def _with_axes(self, op: str, value: ir.Value, axes: Sequence[int], **attrs: Any) -> ir.Value:
+        """``axes`` is an attribute or an input, as the opset has it."""
+        spec = load_specs().get(op, self.opset)
+        if spec is not None and "axes" in spec.attrs:
             return self.value(op, value, axes=list(axes), **attrs)
         return self.value(op, value, self.ints(axes), **attrs)

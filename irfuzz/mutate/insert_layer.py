@@ -18,7 +18,7 @@ from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import Closing, close, draw_closing
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites, splice_in
-from irfuzz.mutate.sites import RANDOM, main_uses, node_after, tensor_fact, value_at
+from irfuzz.mutate.sites import main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 from irfuzz.spec import OpSpec
 
@@ -114,7 +114,7 @@ class InsertLayer:
         specs = self.context.specs
         count = len(layer.outputs)
         index = 0 if count == 1 or choices.boolean(_FIRST) else choices.index(count)
-        closing = draw_closing(specs, opset, layer.outputs[index], choices, sizes_only=layer.spec.op in RANDOM)
+        closing = draw_closing(specs, opset, layer.outputs[index], choices, sizes_only="random" in layer.spec.traits)
         if closing is None:
             return None
         whole = layer.position is not None and why_not(specs, opset, closing.fact, fact) is None

@@ -22,10 +22,10 @@ from irfuzz.mutate.pattern_draft import Draft, Step
 from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
-from irfuzz.mutate.sites import RANDOM, is_exact_input, tensor_fact, value_at
+from irfuzz.mutate.sites import is_exact_input, tensor_fact, value_at
 from irfuzz.mutate.start_anew import bare, draw_type, feed, start_anew
 from irfuzz.mutate.types import Profile, Relation, Skipped
-from irfuzz.spec import OpSpec, sample_call
+from irfuzz.spec import OpSpec, sample_call, with_trait
 
 _PAIRS = 4
 _TRIES = 6
@@ -180,7 +180,7 @@ class InsertNeighbours:
     ) -> list[Step] | None:
         """A call of an operator that reads the value at one of its inputs and constants at the others."""
         spec = self.context.specs.get(op, opset)
-        if spec is None or not spec.has_overlay or op in RANDOM:
+        if spec is None or not spec.has_overlay or "random" in spec.traits:
             return None
         places = _places(spec, fact.dtype, parameters=choices.boolean(_PARAMETERS))
         if not places or not fact.is_static:
@@ -201,7 +201,7 @@ class InsertNeighbours:
             elif plan.value is not None:
                 inputs.append(constant(draft, np.asarray(plan.value)))
             else:
-                nonzero = op in ("Div", "Mod") and index == 1
+                nonzero = index == 1 and op in with_trait("divides")
                 inputs.append(constant(draft, random_array(plan, choices.seed(), nonzero)))
         outputs: list[str] = []
         for _ in range(call.outputs):

@@ -46,7 +46,7 @@ class InsertOptional:
             return Skipped("a size that has no name")
         if not runs(specs, "Optional", opset, fact.dtype):
             return Skipped(f"optionals of {fact.dtype.name} are not known to run")
-        decides = fact.dtype is not ir.DataType.STRING and runs(specs, "Where", opset, fact.dtype, 1)
+        decides = fact.dtype is not ir.DataType.STRING and runs(specs, "Where", opset, fact.dtype)
         # Of empty optionals nothing is made: onnx's reference evaluator takes them for full ones.
         way = choices.weighted(("get", "has", "both"), (2, decides, 2 * decides))
         direct = opset >= _ANYTHING and choices.boolean(0.3)

@@ -60,7 +60,7 @@ class InsertRandom:
         names = dims_of([fact])
         if names is None or 0 in (fact.shape or ()):
             return Skipped("a size that has no name, or is zero")
-        ways = ["limits"] if runs(specs, "Where", opset, fact.dtype, 1) else []
+        ways = ["limits"] if runs(specs, "Where", opset, fact.dtype) else []
         if len(program.graph.outputs) < MOST_OUTPUTS:
             ways.append("output")
         if runs(specs, "Reshape", opset, fact.dtype):

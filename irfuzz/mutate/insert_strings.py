@@ -115,11 +115,10 @@ class InsertStrings:
     def _runs(self, op: str, opset: int) -> bool:
         """True where the operator runs on strings."""
         spec = self.context.specs.get(op, opset)
-        index = 1 if op == "Where" else 0
-        if spec is None or _TEXT not in spec.inputs[index].dtypes:
+        if spec is None:
             return False
-        measured = spec.portable.get(spec.inputs[index].type_str)
-        return measured is None or _TEXT in measured
+        formal = spec.inputs[spec.traits.get("data_input", 0)]
+        return _TEXT in formal.dtypes and _TEXT in spec.portable.get(formal.type_str, (_TEXT,))
 
 
 def _normalise(text: _Text) -> None:

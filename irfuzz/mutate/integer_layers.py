@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.mutate.context import Context
 
-WAYS: dict[str, tuple[str, ...]] = {
-    "Conv": ("QLinearConv", "ConvInteger"),
-    "MatMul": ("QLinearMatMul", "MatMulInteger"),
-}
-"""Integer operators that do what an operator of real numbers does."""
-
 _D = ir.DataType
 _PAIRS = ((_D.UINT8, _D.UINT8), (_D.UINT8, _D.INT8), (_D.INT8, _D.INT8))
 """Types of data and weights."""

@@ -20,12 +20,11 @@ from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, layers
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.portable import INTEGER_LIMITS
 from irfuzz.mutate.relayer import dims_of, largest, sized_sites
-from irfuzz.mutate.sites import EXACT_INPUTS, is_exact_input, node_after, tensor_fact, value_at
+from irfuzz.mutate.sites import is_exact_input, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped, Use
 from irfuzz.spec import OpSpec, check_call
 
 _TRIES = 8
-_DIVISIONS = ("Div", "Mod")
 _DIVISION = 0.15
 """How often the operator is a division."""
 
@@ -57,8 +56,10 @@ class InvalidElement:
         fact, opset, limit = tensor_fact(program, value), program.opset, largest(program)
         if dims_of([fact]) is None:
             return Skipped("a size that has no name")
-        specs = [s for s in layers(self.context.specs, opset, fact.dtype) if s.op in EXACT_INPUTS or s.op in _DIVISIONS]
-        divisions = [s for s in specs if s.op in _DIVISIONS]
+        specs = [
+            s for s in layers(self.context.specs, opset, fact.dtype) if {"exact_inputs", "divides"} & s.traits.keys()
+        ]
+        divisions = [s for s in specs if "divides" in s.traits]
         for _ in range(_TRIES if specs else 0):
             spec = choices.pick(divisions if divisions and choices.boolean(_DIVISION) else specs)
             draw = draw_behind if choices.boolean() else draw_free
@@ -84,10 +85,6 @@ class InvalidElement:
         return Skipped("no call with a constant that could be spoilt")
 
 
-def _divides(spec: OpSpec, position: int) -> bool:
-    return spec.op in _DIVISIONS and position == 1
-
-
 def _spoil(spec: OpSpec, layer: Layer, choices: Choices) -> tuple[int, np.ndarray, np.ndarray] | None:
     """An input, the elements that it must not have, and some that it may."""
     call = layer.call
@@ -99,7 +96,7 @@ def _spoil(spec: OpSpec, layer: Layer, choices: Choices) -> tuple[int, np.ndarra
         if shape is None or plan.fact.dtype not in INTEGER_LIMITS:
             continue
         kind = plan.fact.dtype.numpy()
-        if _divides(spec, position):
+        if position == 1 and "divides" in spec.traits:
             array = np.ones(shape, kind)
             if not array.size:
                 continue

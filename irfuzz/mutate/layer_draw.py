@@ -30,10 +30,6 @@ _FREE_ELEMENTS = 1 << 10
 _STAND_IN = 1
 """Number in place of a named size while a call is drawn: what is valid for 1 (indices, windows) is for more."""
 
-_BOUND_BY_SIZES = frozenset({"ScatterElements", "ScatterND", "GatherElements", "GatherND", "Scatter"})
-"""Operators whose indices stay below the sizes of the data: a named size may be smaller than its stand-in."""
-
-_NOT_INSERTED = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 _OTHER_TYPE = 0.25
 """How often a value is cast though the operator takes its type."""
 
@@ -85,8 +81,7 @@ def layers(specs: Specs, opset: int, dtype: ir.DataType) -> tuple[OpSpec, ...]:
     return tuple(
         spec
         for spec in specs.overlaid(opset)
-        if spec.op not in _NOT_INSERTED
-        and all(f.dtypes or f.option == "optional" for f in spec.inputs)
+        if all(f.dtypes or f.option == "optional" for f in spec.inputs)
         and all(types != () for types in spec.portable.values())
         and spec.outputs[0].dtypes
         and (dtype in CASTABLE or any(dtype in types_at(spec, p) for p in open_positions(spec)))
@@ -98,7 +93,7 @@ def draw_behind(
 ) -> Layer | None:
     """A call on a value as it is, cast at most; ``None`` where its rank or sizes do not fit."""
     names = dims_of([fact])
-    if names is None or (names and spec.op in _BOUND_BY_SIZES):
+    if names is None or (names and "indices_bound_by_sizes" in spec.traits):
         return None
     places = [
         (p, d) for p in open_positions(spec) if (d := _type_for(context, choices, spec, p, fact.dtype)) is not None
@@ -135,7 +130,7 @@ def draw_direct(
 ) -> Layer | None:
     """A call that reads a value as it is, with nothing in between; ``None`` where it does not fit."""
     names = dims_of([fact])
-    if names is None or (names and spec.op in _BOUND_BY_SIZES):
+    if names is None or (names and "indices_bound_by_sizes" in spec.traits):
         return None
     places = [
         p
@@ -210,4 +205,4 @@ def _takes(specs: Specs, opset: int, spec: OpSpec, call: Call, position: int, fa
 
 def is_cast(spec: OpSpec, outputs: Sequence[TensorFact]) -> bool:
     """True where floats out of range would be undefined."""
-    return spec.op in ("Cast", "CastLike") and outputs[0].dtype in INTEGER_LIMITS
+    return "casts" in spec.traits and outputs[0].dtype in INTEGER_LIMITS

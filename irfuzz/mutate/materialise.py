@@ -13,6 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import INTEGER_LIMITS
 from irfuzz.mutate.sites import is_exact_input
+from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -48,7 +49,7 @@ def materialise(
             if found and choices.boolean(_REUSE):
                 inputs.append(choices.pick(found))
             else:
-                nonzero = op in ("Div", "Mod") and index == 1
+                nonzero = index == 1 and op in with_trait("divides")
                 inputs.append(
                     inserter.constant(random_array(plan, choices.seed(), nonzero), "w" if plan.is_parameter else "c")
                 )

@@ -62,7 +62,7 @@ class MergeValues:
                 others.append(other)
         if not others:
             return Skipped("no other value that can be adapted")
-        ops = [op for op in _operators(fact.dtype) if runs(specs, op, opset, fact.dtype, 1 if op == "Where" else 0)]
+        ops = [op for op in _operators(fact.dtype) if runs(specs, op, opset, fact.dtype)]
         size = fact.size()
         if "Concat" in ops:
             axes = [i for i, d in enumerate(fact.shape or ()) if type(d) is int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.neutral import neutral
 from irfuzz.mutate.pattern_draft import Draft, Step, filled, permutation
 from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS
-from irfuzz.spec import sample_call
+from irfuzz.spec import sample_call, trait_values, with_trait
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs
@@ -23,29 +24,16 @@ _D = ir.DataType
 Miss: TypeAlias = Callable[["Specs", int, Draft, Choices], "str | None"]
 """Changes one thing of a draft that has been judged, and says what; ``None`` where there is no such thing."""
 
-SIBLINGS = (
-    ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "Mod"),
-    ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"),
-    ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "HardSigmoid", "Softplus", "HardSwish", "Selu", "Softsign"),
-    ("Sqrt", "Exp", "Log", "Reciprocal", "Erf", "Abs", "Neg", "Sin", "Cos", "Sign", "Floor", "Ceil", "Round"),
-    ("MaxPool", "AveragePool", "LpPool"),
-    ("GlobalMaxPool", "GlobalAveragePool"),
-    ("Softmax", "LogSoftmax", "Hardmax"),
-    ("Conv", "ConvTranspose"),
-    ("Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"),
-    ("And", "Or", "Xor"),
-    ("IsNaN", "IsInf"),
-    ("ArgMax", "ArgMin"),
-    ("DepthToSpace", "SpaceToDepth"),
-    ("Gather", "GatherElements"),
-)
-"""Operators that stand where others stand."""
 
-_BROADCASTING = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Where", "PRelu", "And", "Or", "Xor", "Sum", "Mean"}
-    | {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "MatMul", "Gemm", "Expand"}
-)
-"""Operators whose constants may have several shapes."""
+@cache
+def siblings(op: str) -> tuple[str, ...]:
+    """The operators that stand where this one stands, itself among them; itself alone if it has no family."""
+    families = trait_values("family")
+    if op not in families:
+        return (op,)
+    return tuple(
+        sorted((o for o, (name, _) in families.items() if name == families[op][0]), key=lambda o: families[o][1])
+    )
 
 
 def attribute(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
@@ -156,7 +144,7 @@ def shape_of_constant(specs: Specs, opset: int, draft: Draft, choices: Choices) 
     found = [
         (step, index)
         for step in draft.steps
-        if step.op in _BROADCASTING
+        if step.op in with_trait("recognised_by_shape")
         for index, name in enumerate(step.inputs)
         if name in draft.constants
     ]
@@ -279,10 +267,10 @@ def another_operand(specs: Specs, opset: int, draft: Draft, choices: Choices) ->
 def another_operator(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:
     """A node has the operator of its neighbour in the textbook."""
     step = choices.pick(draft.steps)
-    family = next((f for f in SIBLINGS if step.op in f), None)
-    if family is None:
+    others = [o for o in siblings(step.op) if o != step.op]
+    if not others:
         return None
-    op = choices.pick([o for o in family if o != step.op])
+    op = choices.pick(others)
     spec = specs.get(op, opset)
     if spec is None:
         return None

@@ -16,29 +16,10 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import node_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
+from irfuzz.spec import has_trait, trait_values
 
 MIN_OPSET = 13
 """Before, operators took negative axes one after the other."""
-
-_AXIS = frozenset(
-    {
-        *("ArgMax", "ArgMin", "Compress", "Concat", "DequantizeLinear", "Flatten", "Gather", "GatherElements"),
-        *("Hardmax", "LayerNormalization", "LogSoftmax", "LpNormalization", "QuantizeLinear", "ScatterElements"),
-        *("Softmax", "Split", "TopK", "Unique"),
-    }
-)
-"""Operators whose attribute ``axis`` may count from the end of the first input."""
-
-REDUCTIONS = tuple(
-    f"Reduce{kind}" for kind in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
-)
-"""Operators that reduce along ``axes``, an attribute or the second input."""
-
-_AXES_INPUT = {"Squeeze": 1, "Unsqueeze": 1, "CumSum": 1, "Slice": 3, "Pad": 3, **dict.fromkeys(REDUCTIONS, 1)}
-"""Which input holds axes."""
-
-_INDICES = frozenset({"Gather", "GatherElements", "ScatterElements"})
-"""Operators whose second input holds indices along ``axis``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,35 +84,38 @@ class NegativeAxes:
 
 
 def _looks_right(node: ir.Node) -> bool:
-    return node.domain in ("", "ai.onnx") and (node.op_type in _AXIS or node.op_type in _AXES_INPUT)
+    return node.domain in ("", "ai.onnx") and (has_trait(node, "axis_from_end") or has_trait(node, "axes_input"))
 
 
 def _places(program: Program, node: ir.Node) -> list[_Place]:
     """All places of a node with at least one value that has another name."""
-    op, first = node.op_type, program.tensor(node.inputs[0] if node.inputs else None)
+    first = program.tensor(node.inputs[0] if node.inputs else None)
     if first is None or first.rank is None:
         return []
     found: list[_Place] = []
     shape = first.shape or ()
-    if op in REDUCTIONS and 0 in shape:
+    reduces = has_trait(node, "reduces")
+    if reduces and 0 in shape:
         return []  # onnxruntime 1.31.1 does not reduce an empty tensor along an axis counted from its end
     axis = node.attributes.get("axis")
-    if op in _AXIS and axis is not None and axis.type is ir.AttributeType.INT:
+    if has_trait(node, "axis_from_end") and axis is not None and axis.type is ir.AttributeType.INT:
         found.append(_Place("axis", [axis.as_int()], [len(shape)], lambda new: program.set_attr(node, "axis", new[0])))
     axes = node.attributes.get("axes")
-    if op in REDUCTIONS and axes is not None and axes.type is ir.AttributeType.INTS:
+    if reduces and axes is not None and axes.type is ir.AttributeType.INTS:
         given = list(axes.as_ints())
         found.append(_Place("axes", given, [len(shape)] * len(given), lambda new: program.set_attr(node, "axes", new)))
-    index = _AXES_INPUT.get(op)
+    index = trait_values("axes_input").get(node.op_type)
     if index is not None and (array := _ints(program, node, index)) is not None:
-        rank = len(shape) + (array.size if op == "Unsqueeze" else 0)
+        # The axes of Unsqueeze, alone among them, count in the result.
+        rank = len(shape) + (array.size if node.op_type == "Unsqueeze" else 0)
         found.append(_of_input(program, node, index, "axes", array, [rank] * array.size))
-    if op in _INDICES and (array := _ints(program, node, 1)) is not None:
+    if has_trait(node, "indices_along_axis") and (array := _ints(program, node, 1)) is not None:
         along = axis.as_int() if axis is not None else 0
         size = shape[along] if -len(shape) <= along < len(shape) else None
         if type(size) is int:
             found.append(_of_input(program, node, 1, "indices", array, [size] * array.size))
-    if op == "Slice":
+    # No other operator has starts and ends.
+    if node.op_type == "Slice":
         found += _of_slice(program, node, shape)
     return [place for place in found if place.free()]
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.near_miss import SIBLINGS
+from irfuzz.mutate.near_miss import siblings
 from irfuzz.mutate.pattern_book import patterns
 
 if TYPE_CHECKING:
@@ -78,5 +78,4 @@ def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
 
 def sibling(op: str, choices: Choices) -> str:
     """Another operator that stands where this one stands; itself where there is none."""
-    family = next((f for f in SIBLINGS if op in f), (op,))
-    return choices.pick([o for o in family if o != op] or [op])
+    return choices.pick([o for o in siblings(op) if o != op] or [op])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,30 +17,13 @@ from irfuzz.mutate.portable import INTEGER_LIMITS
 from irfuzz.mutate.relayer import predict
 from irfuzz.mutate.sites import is_exact_input
 from irfuzz.mutate.types import Skipped
+from irfuzz.spec import AttrSpec, load_specs, with_trait
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs
 
-_AS_ATTRIBUTES: Mapping[str, tuple[int, tuple[str, ...]]] = {
-    **dict.fromkeys(("Squeeze", "Unsqueeze", "ReduceSum"), (13, ("axes",))),
-    **dict.fromkeys(
-        (
-            *("ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum"),
-            *("ReduceLogSumExp", "ReduceSumSquare"),
-        ),
-        (18, ("axes",)),
-    ),
-    "Split": (13, ("split",)),
-    "Slice": (10, ("starts", "ends", "axes")),
-    "Pad": (11, ("pads", "value")),
-    "Clip": (11, ("min", "max")),
-    "TopK": (10, ("k",)),
-    "Dropout": (12, ("ratio",)),
-}
-"""Operators whose constant inputs behind the first were attributes before a version."""
-
-_SINGLE = frozenset({"value", "min", "max", "k", "ratio"})
-"""Those of these attributes that are one number; the others are lists."""
+_NEWEST = 1 << 30
+"""An opset that no version of an operator is above."""
 
 _KNOWN = 16
 """Integer constants of at most so many elements are judged by their elements, larger ones by their type and shape."""
@@ -75,17 +59,18 @@ def _risk(draft: Draft, step: Step, inputs: list[TensorFact | None]) -> str | No
         exact = is_exact_input(step.op, index, fact.dtype) and name not in draft.constants and not fact.known
         if exact and not _quantised_with(draft, name):
             return "a computed value where elements must be known"
-        if step.op in ("Div", "Mod") and index == 1 and fact.dtype.is_integer():
+        if index == 1 and fact.dtype.is_integer() and step.op in with_trait("divides"):
             array = draft.constants.get(name)
             if array is None or not array.all():
                 return "an integer division by what may be zero"
     first = inputs[0] if inputs else None
-    if step.op == "Cast" and first is not None and first.dtype.is_floating_point():
+    if "to" in step.attrs and first is not None and first.dtype.is_floating_point():
         limits = INTEGER_LIMITS.get(ir.DataType(step.attrs["to"]))
         if limits is not None and (
             first.low is None or first.high is None or first.low < limits[0] or first.high > limits[1]
         ):
             return "a cast that may leave the range"
+    # The only power, and so the only operator that divides by what a negative integer says.
     if step.op == "Pow" and first is not None and first.dtype.is_integer():
         # A near miss may have left the exponent out; inference then says what is wrong.
         exponent = draft.constants.get((step.inputs[1] if len(step.inputs) > 1 else None) or "")
@@ -106,22 +91,34 @@ def _fact(array: np.ndarray, *, exact: bool) -> TensorFact:
 
 def _quantised_with(draft: Draft, name: str) -> bool:
     """True for a scale or zero point that DynamicQuantizeLinear computes, which fits whatever it is."""
+    # Of those whose result fits anything, the only one with a scale.
     return any(s.op == "DynamicQuantizeLinear" and name in s.outputs[1:] for s in draft.steps)
+
+
+@cache
+def _attributes(op: str, opset: int) -> tuple[AttrSpec, ...]:
+    """The attributes that an opset has in the place of the inputs behind the first one of the newest version."""
+    spec, newest = load_specs().get(op, opset), load_specs().get(op, _NEWEST)
+    if spec is None or newest is None or spec.max_inputs != 1:
+        return ()
+    # By their names, but for the constant_value of Pad, which was its value.
+    found = (spec.attrs.get(formal.name.lower().removeprefix("constant_")) for formal in newest.inputs[1:])
+    return tuple(attr for attr in found if attr is not None)
 
 
 def spell(step: Step, draft: Draft, opset: int) -> Step | None:
     """The step as an opset has it; ``None`` where that wants a constant and there is none."""
-    since, names = _AS_ATTRIBUTES.get(step.op, (0, ()))
-    if opset >= since or len(step.inputs) < 2:
+    names = _attributes(step.op, opset)
+    if not names or len(step.inputs) < 2:
         return step
     attrs = dict(step.attrs)
-    for name, given in zip(names, step.inputs[1:], strict=False):
+    for attr, given in zip(names, step.inputs[1:], strict=False):
         if given is None:
             continue
-        array = draft.constants.get(given)
-        if array is None or (array.size != 1 if name in _SINGLE else array.ndim != 1):
+        array, single = draft.constants.get(given), attr.type in ("INT", "FLOAT")
+        if array is None or (array.size != 1 if single else array.ndim != 1):
             return None
-        attrs[name] = array.item() if name in _SINGLE else array.tolist()
+        attrs[attr.name] = array.item() if single else array.tolist()
     return Step(step.op, step.inputs[:1], attrs, step.outputs)
 
 

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from irfuzz.spec import OpSpec, Specs
 
 _D = ir.DataType
-_PLAIN = frozenset({_D.FLOAT, _D.DOUBLE, _D.INT32, _D.INT64})
-_MOVING = frozenset(
-    {"Reshape", "Slice", "Pad", "Tile", "Expand", "Squeeze", "Unsqueeze", "Concat", "Where", "ReduceMax", "Identity"}
-)
-"""Operators that runtimes implement for all plain types, used where nothing was measured."""
 
 INTEGER_LIMITS: dict[ir.DataType, tuple[int, int]] = {
     _D.INT8: (-128, 127),
@@ -42,17 +37,17 @@ CASTABLE = (
 
 
 @lru_cache(maxsize=1 << 14)
-def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType, index: int = 0) -> bool:
-    """True where ``op`` is known to run with ``dtype`` at input ``index``; where nothing was measured, with floats."""
+def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType) -> bool:
+    """Whether ``op`` is known to run with ``dtype`` as its data; if nothing was measured, with floats."""
     spec = specs.get(op, opset)
     if spec is None:
         return False
-    formal = spec.formal(index)
+    formal = spec.formal(spec.traits.get("data_input", 0))
     if formal is None or dtype not in formal.dtypes:
         return False
     measured = spec.portable.get(formal.type_str)
     if measured is None:
-        return dtype is _D.FLOAT or (op in _MOVING and dtype in _PLAIN)
+        return dtype is _D.FLOAT
     return dtype in measured
 
 

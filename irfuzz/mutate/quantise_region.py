@@ -13,13 +13,13 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.integer_layers import WAYS, integer_layer
+from irfuzz.mutate.integer_layers import integer_layer
 from irfuzz.mutate.quantised import Scheme, dequantise, of_constant, of_value, parameters, quantise
 from irfuzz.mutate.region import needs_declaration
 from irfuzz.mutate.relayer import dims_of, splice_in
 from irfuzz.mutate.sites import exact_values, is_exact, layer_nodes, main_uses, node_after, node_at, tensor_fact
 from irfuzz.mutate.types import Profile, Relation, Skipped
-from irfuzz.spec import OpSpec
+from irfuzz.spec import OpSpec, has_trait, trait_values
 
 FIRST_OPSET = 10
 """Version that has QuantizeLinear."""
@@ -32,7 +32,6 @@ _DYNAMIC = 11
 
 _D = ir.DataType
 _INTEGERS = (_D.UINT8, _D.INT8, _D.UINT16, _D.INT16, _D.UINT4, _D.INT4)
-_QUANTISED = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class QuantiseRegion:
         return [
             program.site_of(node)
             for node in layer_nodes(program, self.context.specs)
-            if node.op_type not in _QUANTISED
+            if not has_trait(node, "quantised")
             and _is_real(program, node.outputs[0])
             and any(v is not None and _is_real(program, v) for v in node.inputs)
         ]
@@ -60,7 +59,7 @@ class QuantiseRegion:
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw the way, the integer type and the ranges."""
         node = node_at(program, site)
-        ways = list(WAYS.get(node.op_type, ())) if program.opset >= _DYNAMIC else []
+        ways = list(trait_values("integer_forms").get(node.op_type, ())) if program.opset >= _DYNAMIC else []
         way = choices.pick(["pairs", *ways])
         if way != "pairs":
             return integer_layer(program, self.context, node, way, choices)
@@ -110,7 +109,7 @@ class QuantiseRegion:
         fitting = (
             len(computed) == 1
             and reader.domain in ("", "ai.onnx")
-            and reader.op_type not in _QUANTISED
+            and not has_trait(reader, "quantised")
             and len(reader.outputs) == 1
             and reader.outputs[0] not in exact
             and _is_real(program, reader.outputs[0])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.spec import trait_values
 
 
 def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
@@ -18,36 +20,38 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         inputs: facts of static shape; where a size is named, nothing that hangs on it is looked at.
         attrs: plain Python values.
     """
-    if op in ("MaxPool", "AveragePool", "LpPool"):
-        return _pool(inputs, attrs)
-    if op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool") and inputs and inputs[0] is not None:
-        return "pooling without spatial axes" if inputs[0].rank is not None and inputs[0].rank < 3 else None
-    if op in _CONVOLUTIONS:
-        return _conv(inputs, attrs, _CONVOLUTIONS[op])
-    if op in ("QuantizeLinear", "DequantizeLinear"):
-        return _blocks(inputs, attrs)
-    if op == "Pad":
-        return _pad(inputs, attrs)
-    rank = None if not inputs or inputs[0] is None else inputs[0].rank
-    if op in ("Softmax", "LogSoftmax", "Hardmax") and rank is not None and attrs.get("axis", 0) >= rank:
-        return "an axis behind the last one, which versions below 13 allow"
-    if op == "Slice" and rank is not None and any(axis >= rank for axis in attrs.get("axes", ())):
-        return "an axis that the data does not have"
-    if op in ("LSTM", "GRU", "RNN"):
-        return _recurrent(inputs, attrs)
-    if op == "InstanceNormalization" and rank is not None and rank < 3:
-        return "normalising without spatial axes"
-    if op == "LRN" and inputs[0] is not None and inputs[0].rank != 4:
-        return "LRN of another rank than 4"
-    if op in ("ScatterElements", "Scatter", "GatherElements"):
-        return _elements(inputs, attrs)
-    if op in ("Cast", "CastLike") and attrs.get("saturate", 1) != 1:
-        return _saturation(inputs, attrs)
-    return None
+    rule = trait_values("refused_for").get(op)
+    return None if rule is None else _RULES[rule](inputs, attrs)
 
 
-_CONVOLUTIONS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
-"""Operators whose window is the weights', and where these stand."""
+def _rank(inputs: Sequence[TensorFact | None]) -> int | None:
+    return None if not inputs or inputs[0] is None else inputs[0].rank
+
+
+def _pools_nothing(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    rank = _rank(inputs)
+    return "pooling without spatial axes" if rank is not None and rank < 3 else None
+
+
+def _normalises_nothing(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    rank = _rank(inputs)
+    return "normalising without spatial axes" if rank is not None and rank < 3 else None
+
+
+def _no_image(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    return "LRN of another rank than 4" if inputs[0] is not None and inputs[0].rank != 4 else None
+
+
+def _axis(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    rank = _rank(inputs)
+    behind = rank is not None and attrs.get("axis", 0) >= rank
+    return "an axis behind the last one, which versions below 13 allow" if behind else None
+
+
+def _axes(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    rank = _rank(inputs)
+    behind = rank is not None and any(axis >= rank for axis in attrs.get("axes", ()))
+    return "an axis that the data does not have" if behind else None
 
 
 def _blocks(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
@@ -85,7 +89,7 @@ def _pool(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str 
     return None
 
 
-def _conv(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any], weights: int) -> str | None:
+def _windows(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any], weights: int = 1) -> str | None:
     data = inputs[0] if inputs else None
     own = inputs[weights] if len(inputs) > weights else None
     if data is None or own is None or own.shape is None or attrs.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
@@ -136,6 +140,8 @@ _SMALL_FLOATS = frozenset(
 
 
 def _saturation(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
+    if attrs.get("saturate", 1) == 1:
+        return None
     # "It only applies for float 8 conversion" (Cast-19, saturate); ONNXRuntime refuses it for all others.
     like = inputs[1] if len(inputs) > 1 else None
     target = ir.DataType(attrs["to"]) if "to" in attrs else None if like is None else like.dtype
@@ -162,3 +168,21 @@ def _recurrent(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) ->
         if type(state.shape[place]) is int and state.shape[place] != directions:
             return "a state for another number of directions"
     return None
+
+
+_RULES: Mapping[str, Callable[[Sequence[TensorFact | None], Mapping[str, Any]], str | None]] = {
+    "axes": _axes,
+    "axis": _axis,
+    "blocks": _blocks,
+    "global_pool_rank": _pools_nothing,
+    "indices": _elements,
+    "instance_rank": _normalises_nothing,
+    "pads": _pad,
+    "pool_windows": _pool,
+    "quantised_windows": partial(_windows, weights=3),
+    "rank_4": _no_image,
+    "saturation": _saturation,
+    "states": _recurrent,
+    "windows": _windows,
+}
+"""By the word that the trait ``refused_for`` gives an operator."""

@@ -14,7 +14,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import bodies_of, reads_of
 from irfuzz.ir.inline import function_of
 from irfuzz.ir.value import fact_of
-from irfuzz.mutate.sites import RANDOM
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -33,9 +33,6 @@ MAX_INSIDE = 60
 """Most nodes in the bodies of a node that still gets into another body."""
 
 _DEFAULT = ("", "ai.onnx")
-
-_SIZED = frozenset({"StringNormalizer"})
-"""Operators whose ONNX inference refuses unknown sizes: in a body it does not see the constants around it."""
 
 _NOT_CARRIED = frozenset({
     *("INT2", "UINT2", "INT4", "UINT4", "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2", "FLOAT8E8M0"),
@@ -68,7 +65,11 @@ class Region:
 def movable(program: Program, specs: Specs, node: ir.Node) -> bool:
     """True where a node may stand in a body as well: understood, determined, and typed without a declaration."""
     if node.domain in _DEFAULT:
-        if node.op_type in RANDOM | _SIZED or specs.get(node.op_type, program.opset) is None:
+        if (
+            has_trait(node, "random")
+            or has_trait(node, "needs_known_sizes")
+            or specs.get(node.op_type, program.opset) is None
+        ):
             return False
     elif function_of(program, node) is None:
         return False
@@ -251,9 +252,5 @@ def region_sites(program: Program, specs: Specs) -> list[str]:
     return [
         program.site_of(node)
         for node in program.graph
-        if node.op_type not in NOT_SEEDS and reads_of(node) and movable(program, specs, node)
+        if not has_trait(node, "not_a_seed") and reads_of(node) and movable(program, specs, node)
     ]
-
-
-NOT_SEEDS = frozenset({"Constant", "Shape", "Size", "Identity"})
-"""Operators that are part of a region only where others are."""

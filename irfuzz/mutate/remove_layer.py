@@ -12,9 +12,9 @@ from irfuzz.mutate.adapt import why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.relayer import put_in_place
-from irfuzz.mutate.replace_activation import ACTIVATIONS
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped, Use
+from irfuzz.spec import has_trait
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +64,4 @@ class RemoveActivation(RemoveLayer):
 
     def sites(self, program: Program) -> list[str]:
         """Activations."""
-        return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if n.op_type in ACTIVATIONS]
+        return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if has_trait(n, "activation")]

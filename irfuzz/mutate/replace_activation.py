@@ -13,12 +13,7 @@ from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, put_in_place
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
-
-ACTIVATIONS = (
-    "Relu", "Sigmoid", "Tanh", "Elu", "Selu", "LeakyRelu", "Softplus", "Softsign", "HardSigmoid", "HardSwish", "Mish",
-    "Gelu", "ThresholdedRelu", "Celu", "Erf", "Neg", "Abs", "Sin", "Cos", "Atan", "Identity",
-)  # fmt: skip
-"""Unary element-wise operators without required attributes and with finite results for finite input."""
+from irfuzz.spec import has_trait, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,7 @@ class ReplaceActivation:
 
     def sites(self, program: Program) -> list[str]:
         """Activations."""
-        return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if n.op_type in ACTIVATIONS]
+        return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if has_trait(n, "activation")]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw another activation that takes the same element type."""
@@ -45,7 +40,9 @@ class ReplaceActivation:
         if dims_of([fact]) is None:
             return Skipped("a size that has no name")
         others = [
-            op for op in ACTIVATIONS if op != node.op_type and runs(self.context.specs, op, program.opset, fact.dtype)
+            op
+            for op in in_order("activation")
+            if op != node.op_type and runs(self.context.specs, op, program.opset, fact.dtype)
         ]
         if not others:
             return Skipped(f"no other activation takes {fact.dtype.name}")

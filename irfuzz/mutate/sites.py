@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
@@ -11,65 +11,11 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.infer import fact_of
+from irfuzz.spec import has_trait, names_input, trait_values, with_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
-
-_ALL = tuple(range(64))
-
-EXACT_INPUTS: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(
-        ("Reshape", "Expand", "Unsqueeze", "Squeeze", "Upsample", "Split", "CumSum", "Trilu", "TopK"), (1,)
-    ),
-    **dict.fromkeys(
-        ("Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Compress"), (1,)
-    ),
-    **dict.fromkeys(
-        ("ReverseSequence", "CenterCropPad", "AffineGrid", "SplitToSequence", "SequenceAt", "BitShift"), (1,)
-    ),
-    **dict.fromkeys(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "SequenceErase"), (1,)),
-    **dict.fromkeys(
-        ("Tile", "Clip", "Dropout", "QuantizeLinear", "DequantizeLinear", "MaxUnpool", "Col2Im", "DFT"), (1, 2)
-    ),
-    **dict.fromkeys(("Slice", "Resize", "STFT"), (1, 2, 3, 4)),
-    **dict.fromkeys(("LSTM", "GRU", "RNN"), (4,)),
-    **dict.fromkeys(("Range", "ConstantOfShape", "NonMaxSuppression", "MelWeightMatrix"), _ALL),
-    **dict.fromkeys(("HannWindow", "HammingWindow", "BlackmanWindow", "Loop", "If", "Scan"), _ALL),
-    **dict.fromkeys(
-        (
-            *("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2"),
-            *("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
-        ),
-        (1,),
-    ),
-    "Pad": (1, 3),
-    "OneHot": (1,),
-    "RoiAlign": (2,),
-    "QLinearConv": (1, 2, 4, 5, 6, 7),
-    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
-    "ConvInteger": (2, 3),
-    "MatMulInteger": (2, 3),
-    "RotaryEmbedding": (3,),
-    "Attention": (3, 6),
-    "TensorScatter": (2,),
-    "SequenceInsert": (2,),
-}
-"""Inputs whose elements decide shapes, indices, lengths or scales, so that another value may be refused at run time."""
-
-_DIVISORS = frozenset({"Div", "Mod"})
-
-FORGETFUL = frozenset(
-    {
-        *("Shape", "Size", "ArgMax", "ArgMin", "NonZero", "SequenceLength", "OptionalHasElement"),
-        "DynamicQuantizeLinear",
-    }
-)
-"""Operators whose result stays usable as a shape, index or scale whatever the elements of their input are."""
-
-RANDOM = frozenset(
-    {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"}
-)
 
 _LEARNT = frozenset(
     {
@@ -79,13 +25,6 @@ _LEARNT = frozenset(
     }
 )
 """Operators of ai.onnx.ml that take any elements."""
-
-_INDEXED = frozenset({"Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND"})
-
-_SOURCES = frozenset({"Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike"})
-
-NOT_LAYERS = _SOURCES | RANDOM | {"SequenceMap", "If", "Loop", "Scan", "Dropout", "Identity"}
-"""Operators of which nothing is learnt by changing their input's type or shape, or whose result is not determined."""
 
 
 def is_exact(node: ir.Node, index: int, dtype: ir.DataType | None = None) -> bool:
@@ -97,9 +36,9 @@ def is_exact(node: ir.Node, index: int, dtype: ir.DataType | None = None) -> boo
 
 def is_exact_input(op: str, index: int, dtype: ir.DataType | None = None) -> bool:
     """``is_exact`` for an operator of the default domain."""
-    if op in _DIVISORS and index == 1:
+    if index == 1 and op in with_trait("divides"):
         return dtype is None or dtype.is_integer()
-    return index in EXACT_INPUTS.get(op, ())
+    return names_input("exact_inputs", op, index)
 
 
 def exact_values(program: Program) -> set[ir.Value]:
@@ -111,20 +50,14 @@ def exact_values(program: Program) -> set[ir.Value]:
     stack: list[ir.Value] = []
     fed: dict[ir.Value, list[ir.Value]] = {}
     functions = program.model.functions
-    for node in program.graph:
-        op = node.op_type
-        if node.domain not in _DEFAULT or op in _CONTROL:
-            _enter_deep(node, functions, stack, fed)
-        elif op in EXACT_INPUTS or op in _DIVISORS:
-            _enter_plain(node, stack)
-        elif op == "Cast" and _is_text(node.inputs[0]) and not _is_text(node.outputs[0]):
-            stack.extend(v for v in node.inputs[:1] if v is not None)  # other text may be no number
+    _enter_all(program.graph, functions, stack, fed)
     _follow(exact, stack, fed)
     return exact
 
 
 def _follow(exact: set[ir.Value], stack: list[ir.Value], fed: Mapping[ir.Value, list[ir.Value]]) -> None:
     """Add to ``exact`` what stands in ``stack`` and all that it is computed from."""
+    deep, always = with_trait("has_body"), with_trait("always_valid")
     while stack:
         value = stack.pop()
         if value in exact:
@@ -134,19 +67,15 @@ def _follow(exact: set[ir.Value], stack: list[ir.Value], fed: Mapping[ir.Value, 
         if producer is None:
             if value in fed:
                 stack.extend(fed[value])
-        elif producer.op_type in _CONTROL and producer.domain in _DEFAULT:
+        elif producer.op_type in deep and producer.domain in _DEFAULT:
             stack.extend(_sources_of(producer, value))
         elif (
-            producer.op_type not in FORGETFUL
-            and not (producer.op_type == "Cast" and _is_text(value))
+            producer.op_type not in always
+            and not (has_trait(producer, "casts") and _is_text(value))
+            # Only a Clip makes integers fit for something, whatever they were.
             and not (producer.op_type == "Clip" and _is_limited(producer, value))
         ):
             stack.extend(v for v in producer.inputs if v is not None and v not in exact)
-
-
-_READ_INDICES = frozenset(
-    {"Gather", "GatherElements", "RoiAlign", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RotaryEmbedding"}
-)
 
 
 def _is_limited(node: ir.Node, value: ir.Value) -> bool:
@@ -158,7 +87,7 @@ def _is_limited(node: ir.Node, value: ir.Value) -> bool:
     for use in value.uses():
         data = use.node.inputs[0]
         picked = None if data is None else fact_of(data)
-        if use.node.op_type not in _READ_INDICES or not isinstance(picked, TensorFact):
+        if not has_trait(use.node, "limited_indices") or not isinstance(picked, TensorFact):
             return False
         if not picked.dtype.is_floating_point():
             return False  # what is picked may be a shape
@@ -170,75 +99,85 @@ def _is_text(value: ir.Value | None) -> bool:
     return isinstance(fact, TensorFact) and fact.dtype is ir.DataType.STRING
 
 
-def _enter_plain(node: ir.Node, stack: list[ir.Value]) -> None:
+def _enter_plain(node: ir.Node, positions: Sequence[int], stack: list[ir.Value]) -> None:
     """Push what an operator without bodies reads as shapes, indices or scales."""
-    op, inputs = node.op_type, node.inputs
-    for index in EXACT_INPUTS.get(op, _SECOND)[: len(inputs)]:
-        if index < len(inputs) and (value := inputs[index]) is not None:
-            fact = fact_of(value) if op in _DIVISORS else None
-            if not isinstance(fact, TensorFact) or fact.dtype.is_integer():
-                stack.append(value)
+    inputs = node.inputs
+    places = positions or range(len(inputs))
+    stack.extend(v for index in places if index < len(inputs) and (v := inputs[index]) is not None)
+
+
+def _enter_divisor(node: ir.Node, stack: list[ir.Value]) -> None:
+    value = node.inputs[1] if len(node.inputs) > 1 else None
+    fact = None if value is None else fact_of(value)
+    if value is not None and (not isinstance(fact, TensorFact) or fact.dtype.is_integer()):
+        stack.append(value)
 
 
 def _enter_deep(
     node: ir.Node, functions: _Functions, stack: list[ir.Value], fed: dict[ir.Value, list[ir.Value]]
 ) -> None:
     """``_enter_plain`` for what has bodies or calls a function; ``fed`` gets what each input of a body may be."""
-    if node.domain not in _DEFAULT or node.op_type not in _CONTROL:
+    if not has_subgraph(node) or node.domain not in _DEFAULT:
         function = functions.get(node.op_identifier())
         exact = _exact_parameters(function, functions) if function is not None else _exact_elsewhere(node)
         stack.extend(v for index in exact if index < len(node.inputs) and (v := node.inputs[index]) is not None)
         return
-    op, inputs = node.op_type, node.inputs
-    if op == "Loop":
-        stack.extend(v for v in inputs[:2] if v is not None)
-    if (
-        op == "If"
-        and inputs[0] is not None
-        and any(n.op_type == "OptionalGetElement" for b in bodies_of(node) for n in b)
-    ):
-        stack.append(inputs[0])  # it tells whether there is an element
+    inputs = node.inputs
+    first, behind, states = _layout(node)
+    stack.extend(v for v in inputs[:first] if v is not None)
+    # The condition of an If, alone among inputs, tells whether an optional has an element.
+    if node.op_type == "If" and inputs[0] is not None and any(map(_reads_optional, bodies_of(node))):
+        stack.append(inputs[0])
     for body in bodies_of(node):
         _enter_all(body, functions, stack, fed)
-        first = 2 if op == "Loop" else 0
-        if op == "Loop" and inputs[0] is None:
+        if first and inputs[0] is None:
             stack.append(body.outputs[0])  # nothing else ends it
         for place, value in enumerate(body.inputs[first:]):
             before = inputs[first + place] if first + place < len(inputs) else None
             # What a turn gives is what the next one takes; a Scan's inputs behind its states only come from outside.
-            states = len(inputs) - first if op == "Loop" else len(inputs) - _scanned(node) if op == "Scan" else 0
-            again = [body.outputs[place + (op == "Loop")]] if place < states else []
+            again = [body.outputs[place + behind]] if place < states else []
             fed[value] = [v for v in (before, *again) if v is not None]
 
 
+def _reads_optional(body: ir.Graph) -> bool:
+    # The only operator that an optional without an element stops.
+    return any(node.op_type == "OptionalGetElement" for node in body)
+
+
+def _layout(node: ir.Node) -> tuple[int, int, int]:
+    """Of a node with a body: the inputs in front of the body's, the outputs of the body in front of its own, states."""
+    first = trait_values("body_inputs_from").get(node.op_type, 0)
+    behind = trait_values("body_outputs_from").get(node.op_type, 0)
+    attr = node.attributes.get("num_scan_inputs")
+    scanned = 0 if attr is None else len(node.inputs) if attr.is_ref() else attr.as_int()
+    return first, behind, len(node.inputs) - first - scanned if has_trait(node, "iterates") else 0
+
+
 def _enter_all(
-    nodes: ir.Graph | ir.Function, functions: _Functions, stack: list[ir.Value], fed: dict[ir.Value, list[ir.Value]]
+    nodes: Iterable[ir.Node], functions: _Functions, stack: list[ir.Value], fed: dict[ir.Value, list[ir.Value]]
 ) -> None:
+    exact, deep = trait_values("exact_inputs"), with_trait("has_body")
+    divides, casts = with_trait("divides"), with_trait("casts")
     for node in nodes:
         op = node.op_type
-        if node.domain not in _DEFAULT or op in _CONTROL:
+        if node.domain not in _DEFAULT or op in deep:
             _enter_deep(node, functions, stack, fed)
-        elif op in EXACT_INPUTS or op in _DIVISORS:
-            _enter_plain(node, stack)
-        elif op == "Cast" and _is_text(node.inputs[0]) and not _is_text(node.outputs[0]):
+        elif op in exact:
+            _enter_plain(node, exact[op], stack)
+        elif op in divides:
+            _enter_divisor(node, stack)
+        elif op in casts and _is_text(node.inputs[0]) and not _is_text(node.outputs[0]):
             stack.extend(v for v in node.inputs[:1] if v is not None)  # other text may be no number
-
-
-def _scanned(node: ir.Node) -> int:
-    attr = node.attributes.get("num_scan_inputs")
-    return len(node.inputs) if attr is None or attr.is_ref() else attr.as_int()
 
 
 def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:
     """What an output of a node with bodies is computed from."""
-    op, index = node.op_type, node.outputs.index(value)
-    states = len(node.inputs) - (2 if op == "Loop" else _scanned(node))
-    found = [node.inputs[index + (2 if op == "Loop" else 0)]] if op in ("Loop", "Scan") and index < states else []
-    found += node.inputs[:2] if op == "Loop" else [] if op == "Scan" else node.inputs
+    index = node.outputs.index(value)
+    first, behind, states = _layout(node)
+    found = [node.inputs[index + first]] if index < states else []
+    found += node.inputs[:first] if has_trait(node, "iterates") else node.inputs
     for body in bodies_of(node):
-        found.append(body.outputs[index + (op == "Loop")])
-        if op == "Loop":
-            found.append(body.outputs[0])
+        found += [body.outputs[index + behind], *body.outputs[:behind]]
     return [v for v in found if v is not None]
 
 
@@ -247,8 +186,9 @@ def _exact_elsewhere(node: ir.Node) -> Sequence[int]:
     if node.domain == "ai.onnx.ml":
         if node.op_type in _LEARNT:
             return ()
+        # The others are looked at as a whole; of this one the first input is data.
         if node.op_type == "ArrayFeatureExtractor":
-            return _SECOND
+            return (1,)
     if node.domain in _SPECIFIED:
         return range(len(node.inputs))
     return [index for index, value in enumerate(node.inputs) if value is not None and not _is_data(value)]
@@ -276,18 +216,15 @@ def _exact_parameters(function: ir.Function, functions: _Functions) -> list[int]
 
 
 _Functions: TypeAlias = "Mapping[ir.OperatorIdentifier, ir.Function]"
-_SECOND = (1,)
 _DEFAULT = frozenset({"", "ai.onnx"})
 _SPECIFIED = frozenset({"ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training"})
 """Other domains that ONNX itself defines operators in."""
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
-_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-"""Operators of the default domain that have subgraphs."""
 
 
 def has_open_indices(node: ir.Node) -> bool:
     """True where indices that are not known elements limit the sizes that the data may have."""
-    if node.op_type not in _INDEXED:
+    if not has_trait(node, "indexes"):
         return False
     fact = None if len(node.inputs) < 2 or node.inputs[1] is None else fact_of(node.inputs[1])
     return not isinstance(fact, TensorFact) or not fact.known
@@ -296,7 +233,7 @@ def has_open_indices(node: ir.Node) -> bool:
 def has_subgraph(node: ir.Node) -> bool:
     """True where an attribute holds a graph."""
     if node.domain in _DEFAULT:
-        return node.op_type in _CONTROL
+        return has_trait(node, "has_body")
     return any(attr.type in _GRAPHS for attr in node.attributes.values())
 
 
@@ -309,9 +246,10 @@ def layer_nodes(program: Program, specs: Specs) -> list[ir.Node]:
     exact = exact_values(program)
     opset = program.opset
     found = []
+    others = with_trait("not_a_layer") | with_trait("random")
     for node in program.graph:
         op = node.op_type
-        if op in NOT_LAYERS or node.domain not in _DEFAULT or not node.inputs:
+        if op in others or node.domain not in _DEFAULT or not node.inputs:
             continue
         outputs = node.outputs
         if specs.get(op, opset) is None or not exact.isdisjoint(outputs):
@@ -353,7 +291,7 @@ def flow_values(program: Program, *, graph_inputs: bool = True) -> list[ir.Value
         initializers = graph.initializers
         values.extend(value for value in graph.inputs if value.name not in initializers)
     for node in graph:
-        if node.op_type not in _SOURCES:
+        if not has_trait(node, "source"):
             values.extend(node.outputs)
     found: list[ir.Value] = []
     for value in values:

@@ -120,7 +120,7 @@ class SpecialValues:
 
 
 def _can(context: Context, op: str, opset: int, dtype: ir.DataType, floating: bool) -> bool:
-    if not runs(context.specs, op, opset, dtype, 1 if op == "Where" else 0):
+    if not runs(context.specs, op, opset, dtype):
         return False
     return floating or op in ("Where", "Max", "Min")
 

@@ -17,33 +17,13 @@ from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import attributes
 from irfuzz.mutate.sites import layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.types import Profile, Relation, Skipped
+from irfuzz.spec import has_trait
 
 MAX_LAYERS = 4
 """At most this many layers stand between the pair."""
 
-_UNARY = frozenset(
-    {
-        *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Clip"),
-        *("Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "IsInf", "IsNaN"),
-        *("LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign"),
-        *("Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu"),
-    }
-)
-"""Operators that treat each element of the first input alike; further inputs are scalars."""
-
-_BROADCAST = frozenset(
-    {
-        *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "Less"),
-        *("GreaterOrEqual", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum"),
-        *("Where", "Xor"),
-    }
-)
-"""Element-wise operators whose inputs are broadcast."""
-
-_ALONG_AXIS = frozenset({"Softmax", "LogSoftmax", "Hardmax", "LpNormalization", "Concat"})
-"""Operators that treat alike all lines along their attribute ``axis``, from opset 13 on."""
-
 _AXIS_SINCE = 13
+"""First opset in which an attribute ``axis`` names one axis, so that all lines along it are treated alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +68,8 @@ class TransposePair:
         return [n for n in layer_nodes(program, self.context.specs) if self._fits(program, n)]
 
     def _fits(self, program: Program, node: ir.Node) -> bool:
-        op, opset = node.op_type, program.opset
-        if op in _ALONG_AXIS:
-            if opset < _AXIS_SINCE:
-                return False
-        elif op not in _UNARY and op not in _BROADCAST:
+        opset = program.opset
+        if not has_trait(node, "elementwise") and (opset < _AXIS_SINCE or not has_trait(node, "along_axis")):
             return False
         out = tensor_fact(program, node.outputs[0])
         values = [v for v in (*node.inputs, *node.outputs) if v is not None]
@@ -110,6 +87,11 @@ class TransposePair:
             return known[choices.integer(0, 2)] if rank > 2 else [1, 0]
         drawn = choices.sample(range(rank), rank)
         return drawn if drawn != sorted(drawn) else known[0]
+
+
+def _is_unary(node: ir.Node) -> bool:
+    """True if the inputs behind the first are scalars."""
+    return has_trait(node, "elementwise") and not has_trait(node, "broadcasts")
 
 
 def _neighbours(node: ir.Node) -> Iterator[ir.Node]:
@@ -130,11 +112,11 @@ def _move(program: Program, nodes: list[ir.Node], perm: list[int]) -> list[str]:
     for node in nodes:
         inserter = Inserter(program, node)
         inputs = [
-            value if value is None or (node.op_type in _UNARY and index) else _transposed(inserter, value, perm, moved)
+            value if value is None or (index and _is_unary(node)) else _transposed(inserter, value, perm, moved)
             for index, value in enumerate(node.inputs)
         ]
         attrs = attributes(node)
-        if node.op_type in _ALONG_AXIS:
+        if has_trait(node, "along_axis"):
             axis = node.attributes["axis"].as_int() if "axis" in node.attributes else -1
             attrs["axis"] = perm.index(axis % rank)
         new = inserter.node(node.op_type, inputs, attrs)

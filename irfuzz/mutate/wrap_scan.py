@@ -21,6 +21,7 @@ from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, re
 from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
+from irfuzz.spec import has_trait
 
 MAX_LENGTH = 64
 """Most slices: each one costs a runtime a whole call of the body."""
@@ -28,15 +29,6 @@ MAX_LENGTH = 64
 _TRIES = 5
 
 _D = ir.DataType
-_PER_ELEMENT = frozenset(
-    {
-        *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos"),
-        *("Cosh", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "Identity"),
-        *("LeakyRelu", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid"),
-        *("Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu"),
-    }
-)
-"""Operators of one input that treat each element by itself, so that slices change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +148,7 @@ class WrapScan:
         same = (
             not sums
             and turned_in == turned_out
-            and all(n.op_type in _PER_ELEMENT and len(n.inputs) == 1 for n in region.nodes)
+            and all(has_trait(n, "same_in_slices") and len(n.inputs) == 1 for n in region.nodes)
             and all(axes[v] % (tensor_fact(program, v).rank or 1) in plan.scanned.values() for v in region.outputs)
             and all(v is o for v, o in zip(final, node.outputs[states:], strict=True))
         )
@@ -228,7 +220,12 @@ class WrapScan:
 
 
 def _is_plain(node: ir.Node) -> bool:
-    return node.domain in ("", "ai.onnx") and depth_of(node) == 0 and node.op_type not in ("Constant", "Shape", "Size")
+    return (
+        node.domain in ("", "ai.onnx")
+        and depth_of(node) == 0
+        and bool(node.inputs)
+        and not has_trait(node, "shape_only")
+    )
 
 
 def _slice(fact: TensorFact, axis: int) -> TensorFact:

@@ -2,7 +2,7 @@
 
 from irfuzz.spec.check import bindings, check_call, check_remembered
 from irfuzz.spec.draw import Seen
-from irfuzz.spec.registry import Specs, has_trait, load_specs, trait_values, with_trait
+from irfuzz.spec.registry import Specs, has_trait, in_order, load_specs, names_input, trait_values, with_trait
 from irfuzz.spec.sample import sample_call
 from irfuzz.spec.types import (
     AttrSpec,
@@ -32,7 +32,9 @@ __all__ = [
     "check_call",
     "check_remembered",
     "has_trait",
+    "in_order",
     "load_specs",
+    "names_input",
     "sample_call",
     "trait_values",
     "with_trait",

@@ -146,6 +146,18 @@ def trait_values(name: str) -> Mapping[str, Any]:
     return MappingProxyType(load_specs().trait(name))
 
 
+def names_input(name: str, op: str, index: int) -> bool:
+    """Whether a trait of an operator lists an input; an empty list names all. Raises ``KeyError`` as above."""
+    positions = trait_values(name).get(op)
+    return positions is not None and (not positions or index in positions)
+
+
+@functools.cache
+def in_order(name: str) -> tuple[str, ...]:
+    """The operators that have a trait, by the number that they give it. Raises ``KeyError`` as above."""
+    return tuple(sorted(with_trait(name), key=trait_values(name).__getitem__))
+
+
 def _check_names(file: OverlayFile, schemas: list[Any]) -> None:
     """Names in a file's tables must exist in at least one version of the operator."""
     inputs = {i.name for s in schemas for i in s.inputs}

@@ -18,9 +18,9 @@ from irfuzz.embed import mutant_stream
 from irfuzz.embed.framing import read_frames
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import mutate
-from irfuzz.mutate.constraints import FITTING
 from irfuzz.mutate.trace import rebuild
 from irfuzz.resources import seeds_dir
+from irfuzz.spec import with_trait
 from tests.campaign.running import ENV, command
 from tests.cli.conftest import TINY, Irfuzz
 
@@ -220,7 +220,7 @@ def test_a_node_is_kept_and_operators_are_few(irfuzz: Irfuzz, tmp_path: Path) ->
         nodes = onnx.load(path).graph.node
         (kept,) = [node for node in nodes if first.output[0] in node.output]
         assert (kept.op_type, list(kept.attribute)) == (first.op_type, list(first.attribute))
-        assert {node.op_type for node in nodes} <= own | FITTING | {"Sigmoid", "Mul"}
+        assert {node.op_type for node in nodes} <= own | with_trait("adapts") | {"Sigmoid", "Mul"}
 
 
 # ---- large models ---------------------------------------------------------------------------

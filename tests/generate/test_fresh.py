@@ -18,7 +18,7 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.generate.fresh import Generated, generate, rebuild_generated
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.verify import verify
-from irfuzz.mutate.sites import RANDOM
+from irfuzz.spec import with_trait
 
 TOPOLOGIES = ("free", "chain", "cell")
 
@@ -87,7 +87,7 @@ def test_only_wanted_operators() -> None:
     assert all(len(each.program.graph) == 6 for each in made)
 
 
-@pytest.mark.parametrize("op", sorted(RANDOM))
+@pytest.mark.parametrize("op", sorted(with_trait("random")))
 def test_of_random_operators_nothing_but_the_shape_is_read(op: str) -> None:
     made = list(generate(n=4, seed=9, nodes=6, ops=[op])) + list(generate(n=4, seed=9, nodes=6, ops=[op, "Relu"]))
     assert len(made) == 8

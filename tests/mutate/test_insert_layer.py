@@ -23,9 +23,9 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.insert_layer import InsertLayer
 from irfuzz.mutate.layer_draw import layers
 from irfuzz.mutate.open_sizes import Closing, close, draw_closing
-from irfuzz.mutate.sites import RANDOM, exact_values
+from irfuzz.mutate.sites import exact_values
 from irfuzz.mutate.types import Skipped
-from irfuzz.spec import Specs
+from irfuzz.spec import Specs, with_trait
 
 SEVERAL = """
 g (float[N, 3, 8, 8] x) => (float[N, 3, 8, 8] y) { h = Relu(x) s = Sigmoid(h) y = Mul(h, s) }
@@ -116,7 +116,7 @@ def test_what_is_random_is_only_looked_at_for_its_size(specs: Specs) -> None:
     fact = TensorFact(ir.DataType.FLOAT, (2, 3))
     ways = {c.way for s in range(20) if (c := draw_closing(specs, 17, fact, Choices.from_seed(s), sizes_only=True))}
     assert ways == {"shape", "size"}
-    assert {s.op for s in layers(specs, 17, ir.DataType.FLOAT)} & RANDOM
+    assert {s.op for s in layers(specs, 17, ir.DataType.FLOAT)} & with_trait("random")
 
 
 def test_rare_operators_come_first(specs: Specs, parse: Callable[..., Program]) -> None:

@@ -17,10 +17,9 @@ from irfuzz.mutate.engine import Engine, replay, select
 from irfuzz.mutate.neurons import neuron_axes
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.published import OPERATORS, PAPERS, group, mutators_of
-from irfuzz.mutate.replace_activation import ACTIVATIONS
 from irfuzz.mutate.table import BUILTIN
 from irfuzz.mutate.types import Use, profile_of
-from irfuzz.spec import Specs
+from irfuzz.spec import Specs, with_trait
 
 Parse = Callable[..., Program]
 
@@ -71,7 +70,7 @@ def test_operators_on_weights_do_one_thing_and_all_of_them_what_change_weights_d
     for mutant in irfuzz.mutate(parse(SMALL), seed=3, n=4, mutators=["NEB"]):
         assert all("neuron block" in edit.detail for edit in mutant.edits)
     for mutant in irfuzz.mutate(parse(SMALL), seed=3, n=4, mutators=["ARem"]):
-        assert all(edit.detail.split()[0] in ACTIVATIONS for edit in mutant.edits)
+        assert all(edit.detail.split()[0] in with_trait("activation") for edit in mutant.edits)
 
 
 def test_parts_of_mutators_are_used_only_where_they_are_named(specs: Specs) -> None:

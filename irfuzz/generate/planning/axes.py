@@ -16,7 +16,7 @@ from irfuzz.generate.planning.kinds import SIZES, Kind, kind_of
 from irfuzz.generate.planning.ties import Ties, ties_of
 from irfuzz.ir.input_domain import input_sizes
 from irfuzz.ir.program import Program
-from irfuzz.spec import Specs
+from irfuzz.spec import Specs, has_trait
 
 MOST_DIVISORS, MOST_DIVISOR = 4, 1 << 12
 """So many numbers in shapes are taken for divisors of sizes, and none that is larger."""
@@ -133,7 +133,7 @@ def _divisors(program: Program) -> list[int]:
     """Numbers in shapes that are constants of the model, the largest first: sizes may have to be multiples of them."""
     found: dict[int, None] = {}
     for node in [*program.nodes(), *(n for graph in program.model.graph.subgraphs() for n in graph)]:
-        for value in node.inputs[1:2] if node.op_type in ("Reshape", "Split", "Expand") else ():
+        for value in node.inputs[1:2] if has_trait(node, "sizes_input") else ():
             array = None if value is None else program.const_array(value)
             if array is not None and array.ndim == 1 and array.dtype.kind in "iu":
                 found.update(dict.fromkeys(int(n) for n in array if 2 < n <= MOST_DIVISOR))

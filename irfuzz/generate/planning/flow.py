@@ -8,12 +8,7 @@ import onnx_ir as ir
 
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.program import Program
-
-SHAPE_ONLY = frozenset({"Shape", "Size"})
-"""What is made of sizes is not made of elements."""
-
-FIRST_OUTPUT = {"Loop": 1}
-"""A Loop's body gives its condition first, which is no output of the node."""
+from irfuzz.spec import has_trait, trait_values
 
 
 class Flow:
@@ -28,8 +23,9 @@ class Flow:
         self._leaves: dict[ir.Value, list[ir.Value]] = {}
         nodes = [*program.nodes(), *(n for graph in program.model.graph.subgraphs() for n in graph)]
         for node in nodes:
+            first = trait_values("body_outputs_from").get(node.op_type, 0)
             for body in bodies_of(node):
-                for given, out in zip(body.outputs[FIRST_OUTPUT.get(node.op_type, 0) :], node.outputs, strict=False):
+                for given, out in zip(body.outputs[first:], node.outputs, strict=False):
                     self._leaves.setdefault(given, []).append(out)
 
     def calls(
@@ -47,8 +43,8 @@ class Flow:
             current = queue.pop(0)
             found = list(self._leaves.get(current, ()))
             for node, index in current.uses():
-                if node.op_type in SHAPE_ONLY:
-                    continue
+                if has_trait(node, "shape_only"):
+                    continue  # what is made of sizes is not made of elements
                 entered = self._entered(node, index)
                 if not entered:
                     most -= 1
@@ -64,5 +60,6 @@ class Flow:
         function = self._functions.get(node.op_identifier())
         if function is not None:
             return [function.inputs[index]] if index < len(function.inputs) else []
-        bodies = [body for body in bodies_of(node) if node.op_type in ("Loop", "Scan") and index < len(body.inputs)]
-        return [body.inputs[index] for body in bodies if node.op_type == "Scan" or index >= 2]
+        if not has_trait(node, "iterates") or index < trait_values("body_inputs_from").get(node.op_type, 0):
+            return []
+        return [body.inputs[index] for body in bodies_of(node) if index < len(body.inputs)]

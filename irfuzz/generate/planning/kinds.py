@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ import onnx_ir as ir
 from irfuzz.facts import TensorFact
 from irfuzz.generate.planning.flow import Flow
 from irfuzz.ir.program import Program
+from irfuzz.spec import has_trait, trait_values
 
 
 class Kind(StrEnum):
@@ -61,13 +62,6 @@ SOUNDS = re.compile(r"audio|wav|speech|signal|sound|waveform|pcm", re.IGNORECASE
 MOST_FOLLOWED = 120
 """Calls that are looked at from an input on, until one says what the input is."""
 
-# What only moves elements or computes with each of them alone: behind it, an input is still what it was.
-_PASSES = frozenset({
-    "Abs", "Add", "Cast", "Clip", "Concat", "Div", "Expand", "Flatten", "Gather", "Identity", "If", "Mul",
-    "Neg", "Pad", "Pow", "Reshape", "Slice", "Split", "Sqrt", "Squeeze", "Sub", "Tile", "Transpose",
-    "Unsqueeze", "BatchNormalization", "QuantizeLinear", "DequantizeLinear", "Log", "Max", "Min", "Where",
-})  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -84,26 +78,18 @@ class Reader:
 
 def first_reader(program: Program, flow: Flow, value: ir.Value) -> Reader | None:
     """The nearest call that does more than pass an input on, also inside bodies."""
-    for node, _ in flow.calls(value, lambda node, index: node.op_type in _PASSES, MOST_FOLLOWED):
-        if node.op_type not in _PASSES:
+    for node, _ in flow.calls(value, lambda node, index: has_trait(node, "keeps_kind"), MOST_FOLLOWED):
+        if not has_trait(node, "keeps_kind"):
             facts = [program.tensor(given) for given in node.inputs[:2]]
             return Reader(node.op_type, max((fact.rank or 0 for fact in facts if fact is not None), default=0))
     return None
 
 
-_READERS: Mapping[str, Callable[[Reader], Kind]] = {
-    "Conv": lambda reader: Kind.IMAGE if reader.rank >= 4 else Kind.SIGNAL if reader.rank == 3 else Kind.OTHER,
-    "ConvInteger": lambda reader: Kind.IMAGE if reader.rank >= 4 else Kind.SIGNAL,
-    "STFT": lambda reader: Kind.SIGNAL,
-    "DFT": lambda reader: Kind.SIGNAL,
-    "LSTM": lambda reader: Kind.FRAMES,
-    "GRU": lambda reader: Kind.FRAMES,
-    "RNN": lambda reader: Kind.FRAMES,
-    "Resize": lambda reader: Kind.IMAGE if reader.rank >= 4 else Kind.OTHER,
-    "MaxPool": lambda reader: Kind.IMAGE if reader.rank >= 4 else Kind.OTHER,
-    "AveragePool": lambda reader: Kind.IMAGE if reader.rank >= 4 else Kind.OTHER,
-    "MatMul": lambda reader: Kind.SEQUENCE,
-}
+def _counted(reader: Reader) -> Kind | None:
+    """What the first input of an operator counts, of the largest rank that is not above the reader's."""
+    kinds = trait_values("counted_by_rank").get(reader.op, {})
+    least = max((rank for rank in map(int, kinds) if rank <= reader.rank), default=None)
+    return None if least is None else Kind(kinds[str(least)])
 
 
 def kind_of(program: Program, flow: Flow, value: ir.Value, axis: int, name: str) -> Kind:
@@ -123,7 +109,7 @@ def kind_of(program: Program, flow: Flow, value: ir.Value, axis: int, name: str)
         told = None
     whole = fact is not None and fact.dtype.is_integer()
     reader = None if whole or rank < 2 else first_reader(program, flow, value)
-    read = _READERS[reader.op](reader) if reader is not None and reader.op in _READERS else None
+    read = None if reader is None else _counted(reader)
     if SOUNDS.search(value.name or "") and rank <= 3:
         read = Kind.SIGNAL
     if told is not None and told not in (Kind.SEQUENCE, Kind.FRAMES):

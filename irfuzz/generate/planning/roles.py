@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from irfuzz.generate.planning.axes import inputs_of
 from irfuzz.generate.planning.flow import Flow
 from irfuzz.ir.input_domain import InputDomain, input_domain
 from irfuzz.ir.program import Program
+from irfuzz.spec import has_trait, names_input, trait_values, with_trait
 
 MOST_FOLLOWED = 200
 """Calls that are looked at behind one input."""
@@ -24,14 +25,6 @@ SMALL = 0.1
 
 RATES = (16000.0, 8000.0)
 """Sampling rates that models of sounds know."""
-
-_COMPARES = frozenset({"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"})
-
-_CARRIES = frozenset({
-    "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Expand", "Tile", "Slice",
-    "Concat", "Split", "Pad", "Gather",
-})  # fmt: skip
-"""Operators that move elements and change none; Gather where the input is its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +78,7 @@ def roles_of(program: Program) -> dict[str, Role]:
 
 def _reads_of(flow: Flow, value: ir.Value) -> _Reads:
     def passes(node: ir.Node, index: int) -> bool:
-        return node.op_type in _CARRIES and (index == 0 or node.op_type == "Concat")
+        return has_trait(node, "moves") and names_input("carries", node.op_type, index)
 
     return _Reads(list(flow.calls(value, passes, MOST_FOLLOWED)))
 
@@ -137,7 +130,7 @@ def _rate(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) ->
         return None
     compared = [
         float(number)
-        for node, index in reads.at(*_COMPARES)
+        for node, index in reads.at(*with_trait("compares"))
         if (other := _other(program, node, index)) is not None and other.size == 1
         for number in other.flat
     ]
@@ -157,8 +150,8 @@ def _length(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) 
     counted = any(
         (other := node.inputs[1 - index]) is not None
         and (producer := _source(other)) is not None
-        and producer.op_type == "Range"
-        for node, index in reads.at(*_COMPARES - {"Equal"})
+        and producer.op_type == "Range"  # nothing else gives the places of an axis
+        for node, index in reads.at(*with_trait("compares") - {"Equal"})
     )
     if counted or re.search(r"len(gth)?s?(\b|_|$)", value.name or "", re.IGNORECASE):
         return Role("a length", length=True)
@@ -168,7 +161,7 @@ def _length(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) 
 def _source(value: ir.Value) -> ir.Node | None:
     """What computes a value, before its elements are moved or cast."""
     node = value.producer()
-    while node is not None and node.op_type in _CARRIES and node.inputs and node.inputs[0] is not None:
+    while node is not None and has_trait(node, "moves") and node.inputs and node.inputs[0] is not None:
         node = node.inputs[0].producer()
     return node
 
@@ -188,7 +181,7 @@ def _threshold(program: Program, value: ir.Value, fact: TensorFact, reads: _Read
     """One float that is compared with a list of constants lies among them."""
     if not _one_element(fact) or not fact.dtype.is_floating_point():
         return None
-    for node, index in reads.at(*_COMPARES):
+    for node, index in reads.at(*with_trait("compares")):
         other = _other(program, node, index)
         if other is not None and other.size > 1 and np.isfinite(other).all() and other.dtype.kind in "iuf":
             return Role("compared with constants", InputDomain(float(other.min()), float(other.max())))
@@ -199,29 +192,33 @@ def _pixels(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) 
     """Divided by 255, or by something of its size, or with a mean of that size taken off."""
     if (fact.rank or 0) < 2 or fact.dtype in (ir.DataType.STRING, ir.DataType.BOOL):
         return None
-    for node, index in reads.at("Div", "Mul", "Sub"):
-        other = _other(program, node, index)
-        if other is None or (index != 0 and node.op_type != "Mul") or other.dtype.kind == "b":
+    for node, index in reads.calls:
+        # How exporters write the first steps of preprocessing; a table of three, because each is read in its own way.
+        rule = _PREPROCESSING.get(node.op_type)
+        other = None if rule is None else _other(program, node, index)
+        if rule is None or other is None or other.dtype.kind == "b":
             continue
-        size = float(np.abs(other.astype(np.float64)).mean())
-        if node.op_type == "Mul":
-            size = 1 / size if size else 0.0
-        if (node.op_type == "Sub" and 90 <= size <= 140) or (node.op_type != "Sub" and 250 <= size <= 260):
-            return Role("pixels from 0 to 255", InputDomain(0, 255))
-        if node.op_type == "Div" and 120 <= size <= 135:
-            return Role("pixels from 0 to 255", InputDomain(0, 255))
-        if node.op_type == "Sub" and 0.35 <= size <= 0.55 and _channels(other):
-            return Role("pixels from 0 to 1", InputDomain(0, 1))
+        most = rule(index, other, float(np.abs(other.astype(np.float64)).mean()))
+        if most is not None:
+            return Role(f"pixels from 0 to {most}", InputDomain(0, most))
     return None
 
 
-def _channels(array: np.ndarray) -> bool:
-    """True where an array has a number a colour."""
-    return array.size == 3
+def _divided(index: int, other: np.ndarray, size: float) -> int | None:
+    return 255 if index == 0 and (250 <= size <= 260 or 120 <= size <= 135) else None
 
 
-_STATES: Mapping[str, tuple[int, ...]] = {"LSTM": (5, 6), "GRU": (5,), "RNN": (5,)}
-"""Inputs of recurrent operators that are what an earlier run left."""
+def _multiplied(index: int, other: np.ndarray, size: float) -> int | None:
+    return 255 if size and 250 <= 1 / size <= 260 else None
+
+
+def _shifted(index: int, other: np.ndarray, size: float) -> int | None:
+    if index == 0 and 90 <= size <= 140:
+        return 255
+    return 1 if index == 0 and 0.35 <= size <= 0.55 and other.size == 3 else None  # a number a colour
+
+
+_PREPROCESSING = {"Div": _divided, "Mul": _multiplied, "Sub": _shifted}
 
 
 _KEPT = re.compile(r"state|hidden|past|cache|mem|key|value|conv|(^|_)[hc](_?\d+|n|_in|_prev)?$", re.IGNORECASE)
@@ -233,7 +230,8 @@ def _state(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) -
     if not fact.dtype.is_floating_point() or (fact.rank or 0) < 2:
         return None
     called = _KEPT.search(value.name or "") is not None
-    recurrent = any(index in _STATES[node.op_type] for node, index in reads.at(*_STATES))
+    states = trait_values("state_inputs")
+    recurrent = any(index in states[node.op_type] for node, index in reads.at(*states))
     if recurrent or (called and any(_feeds_back(value, fact, program, out) for out in program.graph.outputs)):
         return Role("a state", InputDomain(-SMALL, SMALL), state=True)
     return None
@@ -254,15 +252,12 @@ def _stems(name: str) -> set[str]:
     return {plain, re.sub(r"[nN]$", "", plain)} - {""}
 
 
-_COUNTS = _CARRIES | {"Add", "Sub", "Mul", "Where", "Mod", "Max", "Min", "Clip"}
-"""Behind these, an index may still be one: exporters turn negative indices into others."""
-
-
 def _ids(program: Program, flow: Flow, value: ir.Value, fact: TensorFact) -> Role | None:
     """Integers that, whatever is added to them, become indices of a table, and that nothing else limits."""
     if not fact.dtype.is_integer() or Limits(program, {}).of(value) is not None:
         return None
-    for node, index in flow.calls(value, lambda node, index: node.op_type in _COUNTS, MOST_FOLLOWED):
+    for node, index in flow.calls(value, lambda node, index: has_trait(node, "shifts_indices"), MOST_FOLLOWED):
+        # The only one of those that look up rows whose indices are drawn one by one.
         table = program.tensor(node.inputs[0]) if node.op_type == "Gather" and index == 1 else None
         axis = node.attributes.get("axis")
         size = _size(table, axis.as_int() if isinstance(axis, ir.Attr) and not axis.is_ref() else 0)

@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.ir.value import fact_of
-from irfuzz.mutate.near_miss import SIBLINGS
+from irfuzz.mutate.near_miss import siblings
 from irfuzz.mutate.pattern_book import PERMUTATIONS, TYPES, Node, Number, Numbers, Operand, Pattern
 from irfuzz.mutate.pattern_draft import Sizes, bind, permutation, sizes_of
 from irfuzz.spec.functions import Undefined
@@ -87,7 +87,7 @@ class _Book:
         if node.domain not in ("", "ai.onnx") or node in state.nodes.values():
             return
         other = node.op_type != wanted.op
-        if other and (state.off >= self._most or not _siblings(node.op_type, wanted.op)):
+        if other and (state.off >= self._most or node.op_type not in siblings(wanted.op)):
             return
         started = _State(state.values, {**state.nodes, place: node}, state.off + other)
         given = self._operands(wanted, node)
@@ -288,11 +288,6 @@ def _is(array: np.ndarray, value: float) -> bool:
         return False
     found = array.astype(np.float64)
     return bool(np.allclose(found, value, rtol=_TOLERANCE, atol=1e-7 if abs(value) > 1e-5 else 1e-12))
-
-
-@lru_cache(maxsize=4096)
-def _siblings(one: str, other: str) -> bool:
-    return any(one in group and other in group for group in SIBLINGS)
 
 
 @lru_cache(maxsize=512)

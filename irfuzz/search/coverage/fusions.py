@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from irfuzz.mutate.near_miss import SIBLINGS
+from irfuzz.mutate.near_miss import siblings
 from irfuzz.mutate.pattern_book import Pattern, patterns
 from irfuzz.search.coverage.fusion_match import distance
 from irfuzz.search.coverage.record import Share
@@ -32,8 +32,7 @@ class Fusions:
         self._ends: dict[str, list[Pattern]] = defaultdict(list)
         self._operators = {p.name: frozenset(node.op for node in p.nodes) for p in patterns()}
         for pattern in patterns():
-            last = pattern.nodes[-1].op
-            for op in {last}.union(*(group for group in SIBLINGS if last in group)):
+            for op in siblings(pattern.nodes[-1].op):
                 self._ends[op].append(pattern)
 
     def add(self, program: View) -> int:
