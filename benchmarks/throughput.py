@@ -29,7 +29,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from irfuzz.campaign.job import ROUND
+from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
 from irfuzz.execute.adapter import WORKERS
 from irfuzz.execute.answers import answered

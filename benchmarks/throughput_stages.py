@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from throughput import TARGETS, Loop, model
 
-from irfuzz.campaign.job import ROUND
+from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve

@@ -19,7 +19,7 @@ from irfuzz.campaign.covered import Covered
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
 from irfuzz.campaign.places import bundle_folder, place_bundle
-from irfuzz.campaign.processes import JOB, Death, Processes
+from irfuzz.campaign.processes import Death, Processes
 from irfuzz.campaign.seed_inputs import remember
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.generate.input_spec import InputSpec
@@ -170,12 +170,12 @@ class Campaign:
         watch: Callable[[Progress], None],
         *,
         stop_at: int | None = None,
-        module: str = JOB,
+        kind: str = "differential",
     ) -> Progress:
         """Run jobs until the time is up, ``stop_at`` programs have run in all, or somebody asks to end.
 
         SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to end: what the jobs are busy with is finished, and everything that was
-        reported is kept. ``module`` has the ``main`` of the jobs.
+        reported is kept. ``kind`` is one of ``job.STRATEGIES``.
 
         Raises:
             UsageError: there is no seed, or a target cannot be used.
@@ -184,7 +184,7 @@ class Campaign:
         if not self.database.corpus_size():
             raise UsageError("no usable seed; give at least one ONNX model that loads")
         self._place_all()
-        self._jobs.module = module
+        self._jobs.kind = kind
         began = time.monotonic()
         before, faults_before = self.programs(), self._count(INTERNAL)
         self.database.set(TARGETS, "")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from irfuzz.campaign import lineage
+from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.large_limits import weight_bytes
@@ -14,6 +14,7 @@ from irfuzz.execute.mapped_model import mapped_bytes
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import replay
+from irfuzz.mutate.table import is_steered
 from irfuzz.mutate.trace import FixedDonors, Origin, Trace
 from irfuzz.search.strategies.types import Search
 from irfuzz.search.strategies.weighted import Weighted
@@ -32,25 +33,6 @@ ROOM = 30
 
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more new feature."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """A program of the corpus and how often it was chosen; the model itself stays in the database.
-
-    Attributes:
-        digest: of the program.
-        seed: file name of the seed that it comes from.
-        features: how many were new when it was added.
-        nodes: in its main graph.
-        picked: how often it was a parent.
-    """
-
-    digest: str
-    seed: str
-    features: int
-    nodes: int
-    picked: int = 0
 
 
 class Corpus:
@@ -72,6 +54,7 @@ class Corpus:
         self._number = 0
         self._picked: Sequence[int] = ()
         self._entries: list[Entry] = []
+        self._new: list[ProgramRow] = []
         self._seeds: dict[str, Entry] = {}
         self._sizes: dict[str, int] = {}
         self._donors: tuple[Origin, ...] = ()
@@ -93,6 +76,30 @@ class Corpus:
                     self._sizes[entry.seed] = entry.nodes
                 self._keep(row.digest, program, _room(row, program))
                 yield program
+
+    def add(self, testcase: Testcase, job: int) -> bool:
+        """Have a program that shows something new stored; False if it could not be made again.
+
+        ``refresh`` gives it once it was stored: by ``Database.record``, with all others that ``take_new`` gives.
+        """
+        trace, model = self.trace_of(testcase), testcase.model
+        if is_packed(model):
+            model = self._programs.mutant(testcase.program)
+            if not self._programs.is_whole(model) and is_steered(trace.edits):
+                return False  # nothing would make its large weights again
+        entry, text = testcase.entry, lineage.dump(trace)
+        self._new.append(
+            ProgramRow(
+                testcase.program.digest, model, entry.seed, entry.digest, text, testcase.features, job,
+                testcase.iteration,
+            )
+        )  # fmt: skip
+        return True
+
+    def take_new(self) -> list[ProgramRow]:
+        """What was added since the last call."""
+        new, self._new = self._new, []
+        return new
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -144,6 +151,11 @@ class Corpus:
             program = self._load(entry.digest)
             return lineage.seed_trace(program, entry.seed)
         return lineage.load(self._database.program(entry.digest).trace)
+
+    def trace_of(self, testcase: Testcase) -> Trace:
+        """How a program that is not in the corpus was made."""
+        data = testcase.program if is_packed(testcase.model) else testcase.model
+        return lineage.extend(self.trace(testcase.entry), testcase.edits, self.donors(), data)
 
     def donors(self) -> tuple[Origin, ...]:
         """The seeds, in the order in which splices see them."""

@@ -49,6 +49,27 @@ class _Seen:
         return self.comparison.answer is Answer.DIFFERENT
 
 
+@dataclass(frozen=True, slots=True)
+class FormRuns:
+    """What targets make of a program, and of its other forms.
+
+    Attributes:
+        name: of the model.
+        program: as it is.
+        inputs: of it.
+        before: what the targets that ran it made of it.
+        ways: by the target's name, what its other ways to run the program made of it.
+        forms: the rewrites that led to each form, its inputs and what the targets of ``before`` made of it.
+    """
+
+    name: str
+    program: Program
+    inputs: Mapping[str, Value]
+    before: Sequence[RunResult]
+    ways: Mapping[str, Sequence[tuple[Other, RunResult]]]
+    forms: Sequence[tuple[Sequence[tuple[Step, Program]], Mapping[str, Value], Sequence[RunResult]]] = ()
+
+
 class Equivalence:
     """Tests targets against themselves.
 
@@ -63,7 +84,6 @@ class Equivalence:
     Attributes:
         counts: what became of all forms.
         targets: those that are tested.
-        usable: how many of them ran the last program that was checked.
     """
 
     def __init__(
@@ -89,7 +109,6 @@ class Equivalence:
         started = {t.name for t in runner.targets}
         self._others = {n: [o for o in row if o.target.name in started] for n, row in self._others.items()}
         self._measured: dict[bytes, list[RunResult]] = {}
-        self.usable = 0
 
     def check(
         self,
@@ -119,28 +138,57 @@ class Equivalence:
         Raises:
             Unsupported: no inputs can be made for it.
         """
+        inputs = make_inputs(at_defaults(program), self._seed) if inputs is None else inputs
+        runs = self.run_ways(name, program, inputs, dear)
+        yield from self.judge_ways(runs)
+        if not runs.before or not forms:
+            return
+        turns = self._first(runs.program, since)
+        for places in (pace or Pace()).rounds(forms):
+            yield from self.judge_forms(self.run_forms(runs, places, turns, since or 0))
+
+    def run(
+        self,
+        name: str,
+        program: Program,
+        inputs: Mapping[str, Value],
+        forms: int,
+        dear: Callable[[int], bool],
+        since: int | None,
+    ) -> FormRuns:
+        """The runs of ``check``, all forms together."""
+        runs = self.run_ways(name, program, inputs, dear)
+        if not runs.before or not forms:
+            return runs
+        return self.run_forms(runs, range(forms), self._first(runs.program, since), since or 0)
+
+    def _first(self, program: Program, since: int | None) -> list[Rewrite]:
+        """The rewrites that make the first forms, one each."""
+        choices = Choices.from_seed(f"{self._seed}:{program.digest}:first")
+        return self._turns.rarest(program, choices) if since is None else self._turns.each(program)[since:]
+
+    def run_ways(
+        self, name: str, program: Program, inputs: Mapping[str, Value], dear: Callable[[int], bool]
+    ) -> FormRuns:
+        """What each target makes of a program, and its other ways to run it."""
         program = at_defaults(program)
-        inputs = make_inputs(program, self._seed) if inputs is None else inputs
         self._measured.clear()
         before, ways = self._run_ways(program, inputs, dear)
         for result in before:
             if not ran(result):
                 self.counts.unusable[name, result.target.name] = result.error or str(result.exit)
-        usable = [result for result in before if ran(result)]
-        self.usable = len(usable)
-        for result in usable:
-            for other, after in ways.get(result.target.name, ()):
+        return FormRuns(name, program, inputs, [result for result in before if ran(result)], ways)
+
+    def judge_ways(self, runs: FormRuns) -> Iterator[Contradiction]:
+        """Contradictions of targets with their other ways to run a program."""
+        program, inputs = runs.program, runs.inputs
+        for result in runs.before:
+            for other, after in runs.ways.get(result.target.name, ()):
                 self.counts.forms[other.way.name] += 1
                 seen = self._count(result, self._seen(program, inputs, result, after, [], other), other.way.name)
-                found = self._again(name, program, inputs, result.target, (), other) if seen.different else None
+                found = self._again(runs.name, program, inputs, result.target, (), other) if seen.different else None
                 if found is not None:
                     yield self._located(found)
-        turns: list[Rewrite] = []
-        if usable and forms:
-            choices = Choices.from_seed(f"{self._seed}:{program.digest}:first")
-            turns = self._turns.rarest(program, choices) if since is None else self._turns.each(program)[since:]
-        for places in (pace or Pace()).rounds(forms if usable else 0):
-            yield from self._by_chains(name, program, inputs, usable, places, turns, since or 0)
 
     def fitting(self, program: Program) -> int:
         """How many rewrites fit a program."""
@@ -178,21 +226,13 @@ class Equivalence:
         }
         return first[: len(self.targets)], ways
 
-    def _by_chains(
-        self,
-        name: str,
-        program: Program,
-        inputs: Mapping[str, Value],
-        before: Sequence[RunResult],
-        places: range,
-        turns: Sequence[Rewrite],
-        since: int,
-    ) -> Iterator[Contradiction]:
-        """Compare some forms, each of which its place decides on, with the program on the targets that ran it.
+    def run_forms(self, runs: FormRuns, places: range, turns: Sequence[Rewrite], since: int) -> FormRuns:
+        """The same with some forms, each of which its place decides on, as the targets that ran the program run them.
 
         The first are made by one of ``turns`` each; ``since``: how many came before.
         """
-        chains: list[list[tuple[Step, Program]]] = []
+        program, before = runs.program, runs.before
+        chains: list[Sequence[tuple[Step, Program]]] = []
         tasks: list[Task] = []
         for place in places:
             choices = Choices.from_seed(f"{self._seed}:{program.digest}:{since + place}")
@@ -206,21 +246,27 @@ class Equivalence:
             self.counts.forms.update(step.rewrite for step, _ in chain)
             form = chain[-1][1]
             try:
-                given = {**make_inputs(form, self._seed), **inputs}
+                given = {**make_inputs(form, self._seed), **runs.inputs}
             except Unsupported:
                 for result in before:
                     self.counts.answers[result.target.name, Answer.UNDECIDED] += 1
                 continue
             chains.append(chain)
             tasks.append(Task(form, given, [result.target for result in before]))
-        for chain, task, after in zip(chains, tasks, self._runner.run_all(tasks) if tasks else [], strict=True):
+        found = self._runner.run_all(tasks) if tasks else []
+        forms = [(chain, task.inputs, after) for chain, task, after in zip(chains, tasks, found, strict=True)]
+        return replace(runs, forms=forms)
+
+    def judge_forms(self, runs: FormRuns) -> Iterator[Contradiction]:
+        """Contradictions of targets with what they make of the forms of a program."""
+        for chain, inputs, after in runs.forms:
             steps = tuple(step for step, _ in chain)
-            for result, other in zip(before, after, strict=True):
-                seen = self._count(result, self._seen(program, task.inputs, result, other, chain), steps[-1].rewrite)
+            for result, other in zip(runs.before, after, strict=True):
+                seen = self._count(result, self._seen(runs.program, inputs, result, other, chain), steps[-1].rewrite)
                 if not seen.different:
                     continue
                 for length in range(1, len(steps) + 1):
-                    found = self._again(name, program, inputs, result.target, steps[:length])
+                    found = self._again(runs.name, runs.program, runs.inputs, result.target, steps[:length])
                     if found is not None:
                         yield self._with_fewer(found)
                         break

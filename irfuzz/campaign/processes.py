@@ -22,11 +22,9 @@ USAGE = 2
 RESTARTS = 5
 """How often in a row a job may die before it has judged a program; then the campaign gives up."""
 
-JOB = "irfuzz.campaign.job"
-
 START = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
-    "from {module} import main; sys.exit(main(sys.argv[1:]))"
+    "from irfuzz.campaign.job import main; sys.exit(main(sys.argv[1:]))"
 )
 """What a job runs: this very irfuzz. ``-m`` would prefer the user's folder, perhaps a checkout that was never built."""
 
@@ -55,11 +53,11 @@ class Processes:
         progress: how many programs a job has judged so far; tells a job that works from one that only dies.
 
     Attributes:
-        module: has the ``main`` that a job runs.
+        kind: of the campaign, one of ``job.STRATEGIES``.
     """
 
     def __init__(self, layout: Layout, lock: int, progress: Callable[[int], int]) -> None:
-        self.module = JOB
+        self.kind = "differential"
         self._layout = layout
         self._lock = lock
         self._progress = progress
@@ -75,10 +73,10 @@ class Processes:
             skip: leave out the program at which it died.
         """
         self._began_at[number] = self._progress(number)
-        words = [str(self._layout.out.resolve()), str(number), str(os.getpid()), *(["skip"] if skip else [])]
+        words = [str(self._layout.out.resolve()), str(number), str(os.getpid()), self.kind, *(["skip"] if skip else [])]
         with self._layout.log(number).open("ab") as log:
             self._running[number] = subprocess.Popen(
-                [sys.executable, "-P", "-c", START.format(module=self.module), *words],
+                [sys.executable, "-P", "-c", START, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -8,9 +8,9 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from irfuzz.campaign.config import Config
-from irfuzz.campaign.corpus import Corpus, Entry
+from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.lines import LINES, Lines
-from irfuzz.campaign.made import Made
+from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.execute.types import RunResult
 from irfuzz.ir.program import Program
@@ -98,25 +98,25 @@ class Steering:
             self.search.learn(entry, plan, Outcome((), 0, 0, entry.nodes))
         return mutant, plan
 
-    def count(self, entry: Entry, mutant: Mutant, plan: Plan) -> tuple[int, bool]:
+    def count(self, testcase: Testcase) -> tuple[int, bool]:
         """How many features of a valid mutant are new to mutation, and whether it is to be a parent."""
-        program = mutant.program
+        program = testcase.program
         features = self._seen.add_mutant(program)
         before = self.frontier.worth
         gain = self.frontier.add_mutant(program)
-        applied = tuple(edit.mutator for edit in mutant.edits)
+        applied = tuple(edit.mutator for edit in testcase.edits)
         outcome = Outcome(applied, gain, features, len(program.nodes()), worth=self.frontier.worth - before)
-        self.search.learn(entry, plan, outcome)
+        self.search.learn(testcase.entry, testcase.plan, outcome)
         keep = self.search.keeps(outcome, self._corpus.bar())
         if keep:
             self.fusions.add_mutant(program)  # of every mutant it would take a fifth of a job's time
         return features, keep
 
-    def ran(self, made: Made, results: Sequence[RunResult]) -> bool:
+    def ran(self, testcase: Testcase, results: Sequence[RunResult]) -> bool:
         """Whether a mutant ran lines of the components that no program before it did, where they are counted."""
         new = self.lines.add(results)
-        if new and made.edits:
-            self.search.ran(made.entry, tuple(edit.mutator for edit in made.edits), new)
+        if new and testcase.edits:
+            self.search.ran(testcase.entry, tuple(edit.mutator for edit in testcase.edits), new)
         return new > 0
 
     def add(self, program: Program) -> None:

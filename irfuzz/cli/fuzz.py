@@ -131,7 +131,6 @@ def arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.campaign import Campaign
-    from irfuzz.campaign.contradictions import contradict
     from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
     from irfuzz.execute.large_limits import memory_for
     from irfuzz.generate.input_annotation import annotated
@@ -158,8 +157,8 @@ def run(args: argparse.Namespace) -> int:
             if len({t.component for t in chosen}) < 3 and not args.equiv:
                 _say("fewer than three components: where two differ in numbers, nobody tells which is right")
         with watcher(campaign, args.time, quiet=quiet) as watch:
-            work = contradict if args.equiv else Campaign.run
-            progress = work(campaign, args.time, watch, stop_at=args.programs)
+            kind = "self-test" if args.equiv else "differential"
+            progress = campaign.run(args.time, watch, stop_at=args.programs, kind=kind)
         rows = campaign.findings()
         code = 3 if progress.internal_errors else 1 if rows else 0
         if code == 0 and not campaign.interrupted:

@@ -10,6 +10,7 @@ import pytest
 from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.covered import Covered, lines_of
+from irfuzz.campaign.differential import Differential
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.lines import Lines, executable
 from irfuzz.cli.main import main
@@ -61,7 +62,10 @@ def test_new_lines_make_parents(
     assert set(packages) == {str(own), "onnx.reference"}
     # Mutants that are declared invalid are run, and are nobody's parents.
     assert packages[str(own)] > 4
-    assert Job(tmp_path / "b", 0).steering.lines.state() == job.steering.lines.state(), "it goes on from there"
+    again = Job(tmp_path / "b", 0)
+    assert isinstance(again.strategy, Differential)
+    assert isinstance(job.strategy, Differential)
+    assert again.strategy.steering.lines.state() == job.strategy.steering.lines.state(), "it goes on from there"
     covered = Covered(database)
     covered.shares(1.0, PROGRAMS)
     assert covered.python_lines() == packages

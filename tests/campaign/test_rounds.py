@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign import job as jobs
+from irfuzz.campaign import differential, loop
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.job import Job
@@ -53,12 +53,12 @@ def test_programs_do_not_depend_on_rounds(tmp_path: Path, tiny: Path, monkeypatc
         return run_all(self, tasks)
 
     monkeypatch.setattr(Runner, "run_all", counted)
-    monkeypatch.setattr(jobs, "ROUND_SECONDS", 1e9)
-    monkeypatch.setattr(jobs, "REFRESH", 25)
+    monkeypatch.setattr(loop, "ROUND_SECONDS", 1e9)
+    monkeypatch.setattr(differential, "REFRESH", 25)
     sizes = []
     # Beyond REFRESH, so that the second half is made of what the first has found.
     for most in (1, 16):
-        monkeypatch.setattr(jobs, "ROUND", most)
+        monkeypatch.setattr(differential, "ROUND", most)
         rounds.clear()
         prepare(tmp_path / str(most), tiny, 70)
         Job(tmp_path / str(most), 0).run()
@@ -117,7 +117,7 @@ def test_what_is_left_out_after_a_death(
         return run_all(self, tasks)
 
     monkeypatch.setattr(Runner, "run_all", listed)
-    monkeypatch.setattr(jobs, "ROUND_SECONDS", 1e9)
+    monkeypatch.setattr(loop, "ROUND_SECONDS", 1e9)
     Job(tmp_path, 0, skip=True).run()
     tags = [tag for row in ran for tag in row]
     assert ("0/7" in tags, "0/6" in tags, "0/5" in tags) == (skipped != 7, skipped != 6, skipped != 5)
@@ -141,7 +141,7 @@ def test_large_programs_go_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return run_all(self, tasks)
 
     monkeypatch.setattr(Runner, "run_all", counted)
-    monkeypatch.setattr(jobs, "ROUND_SECONDS", 1e9)
+    monkeypatch.setattr(loop, "ROUND_SECONDS", 1e9)
     prepare(tmp_path / "out", tmp_path / "large.onnx", 12)
     Job(tmp_path / "out", 0).run()
-    assert max(sizes) <= jobs.ROUND_BYTES
+    assert max(sizes) <= loop.ROUND_BYTES

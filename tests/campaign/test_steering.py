@@ -9,6 +9,7 @@ import pytest
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.steering import LEARNT, Steering
+from irfuzz.campaign.testcase import Testcase
 from irfuzz.choices import Choices
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.novelty import Seen
@@ -36,7 +37,7 @@ def work(corpus: Corpus, steering: Steering, first: int, last: int) -> list[obje
         entry = steering.parent(choices)
         mutant, plan = steering.mutate(entry, corpus.program(entry), choices)
         if mutant is not None:
-            steering.count(entry, mutant, plan)
+            steering.count(Testcase(n, entry, corpus.program(entry), mutant.program, mutant.edits, plan))
         done.append((entry.digest, plan, steering.frontier.covered))
     return done
 

@@ -1,0 +1,209 @@
+"""Differential testing: mutants run on several targets, and what these disagree on is triaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from irfuzz.campaign import audit, comparable, lineage, schedule
+from irfuzz.campaign.case import Case
+from irfuzz.campaign.corpus import Corpus
+from irfuzz.campaign.hunt import Hunt
+from irfuzz.campaign.loop import ROUND
+from irfuzz.campaign.sampling import Sampling
+from irfuzz.campaign.seed_inputs import SeedSamples
+from irfuzz.campaign.steering import Steering
+from irfuzz.campaign.stuck import Stuck
+from irfuzz.campaign.support import Support
+from irfuzz.campaign.testcase import Entry, Testcase
+from irfuzz.campaign.triage import Triage
+from irfuzz.choices import Choices
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.table import resolve
+from irfuzz.execute.together import Task
+from irfuzz.execute.types import Exit, RunResult, Target
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.ranges import seed_ranges
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.mutate.convert_opset import NEWEST, newest_for
+from irfuzz.oracle import judge
+from irfuzz.oracle.types import Verdict
+from irfuzz.search.novelty import Seen
+from irfuzz.store.packed_model import is_packed
+
+if TYPE_CHECKING:
+    from irfuzz.campaign.job import Job
+
+REFRESH = 200
+"""Iterations between two looks at what other jobs have added."""
+
+Runs = list[RunResult]
+
+
+class Differential:
+    """A ``Strategy``: one program, several targets."""
+
+    def __init__(self, job: Job) -> None:
+        config = job.config
+        self.root = f"{config.seed}/{job.number}"
+        self.refresh, self.most = REFRESH, ROUND
+        self._job = job
+        self.corpus = Corpus(job.database, config.sprouts)
+        self.steering = Steering(config, self.corpus, Seen(), NEWEST)
+        self.steering.recall(job.database, job.number)
+        self._ranges = seed_ranges()
+        self._hunt = Hunt(config.hunt)
+        self._samples = SeedSamples(job.database, job.layout)
+        self._alone: Sequence[tuple[int, int]] = ()
+        self._stuck = Stuck()
+        self._support = Support(empty=True)
+
+    def runner(self) -> Runner:
+        """All targets; slow ones if they have a share of the time."""
+        config = self._job.config
+        targets = resolve(config.targets, slow=config.slow_share > 0)
+        limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
+        return Runner(targets, limits, required=config.targets is not None, lines=config.python_coverage)
+
+    def begin(self, runner: Runner) -> Sequence[Target]:
+        """All of them are under test."""
+        job = self._job
+        self._runner = runner
+        self._sampling = Sampling(runner.targets, job.config.slow_share, job.counts)
+        newest = newest_for((t.opset, t.ir) for t in runner.targets)
+        if newest < NEWEST:
+            self.steering.limit(newest)
+        self._triage = Triage(job.layout, job.database, runner, job.config, lambda: job.stop)
+        return runner.targets
+
+    def absorb(self) -> None:
+        """Take in what was added to the corpus."""
+        for program in self.corpus.refresh():
+            self.steering.add(program)
+        self._alone = self._samples.alone(self.corpus.seeds())
+
+    def schedule(self, choices: Choices, iteration: int) -> Entry:
+        """As the search chooses; the first job begins with the seeds as they are, on each of their samples."""
+        entry = self.steering.parent(choices)
+        alone = self._alone_at(iteration)
+        return entry if alone is None else self.corpus.seed(alone[0])
+
+    def _alone_at(self, iteration: int) -> tuple[int, int] | None:
+        """The seed that is to be run as it is, and the number of its sample."""
+        return self._alone[iteration] if not self._job.number and iteration < len(self._alone) else None
+
+    def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
+        """As the search plans."""
+        if self._alone_at(iteration) is not None:
+            return Testcase(iteration, entry, parent, parent)
+        mutant, plan = self.steering.mutate(entry, parent, choices)
+        return mutant and Testcase(iteration, entry, parent, mutant.program, mutant.edits, plan)
+
+    def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
+        """Inputs that are drawn, sampled or steered, and the targets whose turn it is."""
+        program, entry, iteration, invalid = testcase.program, testcase.entry, testcase.iteration, testcase.invalid
+        alone = self._alone_at(iteration)
+        ranges = self._ranges.get(entry.seed)
+        seed = choices.seed()
+        inputs = make_inputs(program, seed, ranges=ranges, special=choices.boolean(0.1))
+        given = self._samples.give(entry.seed, program, alone and alone[1], seed, choices, ranges)
+        # Who accepts what is invalid shows only beside all the others.
+        quick, counts = self._sampling.quick, self._job.counts
+        wanted = quick if invalid else schedule.turn(quick, iteration, self._job.config.every)
+        wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
+        features, keep = self.steering.count(testcase) if testcase.edits and not invalid else (0, False)
+        hunt = ""
+        if given is not None:
+            inputs = given
+        elif not invalid:
+            inputs, hunt = self._hunt.steer(program, inputs, seed, ranges, choices)
+            counts["steered"] += bool(hunt)
+        model = self._job.database.programs.whole(program)
+        return replace(
+            testcase, model=model, inputs=inputs, targets=tuple(wanted), features=features, keep=keep, hunt=hunt
+        )
+
+    def execute(self, testcases: Sequence[Testcase]) -> Sequence[Runs]:
+        """What every target did with each of them; they travel together."""
+        return self._runner.run_all([
+            Task(t.program, t.inputs, t.targets, self._tag(t), None if is_packed(t.model) else t.model)
+            for t in testcases
+        ])  # fmt: skip
+
+    def _tag(self, testcase: Testcase) -> str:
+        return f"{self._job.number}/{testcase.iteration}"
+
+    def _more(self, testcase: Testcase, targets: Sequence[Target]) -> Runs:
+        return self._runner.run(testcase.program, testcase.inputs, targets, tag=self._tag(testcase)) if targets else []
+
+    def _judged(self, testcase: Testcase, runs: Runs) -> list[Verdict]:
+        return judge(
+            testcase.program, testcase.inputs, runs, shadow=self._runner.shadow, expected_invalid=testcase.invalid
+        )
+
+    def judge(self, testcase: Testcase, runs: Runs) -> tuple[Runs, list[Verdict]]:
+        """Disagreements; slow targets are asked about what is new, and all others before anything is believed."""
+        seed, program, counts = testcase.entry.seed, testcase.program, self._job.counts
+        slow = self._more(testcase, () if testcase.invalid else self._sampling.turn(testcase.features))
+        if slow:
+            self._sampling.ran(slow)
+            runs = [*runs, *slow]
+        verdicts = self._judged(testcase, runs)
+        counts["declared invalid"] += testcase.invalid
+        self._count(runs)
+        if not testcase.invalid:
+            comparable.count(runs, counts)
+        self._stuck.saw(seed, program, runs)
+        if verdicts:
+            left = schedule.remaining(self._sampling.quick, testcase.targets)
+            witnesses = self._more(testcase, self._stuck.spared(seed, program, left, counts))
+            if witnesses:
+                runs = [*runs, *witnesses]
+                verdicts = self._judged(testcase, runs)
+        return runs, verdicts
+
+    def _count(self, runs: Runs) -> None:
+        counts = self._job.counts
+        counts["runs"] += len(runs)
+        for result in runs:
+            if result.exit is not Exit.OK:
+                counts[f"{result.target.name} {result.exit}"] += 1
+
+    def keep(self, testcase: Testcase, runs: Runs) -> None:
+        """A program becomes a parent if it shows what is new, and anything runs it."""
+        ran_new = not testcase.invalid and self.steering.ran(testcase, runs)
+        wanted = (testcase.keep or ran_new) and any(r.exit is Exit.OK for r in runs)
+        if wanted and not self.corpus.add(testcase, self._job.number):
+            self._job.counts["large weights not kept"] += 1
+        if not testcase.invalid:
+            self._support.saw(testcase.program, runs)
+
+    def triage(self, testcase: Testcase, runs: Runs, wrong: Sequence[Verdict]) -> None:
+        """Take note of what is new."""
+        if not wrong:
+            return
+        trace = lineage.dump(self.corpus.trace_of(testcase))
+        case = Case(
+            testcase.program, testcase.inputs, runs, testcase.invalid, trace, testcase.entry.seed, self._job.number,
+            testcase.iteration, testcase.hunt,
+        )  # fmt: skip
+        self._triage.look(case, wrong, self._job.counts)
+
+    def audit(self, testcase: Testcase) -> None:
+        """Every fact of a program now and then is compared with what a run computes."""
+        if testcase.iteration % audit.EVERY == 0 and not testcase.invalid:
+            self._job.counts["facts checked"] += audit.audit(self._runner, testcase.program, testcase.inputs)
+
+    def work(self) -> None:
+        """Look into what waits."""
+        self._triage.work(self._job.counts)
+
+    def save(self, *, now: bool = False) -> None:
+        """What is covered and was learnt."""
+        self.steering.tell(self._job.database, self._job.number, now=now)
+
+    def end(self) -> None:
+        """What the targets were seen to run goes to a file that all campaigns share."""
+        self._support.save()

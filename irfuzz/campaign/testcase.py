@@ -1,0 +1,84 @@
+"""A program of the corpus, and one that is made of it: run, judged and perhaps kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from irfuzz.execute.large_limits import weight_bytes
+from irfuzz.execute.mapped_model import LARGE_MODEL, mapped_bytes
+from irfuzz.execute.types import Target, Value
+from irfuzz.ir.program import Program
+from irfuzz.mutate.types import Edit, Relation
+from irfuzz.search.strategies.types import Plan
+from irfuzz.store.packed_model import is_packed
+
+
+@dataclass(slots=True)
+class Entry:
+    """A program of the corpus and how often it was chosen; the model itself stays in the database.
+
+    Attributes:
+        digest: of the program.
+        seed: file name of the seed that it comes from.
+        features: how many were new when it was added.
+        nodes: in its main graph.
+        picked: how often it was a parent.
+    """
+
+    digest: str
+    seed: str
+    features: int
+    nodes: int
+    picked: int = 0
+
+
+AS_IT_IS = Plan(0)
+"""That of a seed which is not mutated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Testcase:
+    """One program of a campaign, first as it is mutated, then with all that is needed to run it.
+
+    Attributes:
+        iteration: of the job that made it.
+        entry: its parent, or itself if it is a seed as it is.
+        parent: the parent's program.
+        program: its own.
+        edits: what was done to the parent; none if it is a seed as it is.
+        plan: of the search that asked for it.
+        model: its bytes, as ``StoredPrograms.whole`` gives them.
+        inputs: by name.
+        targets: those that run it at first.
+        features: how many of its features no program before had.
+        keep: it is to be a parent, if anything runs it.
+        hunt: what its inputs were steered to; empty if they were not.
+    """
+
+    __test__ = False  # pytest takes it for a class of tests
+
+    iteration: int
+    entry: Entry
+    parent: Program
+    program: Program
+    edits: tuple[Edit, ...] = ()
+    plan: Plan = AS_IT_IS
+    model: bytes = b""
+    inputs: Mapping[str, Value] = field(default_factory=dict)
+    targets: tuple[Target, ...] = ()
+    features: int = 0
+    keep: bool = False
+    hunt: str = ""
+
+    @property
+    def invalid(self) -> bool:
+        """Whether an edit declares it invalid."""
+        return any(edit.relation is Relation.INVALID for edit in self.edits)
+
+    def size(self) -> int:
+        """Bytes of model and tensors that travel to a worker."""
+        sent = len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
+        if is_packed(self.model) and mapped_bytes(self.program) < LARGE_MODEL:
+            sent += weight_bytes(self.program)
+        return sent
