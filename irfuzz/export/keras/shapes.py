@@ -7,6 +7,8 @@ import onnx_ir as ir
 
 from irfuzz.export.keras.checks import shape_of
 from irfuzz.export.keras.layers import layer
+from irfuzz.export.plan.positions import pad_amounts
+from irfuzz.export.plan.shapes import depth_steps
 from irfuzz.export.source.context import Code, Context, Emitted, Emitter, Many, literal
 from irfuzz.ir.shape_rules import slice_positions
 
@@ -74,13 +76,10 @@ def trilu(ctx: Context, node: ir.Node) -> Emitted:
 
 def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
     """DepthToSpace, between two reshapes."""
-    n, c, h, w = shape_of(ctx, node, node.inputs[0])
-    size = ctx.attr(node, "blocksize")
-    deep = ctx.attr(node, "mode", "DCR") == "DCR"
-    split = (n, size, size, c // size**2, h, w) if deep else (n, c // size**2, size, size, h, w)
-    first = ctx.call("reshape", ctx.input(node, 0), split)
-    moved = ctx.call("transpose", Code(first), (0, 3, 4, 1, 5, 2) if deep else (0, 1, 4, 2, 5, 3))
-    return ctx.call("reshape", Code(moved), (n, c // size**2, h * size, w * size))
+    sizes = shape_of(ctx, node, node.inputs[0])
+    split, order, shape = depth_steps(sizes, ctx.attr(node, "blocksize"), ctx.attr(node, "mode", "DCR"))
+    moved = ctx.call("transpose", Code(ctx.call("reshape", ctx.input(node, 0), split)), order)
+    return ctx.call("reshape", Code(moved), shape)
 
 
 def concat(ctx: Context, node: ir.Node) -> Emitted:
@@ -180,10 +179,7 @@ def pad(ctx: Context, node: ir.Node) -> Emitted:
     mode = ctx.attr(node, "mode", "constant")
     if flat is None or min(flat, default=0) < 0 or mode not in ("constant", "reflect") or 0 in shape:
         raise ctx.unsupported(node, f"negative pads, a size of zero, or mode {mode}")
-    count = len(flat) // 2
-    pads = [(0, 0)] * len(shape)
-    for i, axis in enumerate(axes if axes is not None else range(len(shape))):
-        pads[axis] = (flat[i], flat[count + i])
+    pads = pad_amounts(len(shape), flat, axes)
     if mode == "reflect":
         if any(max(around) >= size for around, size in zip(pads, shape, strict=True)):
             raise ctx.unsupported(node, "more is reflected than there is")

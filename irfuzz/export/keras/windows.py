@@ -7,6 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from irfuzz.export.plan.windows import window_pads
 from irfuzz.export.source.context import Context
 
 Pads = tuple[tuple[int, int], ...]
@@ -54,23 +55,10 @@ def window(ctx: Context, node: ir.Node, kernel: tuple[int, ...]) -> Window:
         raise ctx.unsupported(node, "a size of zero")
     strides, dilations = ctx.attr(node, "strides") or (1,) * rank, ctx.attr(node, "dilations") or (1,) * rank
     auto = ctx.attr(node, "auto_pad", "NOTSET")
-    same = tuple(
-        _split((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
-        for n, k, s, d in zip(shape[2:], kernel, strides, dilations, strict=True)
+    flat = ctx.attr(node, "pads") if auto == "NOTSET" else None
+    same, pads = (
+        tuple(window_pads(shape[2:], kernel, strides, dilations, flat, which)) for which in ("SAME_UPPER", auto)
     )
-    if auto == "SAME_UPPER":
-        pads = same
-    elif auto == "SAME_LOWER":
-        pads = tuple((after, before) for before, after in same)
-    else:
-        flat = (ctx.attr(node, "pads") if auto == "NOTSET" else None) or (0,) * (2 * rank)
-        pads = tuple(zip(flat[:rank], flat[rank:], strict=True))
     if min(map(min, pads)) < 0:
         raise ctx.unsupported(node, "negative pads")
     return Window(kernel, tuple(strides), tuple(dilations), pads, pads == same)
-
-
-def _split(total: int) -> tuple[int, int]:
-    """What TensorFlow puts before and behind."""
-    total = max(total, 0)
-    return total // 2, total - total // 2

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from irfuzz.errors import InternalError
 
@@ -26,16 +27,19 @@ class Piece:
     order: int
 
 
+PLAN = "irfuzz.export.plan"
+"""The functions on sizes that all frameworks share; they stand ahead of a framework's own."""
+
+
 @functools.cache
 def pieces(package: str) -> dict[str, Piece]:
-    """Every top-level definition of the support modules in ``package`` by name.
+    """Every top-level definition of the support modules in ``package``, and of the plan, by name.
 
     Raises:
         InternalError: two share a name.
     """
     found: dict[str, tuple[str, set[str], int]] = {}
-    files = sorted((f for f in resources.files(package).iterdir() if f.name.endswith(".py")), key=lambda f: f.name)
-    for file in files:
+    for file in (*_modules(PLAN), *_modules(package)):
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
         for statement in ast.parse(text).body:
@@ -54,6 +58,10 @@ def pieces(package: str) -> dict[str, Piece]:
         name: Piece(source, frozenset(mentioned & found.keys()) - {name}, order)
         for name, (source, mentioned, order) in found.items()
     }
+
+
+def _modules(package: str) -> list[Traversable]:
+    return sorted((f for f in resources.files(package).iterdir() if f.name.endswith(".py")), key=lambda f: f.name)
 
 
 def _defined(statement: ast.stmt) -> str | None:

@@ -7,9 +7,10 @@ import math
 
 import tensorflow as tf
 
+from irfuzz.export.plan.windows import transposed_crops, window_pads
 from irfuzz.export.tensorflow.support.arrays import dims
 from irfuzz.export.tensorflow.support.numbers import single
-from irfuzz.export.tensorflow.support.windows import add_windows, pad_spatial, pool_windows, window_pads
+from irfuzz.export.tensorflow.support.windows import add_windows, pad_spatial, pool_windows
 
 
 def conv(x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET", group=1):
@@ -71,17 +72,7 @@ def conv_transpose(
     strides, dilations = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
     extra = output_padding or (0,) * rank
     full = full_transpose(single(x), single(w), strides, dilations, group)
-    if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        output_shape = [size * stride for size, stride in zip(dims(x)[2:], strides, strict=True)]
-    crops = []
-    for i, size in enumerate(dims(full)[2:]):
-        if output_shape is not None:
-            total = size + extra[i] - output_shape[-rank + i]
-            before = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
-            after = total - before
-        else:
-            before, after = (pads[i], pads[i + rank]) if pads and auto_pad == "NOTSET" else (0, 0)
-        crops.append((-before, extra[i] - after))
+    crops = transposed_crops(dims(full)[2:], dims(x)[2:], strides, pads, auto_pad, extra, output_shape)
     result = pad_spatial(full, crops, 0)
     if b is not None:
         result = result + tf.reshape(single(b), [-1, *(1,) * rank])

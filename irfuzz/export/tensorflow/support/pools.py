@@ -8,29 +8,16 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from irfuzz.export.plan.windows import pool_geometry
 from irfuzz.export.tensorflow.support.arrays import dims
 from irfuzz.export.tensorflow.support.numbers import lowest, single
-from irfuzz.export.tensorflow.support.windows import pool_count, pool_windows, window_pads
-
-
-def pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode):
-    """Strides, dilations, paddings and window counts of a pool with every default filled in."""
-    rank = len(kernel)
-    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    sizes = dims(x)[2:]
-    around = window_pads(sizes, kernel, strides, dilations, pads, auto_pad)
-    ceil_mode = ceil_mode and auto_pad == "NOTSET"
-    counts = [
-        pool_count(sizes[i], before, after, kernel[i], strides[i], dilations[i], ceil_mode)
-        for i, (before, after) in enumerate(around)
-    ]
-    return strides, dilations, around, counts
+from irfuzz.export.tensorflow.support.windows import pool_windows
 
 
 def max_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0):
     """ONNX MaxPool; padding never wins, NaN does."""
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
-    windows = pool_windows(x, kernel, strides, dilations, around, counts, lowest(x.dtype))
+    geometry = pool_geometry(dims(x)[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = pool_windows(x, kernel, *geometry, lowest(x.dtype))
     return tf.reduce_max(windows, list(range(-len(kernel), 0)))
 
 
@@ -39,18 +26,18 @@ def max_pool_indices(
 ):
     """ONNX MaxPool with Indices: positions in the flattened unpadded input, column-major by ``storage_order``."""
     rank = len(kernel)
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    geometry = pool_geometry(dims(x)[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
     shape = dims(x)
     spatial = shape[2:]
-    flat = [*shape[:2], *counts, math.prod(kernel)]
-    windows = pool_windows(x, kernel, strides, dilations, around, counts, lowest(x.dtype))
+    flat = [*shape[:2], *geometry[-1], math.prod(kernel)]
+    windows = pool_windows(x, kernel, *geometry, lowest(x.dtype))
     windows = tf.reshape(windows, flat)
     places = np.arange(math.prod(spatial)).reshape(spatial)
     if storage_order:
         places = np.arange(math.prod(spatial)).reshape(spatial[::-1]).transpose()
     images = tf.reshape(tf.range(tf.cast(shape[0] * shape[1], tf.int64)), [*shape[:2], *(1,) * rank])
     places = tf.constant(places, tf.int64) + images * math.prod(spatial)
-    index = tf.reshape(pool_windows(places, kernel, strides, dilations, around, counts, -1), flat)
+    index = tf.reshape(pool_windows(places, kernel, *geometry, -1), flat)
     # Among equals the first real element wins, not padding that happens to equal it.
     best = tf.reduce_max(windows, -1, keepdims=True)
     wins = windows == best
@@ -66,9 +53,10 @@ def average_pool(
 ):
     """ONNX AveragePool; the divisor counts input and, where asked, padding, never the overhang of ceil_mode."""
     rank = len(kernel)
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    geometry = pool_geometry(dims(x)[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
     axes = list(range(-rank, 0))
-    sums = tf.reduce_sum(pool_windows(single(x), kernel, strides, dilations, around, counts, 0), axes)
+    sums = tf.reduce_sum(pool_windows(single(x), kernel, *geometry, 0), axes)
+    strides, dilations, around, counts = geometry
     sizes = dims(x)[2:]
     if count_include_pad:
         sizes = [sizes[i] + sum(around[i]) for i in range(rank)]
@@ -80,8 +68,8 @@ def average_pool(
 
 def lp_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, p=2):
     """ONNX LpPool: (sum of |x|**p) ** (1/p) over each window."""
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
-    windows = pool_windows(single(x), kernel, strides, dilations, around, counts, 0)
+    geometry = pool_geometry(dims(x)[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = pool_windows(single(x), kernel, *geometry, 0)
     return tf.cast(lp_norm(windows, p, list(range(-len(kernel), 0)), keepdims=False), x.dtype)
 
 

@@ -7,18 +7,11 @@ import math
 
 import tensorflow as tf
 
+from irfuzz.export.plan.shapes import reduced_axes
 from irfuzz.export.tensorflow.support.arrays import dims, known
 from irfuzz.export.tensorflow.support.casts import cast
 from irfuzz.export.tensorflow.support.numbers import exact_int, single
 from irfuzz.export.tensorflow.support.products import widened
-
-
-def reduced_axes(x, axes, noop):
-    """Axes to reduce: all of them where none are given, unless ``noop``."""
-    rank = len(x.shape)
-    if axes:
-        return [a % rank for a in axes] if rank else []
-    return [] if noop else list(range(rank))
 
 
 def total(x, axes, keepdims):
@@ -33,12 +26,12 @@ def real(x):
 
 def reduce_sum(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceSum; integers wrap."""
-    return tf.cast(total(widened(x), reduced_axes(x, axes, noop), keepdims), x.dtype)
+    return tf.cast(total(widened(x), reduced_axes(len(x.shape), axes, noop), keepdims), x.dtype)
 
 
 def reduce_mean(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMean; integers are summed in int64 and divided toward zero."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(len(x.shape), axes, noop)
     if not axes:
         return x
     if x.dtype.is_floating:
@@ -50,49 +43,51 @@ def reduce_mean(x, axes=None, keepdims=1, noop=0):
 
 def reduce_prod(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceProd; integers wrap."""
-    return tf.cast(tf.reduce_prod(widened(x), reduced_axes(x, axes, noop), bool(keepdims)), x.dtype)
+    return tf.cast(tf.reduce_prod(widened(x), reduced_axes(len(x.shape), axes, noop), bool(keepdims)), x.dtype)
 
 
 def reduce_max(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMax: NaN wins; -inf or the least integer of nothing."""
     if x.dtype == tf.bool:
-        return tf.reduce_any(x, reduced_axes(x, axes, noop), bool(keepdims))
-    return tf.reduce_max(x, reduced_axes(x, axes, noop), bool(keepdims))
+        return tf.reduce_any(x, reduced_axes(len(x.shape), axes, noop), bool(keepdims))
+    return tf.reduce_max(x, reduced_axes(len(x.shape), axes, noop), bool(keepdims))
 
 
 def reduce_min(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMin: NaN wins; +inf or the greatest integer of nothing."""
     if x.dtype == tf.bool:
-        return tf.reduce_all(x, reduced_axes(x, axes, noop), bool(keepdims))
-    return tf.reduce_min(x, reduced_axes(x, axes, noop), bool(keepdims))
+        return tf.reduce_all(x, reduced_axes(len(x.shape), axes, noop), bool(keepdims))
+    return tf.reduce_min(x, reduced_axes(len(x.shape), axes, noop), bool(keepdims))
 
 
 def reduce_l1(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceL1: the sum of absolute values."""
     w = widened(x)
-    return tf.cast(total(w if x.dtype.is_unsigned else tf.abs(w), reduced_axes(x, axes, noop), keepdims), x.dtype)
+    return tf.cast(
+        total(w if x.dtype.is_unsigned else tf.abs(w), reduced_axes(len(x.shape), axes, noop), keepdims), x.dtype
+    )
 
 
 def reduce_l2(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceL2: the root of the sum of squares, of integers in float64 and toward zero."""
     w = real(x)
-    return cast(tf.sqrt(total(w * w, reduced_axes(x, axes, noop), keepdims)), x.dtype)
+    return cast(tf.sqrt(total(w * w, reduced_axes(len(x.shape), axes, noop), keepdims)), x.dtype)
 
 
 def reduce_sum_square(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceSumSquare; integers wrap."""
     w = widened(x)
-    return tf.cast(total(w * w, reduced_axes(x, axes, noop), keepdims), x.dtype)
+    return tf.cast(total(w * w, reduced_axes(len(x.shape), axes, noop), keepdims), x.dtype)
 
 
 def reduce_log_sum(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceLogSum: the logarithm of the sum, of integers in float64 and toward zero."""
-    return cast(tf.math.log(total(real(x), reduced_axes(x, axes, noop), keepdims)), x.dtype)
+    return cast(tf.math.log(total(real(x), reduced_axes(len(x.shape), axes, noop), keepdims)), x.dtype)
 
 
 def reduce_log_sum_exp(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceLogSumExp without overflow, of integers in float64 and toward zero; -inf of nothing."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(len(x.shape), axes, noop)
     w = real(x)
     return cast(tf.reduce_logsumexp(w, axes, bool(keepdims)) if axes else tf.math.log(tf.exp(w)), x.dtype)
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from irfuzz.export.plan.resizing import region_ends, resize_targets, resized_axes
 from irfuzz.export.tensorflow.support.arrays import dims
 from irfuzz.export.tensorflow.support.casts import cast
 
@@ -21,18 +22,16 @@ def resize(
     Where scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
     """
     rank, shape = len(x.shape), dims(x)
-    axes = tuple(range(rank)) if axes is None else tuple(a % rank for a in axes)
+    axes = resized_axes(rank, axes)
     if mode != "nearest" and not x.dtype.is_floating:
         raise NotImplementedError(f"ONNX does not say how {mode} resizing rounds integers")
     if not all(isinstance(shape[a], int) for a in axes):
         raise NotImplementedError("sizes that the graph computes: only eager runs can read them")
     result = x if mode == "nearest" else tf.cast(x, tf.float64)
     outside = np.zeros((), bool)
-    targets = resize_targets(shape, scales, sizes, axes, policy)
-    for i, (axis, scale, length, width) in enumerate(targets):
+    for i, (axis, scale, length, width) in enumerate(resize_targets(shape, scales, sizes, axes, policy)):
         size = shape[axis]
-        ends = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
-        at = source_coordinates(size, length, scale, width, ends, coordinates)
+        at = source_coordinates(size, length, scale, width, region_ends(roi, i, len(axes)), coordinates)
         if mode == "nearest":
             result = tf.gather(result, nearest_index(at, nearest).clip(0, size - 1), axis=axis)
         elif not (scale == 1.0 and length == size and coordinates != "tf_crop_and_resize"):
@@ -42,23 +41,6 @@ def resize(
             outside = outside | ((at < 0) | (at > size - 1)).reshape(-1, *(1,) * (rank - 1 - axis))
     result = cast(result, x.dtype)
     return tf.where(outside, tf.constant(extrapolation, x.dtype), result) if outside.any() else result
-
-
-def resize_targets(shape, scales, sizes, axes, policy):
-    """For each axis: (axis, scale, target size, target size before rounding down)."""
-    targets = []
-    if sizes:
-        ratios = [size / shape[axis] for size, axis in zip(sizes, axes, strict=True)]
-        if policy != "stretch":
-            common = min(ratios) if policy == "not_larger" else max(ratios)
-            return [(a, common, math.floor(common * shape[a] + 0.5), common * shape[a]) for a in axes]
-        return [(a, ratio, size, float(size)) for a, ratio, size in zip(axes, ratios, sizes, strict=True)]
-    for axis, scale in zip(axes, scales, strict=True):
-        # Sizes come from single precision products: 10 * 0.7 is 7, though float32's 0.7 is a little less. A region has
-        # no part in them: not ONNX's text but its inference and evaluator are followed, as by every runtime.
-        length = math.floor(np.float32(shape[axis]) * np.float32(scale))
-        targets.append((axis, scale, length, shape[axis] * scale))
-    return targets
 
 
 def source_coordinates(size, length, scale, width, ends, coordinates):

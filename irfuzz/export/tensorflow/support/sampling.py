@@ -9,6 +9,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from irfuzz.export.plan.windows import column_plan, unpooled_sizes
 from irfuzz.export.tensorflow.support.arrays import dims, known
 from irfuzz.export.tensorflow.support.casts import cast
 from irfuzz.export.tensorflow.support.numbers import single
@@ -102,9 +103,8 @@ def weighted_taps(image, taps, sizes):
 
 def max_unpool(x, index, kernel, strides=None, pads=None):
     """ONNX MaxUnpool without output_shape: elements at linear indices, zeros elsewhere."""
-    rank = len(x.shape) - 2
-    strides, pads, shape = strides or [1] * rank, pads or [0] * 2 * rank, dims(x)
-    sizes = [(shape[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank] for i in range(rank)]
+    shape = dims(x)
+    sizes = unpooled_sizes(shape[2:], kernel, strides, pads)
     empty = tf.zeros([math.prod([*shape[:2], *sizes])], x.dtype)
     result = tf.tensor_scatter_nd_update(empty, tf.reshape(index, [-1, 1]), tf.reshape(x, [-1]))
     return tf.reshape(result, [*shape[:2], *sizes])
@@ -112,15 +112,11 @@ def max_unpool(x, index, kernel, strides=None, pads=None):
 
 def col2im(x, image, block, strides=None, dilations=None, pads=None):
     """ONNX Col2Im: columns (N, C * blocks, L) added up into (N, C, *image)."""
-    rank = len(image)
-    strides, dilations, pads = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
-    padded = [image[i] + pads[i] + pads[i + rank] for i in range(rank)]
-    counts = [(padded[i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)]
+    strides, dilations, padded, counts, inside = column_plan(image, block, strides, dilations, pads)
     shape = dims(x)
     source = tf.cast(x, tf.int32) if x.dtype == tf.bool else single(x)
     columns = tf.reshape(source, [shape[0], shape[1] // math.prod(block), *block, *counts])
-    kept = tuple(slice(pads[i], pads[i] + image[i]) for i in range(rank))
-    result = add_windows(columns, padded, strides, dilations)[(slice(None), slice(None), *kept)]
+    result = add_windows(columns, padded, strides, dilations)[inside]
     return tf.cast(result, x.dtype)
 
 

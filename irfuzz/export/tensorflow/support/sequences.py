@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from irfuzz.export.plan.shapes import empty_stack_sizes
 from irfuzz.export.tensorflow.support.arrays import ints, known, sizes_of
 
 
@@ -12,11 +13,7 @@ def stacked(tensors, axis, dtype=None, shape=None):
     """Tensors along a new axis; none at all give an empty tensor of the ``dtype`` and element ``shape`` declared."""
     if tensors:
         return tf.stack(tensors, axis)
-    if dtype is None or shape is None:
-        raise NotImplementedError("no iterations, and the shape of what they would give is not declared")
-    shape = list(shape)
-    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
-    return tf.zeros(shape, dtype=dtype)
+    return tf.zeros(empty_stack_sizes(shape, axis, dtype), dtype=dtype)
 
 
 def sequence_at(sequence, position):

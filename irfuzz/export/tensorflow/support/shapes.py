@@ -8,17 +8,15 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from irfuzz.export.plan.positions import centered_amounts, equal_parts, pad_amounts, range_count, slice_plan
+from irfuzz.export.plan.shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
 from irfuzz.export.tensorflow.support.arrays import dims, known, sizes_of
 from irfuzz.export.tensorflow.support.numbers import bits, unbits
 
 
 def reshape(x, shape, allowzero=0):
     """ONNX Reshape: 0 copies a size unless ``allowzero``, -1 is inferred."""
-    sizes = [x.shape[i] if n == 0 and not allowzero else n for i, n in enumerate(shape)]
-    if -1 in sizes and 0 in sizes:
-        at = sizes.index(-1)
-        rest = math.prod(sizes[:at] + sizes[at + 1 :])
-        sizes[at] = math.prod(sizes_of(x)) // rest if rest else 0
+    sizes = reshaped_sizes(x.shape, shape, allowzero, lambda: math.prod(sizes_of(x)))
     return tf.reshape(x, tf.constant(sizes, tf.int64, (len(sizes),)))
 
 
@@ -41,9 +39,7 @@ def unsqueeze(x, axes):
 
 def flatten(x, axis):
     """ONNX Flatten to (before axis, from axis on)."""
-    sizes = sizes_of(x)
-    axis = axis + len(sizes) if axis < 0 else axis
-    return tf.reshape(x, (math.prod(sizes[:axis]), math.prod(sizes[axis:])))
+    return tf.reshape(x, flat_sizes(sizes_of(x), axis))
 
 
 def expand(x, shape):
@@ -58,43 +54,23 @@ def tile(x, repeats):
 
 def split_equal(x, count, axis):
     """ONNX Split into ``count`` parts of equal size, the last one smaller where it does not divide."""
-    size = sizes_of(x)[axis]
-    part = -(-size // count)
-    return tf.split(x, [min(part, max(size - i * part, 0)) for i in range(count)], axis)
+    return tf.split(x, equal_parts(sizes_of(x)[axis], count), axis)
 
 
 def slice_(x, starts, ends, axes=None, steps=None):
     """ONNX Slice: clamped like Python's slices, negative steps included."""
-    axes = range(len(starts)) if axes is None else axes
-    steps = (1,) * len(starts) if steps is None else steps
     sizes = sizes_of(x)
     cuts = [slice(None)] * len(sizes)
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        first, stop, step = slice_bounds(start, end, step, sizes[axis])
-        count = max(0, -(-(stop - first) // step))
+    for axis, first, count, step in slice_plan(sizes, starts, ends, axes, steps):
+        stop = first + count * step
         # Without a stop where it would stand before the first element, which -1 cannot say.
         cuts[axis] = slice(first, None if stop < 0 else stop, step) if count else slice(0, 0)
     return x[tuple(cuts)] if cuts else x
 
 
-def slice_bounds(start, end, step, size):
-    """Start, end and step of a slice with negative positions counted from the end, clamped to the axis."""
-    start = start + size if start < 0 else start
-    end = end + size if end < 0 else end
-    step = min(max(step, -size - 1), size + 1)
-    if step > 0:
-        return min(max(start, 0), size), min(max(end, 0), size), step
-    return min(max(start, 0), size - 1), min(max(end, -1), size - 1), step
-
-
 def pad(x, pads, mode="constant", value=None, axes=None):
     """ONNX Pad: ``pads`` are all beginnings, then all ends; negative ones crop."""
-    rank = len(x.shape)
-    axes = range(rank) if axes is None else axes
-    count = len(pads) // 2
-    around = [(0, 0)] * rank
-    for i, axis in enumerate(axes):
-        around[axis] = (pads[i], pads[i + count])
+    around = pad_amounts(len(x.shape), pads, axes)
     if mode == "constant":
         fill = tf.zeros((), x.dtype) if value is None else tf.reshape(value, ())
         return pad_constant(x, around, fill)
@@ -135,21 +111,14 @@ def pad_with(x, pads, value, mode="constant"):
 
 def space_to_depth(x, block, mode="DCR"):
     """ONNX SpaceToDepth on (N, C, H, W): blocks before channels (DCR) or after (CRD)."""
-    n, c, h, w = sizes_of(x)
-    order = (0, 1, 3, 5, 2, 4) if mode == "CRD" else (0, 3, 5, 1, 2, 4)
-    x = tf.transpose(tf.reshape(x, (n, c, h // block, block, w // block, block)), order)
-    return tf.reshape(x, (n, c * block * block, h // block, w // block))
+    split, order, shape = space_steps(sizes_of(x), block, mode)
+    return tf.reshape(tf.transpose(tf.reshape(x, split), order), shape)
 
 
 def depth_to_space(x, block, mode):
     """ONNX DepthToSpace on (N, C, H, W): blocks before channels (DCR) or after (CRD)."""
-    n, c, h, w = sizes_of(x)
-    depth = c // (block * block)
-    if mode == "CRD":
-        x = tf.transpose(tf.reshape(x, (n, depth, block, block, h, w)), (0, 1, 4, 2, 5, 3))
-    else:
-        x = tf.transpose(tf.reshape(x, (n, block, block, depth, h, w)), (0, 3, 4, 1, 5, 2))
-    return tf.reshape(x, (n, depth, h * block, w * block))
+    split, order, shape = depth_steps(sizes_of(x), block, mode)
+    return tf.reshape(tf.transpose(tf.reshape(x, split), order), shape)
 
 
 def filled(shape, value):
@@ -160,12 +129,11 @@ def filled(shape, value):
 def range_(start, limit, delta):
     """ONNX Range: start + i * delta up to ``limit``; half types are computed in float32."""
     first, last, step = known(start), known(limit), known(delta)
+    count = range_count(first, last, step)
     if start.dtype.is_floating:
-        count = max(math.ceil((last - first) / step), 0)
         wide = tf.float64 if start.dtype == tf.float64 else tf.float32
         steps = tf.range(count, dtype=wide) * tf.cast(tf.reshape(delta, ()), wide)
         return tf.cast(tf.cast(tf.reshape(start, ()), wide) + steps, start.dtype)
-    count = max(-((first - last) // step), 0)
     return tf.cast(tf.constant(first, tf.int64) + tf.range(count, dtype=tf.int64) * step, start.dtype)
 
 
@@ -190,12 +158,7 @@ def non_zero(x):
 
 def center_crop_pad(x, shape, axes=None):
     """ONNX CenterCropPad: crop or pad each axis around its centre to the size given, with zeros."""
-    sizes = sizes_of(x)
-    around = [(0, 0)] * len(sizes)
-    for size, axis in zip(shape, range(len(sizes)) if axes is None else axes, strict=True):
-        have = sizes[axis]
-        before = -((have - size) // 2) if size < have else (size - have) // 2
-        around[axis] = (before, size - have - before)
+    around = centered_amounts(sizes_of(x), shape, axes)
     return pad_constant(x, around, tf.zeros((), x.dtype))
 
 

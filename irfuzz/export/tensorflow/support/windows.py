@@ -8,25 +8,8 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from irfuzz.export.plan.windows import window_room
 from irfuzz.export.tensorflow.support.arrays import dims
-
-
-def window_pads(sizes, kernel, strides, dilations, pads, auto_pad):
-    """Padding of each spatial axis as (before, after), from ``pads`` or ``auto_pad``.
-
-    SAME_UPPER and SAME_LOWER give ceil(size / stride) windows; an odd pad falls at the end or the beginning.
-    """
-    rank = len(sizes)
-    if auto_pad == "VALID":
-        return [(0, 0)] * rank
-    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        result = []
-        for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True):
-            total = max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
-            small, large = total // 2, total - total // 2
-            result.append((small, large) if auto_pad == "SAME_UPPER" else (large, small))
-        return result
-    return [(pads[i], pads[i + rank]) for i in range(rank)] if pads else [(0, 0)] * rank
 
 
 def pad_spatial(x, pads, value):
@@ -41,23 +24,10 @@ def pad_spatial(x, pads, value):
     return tf.pad(x, room, constant_values=tf.constant(value, x.dtype))
 
 
-def pool_count(size, before, after, kernel, stride, dilation, ceil_mode):
-    """How many windows fit; with ``ceil_mode`` one that starts inside the input or its front padding may overhang."""
-    room = size + before + after - (dilation * (kernel - 1) + 1)
-    if not ceil_mode:
-        return room // stride + 1
-    count = -(-room // stride) + 1
-    return count - 1 if (count - 1) * stride >= size + before else count
-
-
 def pool_windows(x, kernel, strides, dilations, pads, counts, value):
     """All windows of ``x`` (N, C, *sizes) as (N, C, *counts, *kernel), outside filled with ``value``."""
     rank = len(kernel)
-    full = []
-    for i, size in enumerate(dims(x)[2:]):
-        reach = (counts[i] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1
-        full.append((pads[i][0], reach - size - pads[i][0]))
-    x = pad_spatial(x, full, value)
+    x = pad_spatial(x, window_room(dims(x)[2:], kernel, strides, dilations, pads, counts), value)
     for i in range(rank):
         starts, taps = np.arange(counts[i]) * strides[i], np.arange(kernel[i]) * dilations[i]
         x = tf.gather(x, (starts[:, None] + taps[None, :]).astype(np.int32), axis=2 + 2 * i)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F  # noqa: N812 - as torch's own documentation calls it
 
+from irfuzz.export.plan.windows import transposed_crops, window_pads
 from irfuzz.export.torch.support.numbers import single
-from irfuzz.export.torch.support.windows import pad_spatial, window_pads
+from irfuzz.export.torch.support.windows import pad_spatial
 
 
 def conv(x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET", group=1):
@@ -37,17 +38,7 @@ def conv_transpose(
     extra = output_padding or (0,) * rank
     convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[rank - 1]
     full = convolve(single(x), single(w), None, strides, 0, 0, group, dilations)
-    if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        output_shape = [size * stride for size, stride in zip(x.shape[2:], strides, strict=True)]
-    crops = []
-    for i in range(rank):
-        if output_shape is not None:
-            total = full.shape[i + 2] + extra[i] - output_shape[-rank + i]
-            before = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
-            after = total - before
-        else:
-            before, after = (pads[i], pads[i + rank]) if pads and auto_pad == "NOTSET" else (0, 0)
-        crops.append((-before, extra[i] - after))
+    crops = transposed_crops(full.shape[2:], x.shape[2:], strides, pads, auto_pad, extra, output_shape)
     result = pad_spatial(full, crops, 0)
     if b is not None:
         result = result + single(b).reshape(-1, *(1,) * rank)

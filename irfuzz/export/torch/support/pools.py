@@ -7,27 +7,15 @@ import math
 
 import torch
 
+from irfuzz.export.plan.windows import pool_geometry
 from irfuzz.export.torch.support.numbers import lowest, single
-from irfuzz.export.torch.support.windows import pool_count, pool_windows, window_pads
-
-
-def pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode):
-    """Strides, dilations, paddings and window counts of a pool with every default filled in."""
-    rank = len(kernel)
-    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    around = window_pads(x.shape[2:], kernel, strides, dilations, pads, auto_pad)
-    ceil_mode = ceil_mode and auto_pad == "NOTSET"
-    counts = [
-        pool_count(x.shape[i + 2], before, after, kernel[i], strides[i], dilations[i], ceil_mode)
-        for i, (before, after) in enumerate(around)
-    ]
-    return strides, dilations, around, counts
+from irfuzz.export.torch.support.windows import pool_windows
 
 
 def max_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0):
     """ONNX MaxPool; padding never wins, NaN does."""
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
-    windows = pool_windows(x, kernel, strides, dilations, around, counts, lowest(x.dtype))
+    geometry = pool_geometry(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = pool_windows(x, kernel, *geometry, lowest(x.dtype))
     return windows.amax(tuple(range(-len(kernel), 0)))
 
 
@@ -36,14 +24,14 @@ def max_pool_indices(
 ):
     """ONNX MaxPool with Indices: positions in the flattened unpadded input, column-major by ``storage_order``."""
     rank = len(kernel)
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
-    windows = pool_windows(x, kernel, strides, dilations, around, counts, lowest(x.dtype)).flatten(-rank)
+    geometry = pool_geometry(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = pool_windows(x, kernel, *geometry, lowest(x.dtype)).flatten(-rank)
     spatial = x.shape[2:]
     places = torch.arange(math.prod(spatial)).reshape(spatial)
     if storage_order:
         places = torch.arange(math.prod(spatial)).reshape(tuple(reversed(spatial))).permute(*reversed(range(rank)))
     images = torch.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1,) * rank) * math.prod(spatial)
-    index = pool_windows(places + images, kernel, strides, dilations, around, counts, -1).flatten(-rank)
+    index = pool_windows(places + images, kernel, *geometry, -1).flatten(-rank)
     # Among equals the first real element wins, not padding that happens to equal it.
     best = windows.amax(-1, keepdim=True)
     wins = ((windows == best) | (torch.isnan(windows) if x.dtype.is_floating_point else False)) & (index >= 0)
@@ -56,9 +44,10 @@ def average_pool(
 ):
     """ONNX AveragePool; the divisor counts input and, where asked, padding, never the overhang of ceil_mode."""
     rank = len(kernel)
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    geometry = pool_geometry(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
     axes = tuple(range(-rank, 0))
-    sums = pool_windows(single(x), kernel, strides, dilations, around, counts, 0).sum(axes)
+    sums = pool_windows(single(x), kernel, *geometry, 0).sum(axes)
+    strides, dilations, around, counts = geometry
     ones = torch.ones((1, 1, *x.shape[2:]), dtype=sums.dtype)
     if count_include_pad:
         sizes = [x.shape[i + 2] + sum(around[i]) for i in range(rank)]
@@ -70,8 +59,8 @@ def average_pool(
 
 def lp_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, p=2):
     """ONNX LpPool: (sum of |x|**p) ** (1/p) over each window."""
-    strides, dilations, around, counts = pool_geometry(x, kernel, strides, dilations, pads, auto_pad, ceil_mode)
-    windows = pool_windows(single(x), kernel, strides, dilations, around, counts, 0)
+    geometry = pool_geometry(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = pool_windows(single(x), kernel, *geometry, 0)
     return lp_norm(windows, p, tuple(range(-len(kernel), 0)), keepdim=False).to(x.dtype)
 
 

@@ -5,15 +5,9 @@ from __future__ import annotations
 
 import torch
 
+from irfuzz.export.plan.shapes import reduced_axes
 from irfuzz.export.torch.support.casts import cast
 from irfuzz.export.torch.support.numbers import exact_int, highest, lowest, ordered, single, unordered
-
-
-def reduced_axes(x, axes, noop):
-    """Axes to reduce: all of them where none are given, unless ``noop``."""
-    if axes:
-        return tuple(a % x.dim() for a in axes) if x.dim() else ()
-    return () if noop else tuple(range(x.dim()))
 
 
 def total(x, axes, keepdims):
@@ -28,7 +22,7 @@ def real(x):
 
 def reduce_sum(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceSum; integers wrap."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(x.dim(), axes, noop)
     if x.dtype.is_floating_point:
         return total(single(x), axes, keepdims).to(x.dtype)
     return total(exact_int(x), axes, keepdims).to(x.dtype)
@@ -36,7 +30,7 @@ def reduce_sum(x, axes=None, keepdims=1, noop=0):
 
 def reduce_mean(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMean; integers are summed in int64 and divided toward zero."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(x.dim(), axes, noop)
     if not axes:
         return x
     if x.dtype.is_floating_point:
@@ -50,14 +44,14 @@ def reduce_mean(x, axes=None, keepdims=1, noop=0):
 def reduce_prod(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceProd; integers wrap."""
     result = single(x) if x.dtype.is_floating_point else exact_int(x)
-    for axis in sorted(reduced_axes(x, axes, noop), reverse=True):
+    for axis in sorted(reduced_axes(x.dim(), axes, noop), reverse=True):
         result = result.prod(axis, bool(keepdims))
     return result.to(x.dtype)
 
 
 def reduce_max(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMax: NaN wins; -inf or the least integer of nothing."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(x.dim(), axes, noop)
     if not axes:
         return x
     if any(x.shape[a] == 0 for a in axes):
@@ -67,7 +61,7 @@ def reduce_max(x, axes=None, keepdims=1, noop=0):
 
 def reduce_min(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMin: NaN wins; +inf or the greatest integer of nothing."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(x.dim(), axes, noop)
     if not axes:
         return x
     if any(x.shape[a] == 0 for a in axes):
@@ -83,7 +77,7 @@ def reduced_nothing(x, axes, keepdims, value):
 
 def reduce_l1(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceL1: the sum of absolute values."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(x.dim(), axes, noop)
     if x.dtype.is_floating_point:
         return total(single(x).abs(), axes, keepdims).to(x.dtype)
     whole = exact_int(x)
@@ -93,23 +87,23 @@ def reduce_l1(x, axes=None, keepdims=1, noop=0):
 def reduce_l2(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceL2: the root of the sum of squares, of integers in float64 and toward zero."""
     w = real(x)
-    return cast(torch.sqrt(total(w * w, reduced_axes(x, axes, noop), keepdims)), x.dtype)
+    return cast(torch.sqrt(total(w * w, reduced_axes(x.dim(), axes, noop), keepdims)), x.dtype)
 
 
 def reduce_sum_square(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceSumSquare; integers wrap."""
     w = single(x) if x.dtype.is_floating_point else exact_int(x)
-    return total(w * w, reduced_axes(x, axes, noop), keepdims).to(x.dtype)
+    return total(w * w, reduced_axes(x.dim(), axes, noop), keepdims).to(x.dtype)
 
 
 def reduce_log_sum(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceLogSum: the logarithm of the sum, of integers in float64 and toward zero."""
-    return cast(torch.log(total(real(x), reduced_axes(x, axes, noop), keepdims)), x.dtype)
+    return cast(torch.log(total(real(x), reduced_axes(x.dim(), axes, noop), keepdims)), x.dtype)
 
 
 def reduce_log_sum_exp(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceLogSumExp without overflow, of integers in float64 and toward zero; -inf of nothing."""
-    axes = reduced_axes(x, axes, noop)
+    axes = reduced_axes(x.dim(), axes, noop)
     w = real(x)
     return cast(torch.logsumexp(w, axes, bool(keepdims)) if axes else torch.log(torch.exp(w)), x.dtype)
 

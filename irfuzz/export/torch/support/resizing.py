@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import torch
 
+from irfuzz.export.plan.resizing import region_ends, resize_targets, resized_axes
 from irfuzz.export.torch.support.numbers import bits, unbits
 
 
@@ -19,15 +19,14 @@ def resize(
 
     Where scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
     """
-    axes = tuple(range(x.dim())) if axes is None else tuple(a % x.dim() for a in axes)
+    axes = resized_axes(x.dim(), axes)
     result = bits(x) if mode == "nearest" else x.double()
     if mode != "nearest" and not x.dtype.is_floating_point:
         raise NotImplementedError(f"ONNX does not say how {mode} resizing rounds integers")
     outside = torch.zeros((), dtype=torch.bool)
-    for i, (axis, scale, length, width) in enumerate(resize_targets(x, scales, sizes, axes, policy)):
+    for i, (axis, scale, length, width) in enumerate(resize_targets(x.shape, scales, sizes, axes, policy)):
         size = x.shape[axis]
-        ends = (roi[i], roi[i + len(axes)]) if roi else (0.0, 1.0)
-        at = source_coordinates(size, length, scale, width, ends, coordinates)
+        at = source_coordinates(size, length, scale, width, region_ends(roi, i, len(axes)), coordinates)
         column = (-1, *(1,) * (x.dim() - 1 - axis))
         if mode == "nearest":
             result = result.index_select(axis, nearest_index(at, nearest).clamp(0, size - 1))
@@ -40,23 +39,6 @@ def resize(
     if bool(outside.any()):
         result = torch.where(outside, torch.tensor(extrapolation, dtype=x.dtype), result)
     return result
-
-
-def resize_targets(x, scales, sizes, axes, policy):
-    """For each axis: (axis, scale, target size, target size before rounding down)."""
-    targets = []
-    if sizes:
-        ratios = [size / x.shape[axis] for size, axis in zip(sizes, axes, strict=True)]
-        if policy != "stretch":
-            common = min(ratios) if policy == "not_larger" else max(ratios)
-            return [(a, common, math.floor(common * x.shape[a] + 0.5), common * x.shape[a]) for a in axes]
-        return [(a, ratio, size, float(size)) for a, ratio, size in zip(axes, ratios, sizes, strict=True)]
-    for axis, scale in zip(axes, scales, strict=True):
-        # Sizes come from single precision products: 10 * 0.7 is 7, though float32's 0.7 is a little less. A region has
-        # no part in them: not ONNX's text but its inference and evaluator are followed, as by every runtime.
-        length = math.floor(np.float32(x.shape[axis]) * np.float32(scale))
-        targets.append((axis, scale, length, x.shape[axis] * scale))
-    return targets
 
 
 def source_coordinates(size, length, scale, width, ends, coordinates):

@@ -9,6 +9,7 @@ import math
 import torch
 import torch.nn.functional as F  # noqa: N812 - as generated modules have it
 
+from irfuzz.export.plan.windows import column_plan, unpooled_sizes
 from irfuzz.export.torch.support.numbers import bits, single, unbits
 
 
@@ -31,9 +32,7 @@ def grid_sample(x, grid, mode, padding, align_corners=0):
 
 def max_unpool(x, index, kernel, strides=None, pads=None):
     """ONNX MaxUnpool without output_shape: elements at linear indices, zeros elsewhere."""
-    rank = x.dim() - 2
-    strides, pads = strides or [1] * rank, pads or [0] * 2 * rank
-    sizes = [(x.shape[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank] for i in range(rank)]
+    sizes = unpooled_sizes(x.shape[2:], kernel, strides, pads)
     result = torch.zeros(math.prod([*x.shape[:2], *sizes]), dtype=x.dtype)
     result[index.reshape(-1)] = x.reshape(-1)
     return result.reshape(*x.shape[:2], *sizes)
@@ -41,10 +40,7 @@ def max_unpool(x, index, kernel, strides=None, pads=None):
 
 def col2im(x, image, block, strides=None, dilations=None, pads=None):
     """ONNX Col2Im: columns (N, C * blocks, L) added up into (N, C, *image)."""
-    rank = len(image)
-    strides, dilations, pads = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
-    padded = [image[i] + pads[i] + pads[i + rank] for i in range(rank)]
-    counts = [(padded[i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)]
+    strides, dilations, padded, counts, inside = column_plan(image, block, strides, dilations, pads)
     source = single(bits(x))
     columns = source.reshape(x.shape[0], -1, *block, *counts)
     result = torch.zeros(*columns.shape[:2], *padded, dtype=source.dtype)
@@ -54,8 +50,7 @@ def col2im(x, image, block, strides=None, dilations=None, pads=None):
             for p, d, s, n in zip(place, dilations, strides, counts, strict=True)
         )
         result[(slice(None), slice(None), *windows)] += columns[(slice(None), slice(None), *place)]
-    kept = tuple(slice(pads[i], pads[i] + image[i]) for i in range(rank))
-    result = result[(slice(None), slice(None), *kept)]
+    result = result[inside]
     return unbits(result, x.dtype) if not x.dtype.is_floating_point else result.to(x.dtype)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import torch
 
+from irfuzz.export.plan.shapes import empty_stack_sizes
+
 
 def stacked(tensors, axis, dtype=None, shape=None):
     """Tensors along a new axis; none at all give an empty tensor of the ``dtype`` and element ``shape`` declared."""
     if tensors:
         return torch.stack(tensors, axis)
-    if dtype is None or shape is None:
-        raise NotImplementedError("no iterations, and the shape of what they would give is not declared")
-    shape = list(shape)
-    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
-    return torch.zeros(shape, dtype=dtype)
+    return torch.zeros(empty_stack_sizes(shape, axis, dtype), dtype=dtype)
 
 
 def sequence_insert(sequence, tensor, position=None):

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 
+from irfuzz.export.plan.positions import centered_amounts, equal_parts, pad_amounts, range_count, slice_plan
+from irfuzz.export.plan.shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
 from irfuzz.export.torch.support.numbers import bits, unbits
 
 
 def reshape(x, shape, allowzero=0):
     """ONNX Reshape: 0 copies a size unless ``allowzero``, -1 is inferred."""
-    sizes = [x.shape[i] if n == 0 and not allowzero else n for i, n in enumerate(shape)]
-    if -1 in sizes:
-        at = sizes.index(-1)
-        rest = math.prod(sizes[:at] + sizes[at + 1 :])
-        sizes[at] = x.numel() // rest if rest else 0
-    return x.reshape(sizes)
+    return x.reshape(reshaped_sizes(x.shape, shape, allowzero, x.numel))
 
 
 def squeeze(x, axes=None):
@@ -41,8 +36,7 @@ def unsqueeze(x, axes):
 
 def flatten(x, axis):
     """ONNX Flatten to (before axis, from axis on)."""
-    axis = axis + x.dim() if axis < 0 else axis
-    return x.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))
+    return x.reshape(flat_sizes(x.shape, axis))
 
 
 def expand(x, shape):
@@ -57,47 +51,30 @@ def tile(x, repeats):
 
 def split_equal(x, count, axis):
     """ONNX Split into ``count`` parts of equal size, the last one smaller where it does not divide."""
-    size = x.shape[axis]
-    part = -(-size // count)
-    return x.split([min(part, max(size - i * part, 0)) for i in range(count)], axis)
+    return x.split(equal_parts(x.shape[axis], count), axis)
 
 
 def slice_(x, starts, ends, axes=None, steps=None):
     """ONNX Slice: clamped like Python's slices, negative steps included."""
     dtype, x = x.dtype, bits(x)
-    axes = range(len(starts)) if axes is None else axes
-    steps = (1,) * len(starts) if steps is None else steps
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        first, stop, step = slice_bounds(start, end, step, x.shape[axis])
-        count = max(0, -(-(stop - first) // step))
+    for axis, first, count, step in slice_plan(x.shape, starts, ends, axes, steps):
         low = first if step > 0 else first + (count - 1) * step
         if not count:
             x = x.narrow(axis, 0, 0)
             continue
         x = x.narrow(axis, low, (count - 1) * abs(step) + 1)
-        x = x[(slice(None),) * (axis % x.dim()) + (slice(None, None, abs(step)),)]
+        x = x[(slice(None),) * axis + (slice(None, None, abs(step)),)]
         if step < 0:
             x = x.flip(axis)
     return unbits(x, dtype)
 
 
-def slice_bounds(start, end, step, size):
-    """Start, end and step of a slice with negative positions counted from the end, clamped to the axis."""
-    start = start + size if start < 0 else start
-    end = end + size if end < 0 else end
-    if step > 0:
-        return min(max(start, 0), size), min(max(end, 0), size), step
-    return min(max(start, 0), size - 1), min(max(end, -1), size - 1), step
-
-
 def pad(x, pads, mode="constant", value=None, axes=None):
     """ONNX Pad: ``pads`` are all beginnings, then all ends; negative ones crop."""
-    axes = range(x.dim()) if axes is None else axes
-    count = len(pads) // 2
     dtype, x = x.dtype, bits(x)
     fill = torch.zeros((), dtype=x.dtype) if value is None else bits(value).reshape(())
-    for i, axis in enumerate(axes):
-        before, after, size = pads[i], pads[i + count], x.shape[axis]
+    for axis, (before, after) in enumerate(pad_amounts(x.dim(), pads, axes)):
+        size = x.shape[axis]
         if before == 0 and after == 0:
             continue
         places = torch.arange(-before, size + after)
@@ -109,9 +86,9 @@ def pad(x, pads, mode="constant", value=None, axes=None):
         elif mode == "wrap":
             inside = torch.remainder(places, size)
         if mode == "constant":
-            mask = ((places >= 0) & (places < size)).reshape(-1, *(1,) * (x.dim() - 1 - axis % x.dim()))
+            mask = ((places >= 0) & (places < size)).reshape(-1, *(1,) * (x.dim() - 1 - axis))
             if size == 0:
-                shape = [places.numel() if j == axis % x.dim() else n for j, n in enumerate(x.shape)]
+                shape = [places.numel() if j == axis else n for j, n in enumerate(x.shape)]
                 x = fill.expand(shape).clone()
             else:
                 x = torch.where(mask, x.index_select(axis, inside), fill)
@@ -127,21 +104,14 @@ def pad_with(x, pads, value, mode="constant"):
 
 def space_to_depth(x, block, mode="DCR"):
     """ONNX SpaceToDepth on (N, C, H, W): blocks before channels (DCR) or after (CRD)."""
-    n, c, h, w = x.shape
-    order = (0, 1, 3, 5, 2, 4) if mode == "CRD" else (0, 3, 5, 1, 2, 4)
-    x = x.reshape(n, c, h // block, block, w // block, block).permute(order)
-    return x.reshape(n, c * block * block, h // block, w // block)
+    split, order, shape = space_steps(x.shape, block, mode)
+    return x.reshape(split).permute(order).reshape(shape)
 
 
 def depth_to_space(x, block, mode):
     """ONNX DepthToSpace on (N, C, H, W): blocks before channels (DCR) or after (CRD)."""
-    n, c, h, w = x.shape
-    depth = c // (block * block)
-    if mode == "CRD":
-        x = x.reshape(n, depth, block, block, h, w).permute(0, 1, 4, 2, 5, 3)
-    else:
-        x = x.reshape(n, block, block, depth, h, w).permute(0, 3, 4, 1, 5, 2)
-    return x.reshape(n, depth, h * block, w * block)
+    split, order, shape = depth_steps(x.shape, block, mode)
+    return x.reshape(split).permute(order).reshape(shape)
 
 
 def filled(shape, value):
@@ -152,12 +122,11 @@ def filled(shape, value):
 def range_(start, limit, delta):
     """ONNX Range: start + i * delta up to ``limit``; half types are computed in float32."""
     first, last, step = start.reshape(()).item(), limit.reshape(()).item(), delta.reshape(()).item()
+    count = range_count(first, last, step)
     if start.dtype.is_floating_point:
-        count = max(math.ceil((last - first) / step), 0)
         wide = torch.float64 if start.dtype == torch.float64 else torch.float32
         steps = torch.arange(count, dtype=wide) * delta.reshape(()).to(wide)
         return (start.reshape(()).to(wide) + steps).to(start.dtype)
-    count = max(-((first - last) // step), 0)
     return (first + torch.arange(count, dtype=torch.int64) * step).to(start.dtype)
 
 
@@ -182,15 +151,8 @@ def non_zero(x):
 
 def center_crop_pad(x, shape, axes=None):
     """ONNX CenterCropPad: crop or pad each axis around its centre to the size given, with zeros."""
-    axes = range(x.dim()) if axes is None else axes
-    for size, axis in zip(shape, axes, strict=True):
-        have = x.shape[axis]
-        if size < have:
-            x = x.narrow(axis, (have - size) // 2, size)
-        elif size > have:
-            before = (size - have) // 2
-            x = pad(x, (before, size - have - before), axes=(axis,))
-    return x
+    around = centered_amounts(x.shape, shape, axes)
+    return pad(x, [before for before, _ in around] + [after for _, after in around])
 
 
 def compress(x, condition, axis=None):
