@@ -11,8 +11,12 @@ from irfuzz.errors import InternalError, InvalidProgram, IrfuzzError, SpecError,
 if TYPE_CHECKING:
     from irfuzz.api.analyze import AnalysisReport as AnalysisReport
     from irfuzz.api.analyze import analyze as analyze
+    from irfuzz.api.check import CheckOptions as CheckOptions
+    from irfuzz.api.check import CheckReport as CheckReport
+    from irfuzz.api.check import check as check
     from irfuzz.api.evolve import EvolutionReport as EvolutionReport
     from irfuzz.api.evolve import evolve as evolve
+    from irfuzz.api.ground_truth import GroundTruth as GroundTruth
     from irfuzz.api.update import Update as Update
     from irfuzz.choices import Choices as Choices
     from irfuzz.execute.runner import Runner as Runner
@@ -31,9 +35,12 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "AnalysisReport": "irfuzz.api.analyze",
+    "CheckOptions": "irfuzz.api.check",
+    "CheckReport": "irfuzz.api.check",
     "Choices": "irfuzz.choices",
     "EvolutionReport": "irfuzz.api.evolve",
     "Generated": "irfuzz.generate.fresh",
+    "GroundTruth": "irfuzz.api.ground_truth",
     "InputSpec": "irfuzz.generate.input_spec",
     "Program": "irfuzz.ir.program",
     "Runner": "irfuzz.execute.runner",
@@ -42,6 +49,7 @@ _LAZY = {
     "TracedMutant": "irfuzz.mutate.api",
     "Update": "irfuzz.api.update",
     "analyze": "irfuzz.api.analyze",
+    "check": "irfuzz.api.check",
     "evolve": "irfuzz.api.evolve",
     "generate": "irfuzz.generate.fresh",
     "load_specs": "irfuzz.spec",
@@ -52,9 +60,12 @@ _LAZY = {
 
 __all__ = [
     "AnalysisReport",
+    "CheckOptions",
+    "CheckReport",
     "Choices",
     "EvolutionReport",
     "Generated",
+    "GroundTruth",
     "InputSpec",
     "InternalError",
     "InvalidProgram",
@@ -70,6 +81,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "analyze",
+    "check",
     "evolve",
     "generate",
     "load_specs",

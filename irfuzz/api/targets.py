@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Target
+from irfuzz.oracle.witnesses import REFERENCE
 
 
 def named(targets: Sequence[str | Target] | None, *, slow: bool = False) -> tuple[Target, ...]:
@@ -46,3 +48,43 @@ def first_installed(names: Sequence[str]) -> tuple[Target, ...]:
         except UsageError:
             continue
     raise UsageError("no runtime to search with is installed; name one with --targets")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Which targets a check asks.
+
+    Attributes:
+        targets: always.
+        witnesses: only if the others differ or fewer than two run the model.
+        left_out: installed ones that are not asked, because they are slow.
+    """
+
+    targets: tuple[Target, ...]
+    witnesses: tuple[Target, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def compared(targets: Sequence[str | Target] | None, base: str = "", more: int = 0) -> Compared:
+    """The targets that a check compares; if none are named the quick runtimes, the cheapest first.
+
+    Args:
+        targets: see ``named``.
+        base: name of the target that others are compared with, if it is given.
+        more: how many others there are, such as saved outputs.
+
+    Raises:
+        UsageError: a name is unknown, or there are fewer than two.
+    """
+    found = Compared(named(targets))
+    if targets is None:
+        slow = tuple(t.name for t in resolve(["runtimes"]) if t.slow)
+        slowest = tuple(t for t in found.targets if t.component == REFERENCE)
+        others = tuple(t for t in found.targets if t.component != REFERENCE)
+        if base in {t.name for t in slowest} or not others:
+            found = Compared((*others, *slowest), (), slow)
+        else:
+            found = Compared(others, slowest, slow)
+    if len(found.targets) + len(found.witnesses) + more < 2:
+        raise UsageError(f"targets: expected at least two to compare, got {', '.join(t.name for t in found.targets)}")
+    return found

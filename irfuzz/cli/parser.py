@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -112,6 +113,27 @@ def place(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("expected a path, got ''")
     return Path(text)
+
+
+@contextlib.contextmanager
+def as_flags(*names: str, **words: str) -> Generator[None]:
+    """Have messages about arguments of a call begin with the flags that gave them.
+
+    Args:
+        names: of arguments whose flags have the same name.
+        words: for others, what stands in the place of the argument's name.
+
+    Raises:
+        UsageError: what was raised inside, with those words.
+    """
+    flags = {**{name: f"--{name}" for name in names}, **words}
+    try:
+        yield
+    except UsageError as error:
+        name, colon, why = str(error).partition(": ")
+        if colon and name in flags:
+            raise UsageError(f"{flags[name]}: {why}") from None
+        raise
 
 
 def one_line(message: object) -> str:
