@@ -10,6 +10,7 @@ import numpy as np
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.value import is_constant
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -39,7 +40,7 @@ def settled(program: Program, inputs: Mapping[str, Value]) -> Program:
     for node in list(copy.graph):
         for value in node.outputs:
             fact = copy.tensor(value)
-            if node.op_type == "Constant" or value.is_graph_output() or fact is None or not fact.known:
+            if is_constant(node) or value.is_graph_output() or fact is None or not fact.known:
                 continue
             shape = fact.static_shape
             if fact.value is None or shape is None or len(fact.value) > MOST or not value.uses():

@@ -218,7 +218,7 @@ def operators_of(graph: onnx.GraphProto) -> set[str]:
 
 
 def _telling(names: set[str]) -> set[str]:
-    return names - with_trait("transparent") - {"Cast"} or names - with_trait("transparent")
+    return names - with_trait("transparent") - with_trait("incidental") or names - with_trait("transparent")
 
 
 def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProto) -> set[str]:

@@ -22,7 +22,7 @@ from irfuzz.ir.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
 from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import conflict, declared_fact, merge, only_names
-from irfuzz.ir.value import UNTYPED, fact_of, set_fact
+from irfuzz.ir.value import UNTYPED, fact_of, is_constant, set_fact
 from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
 
 MAX_CALL_DEPTH = 32
@@ -211,7 +211,7 @@ class Inference:
             return [UNTYPED] * len(node.outputs)
         if function is not None:
             return self._function(function, node, inputs, where, depth)
-        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+        if is_constant(node):
             fact = fact_of_constant(node.attributes)
             return self._operator(node, (), where) if fact is None else [fact]
         refers = False
@@ -323,7 +323,7 @@ def label(node: ir.Node, index: int | None = None) -> str:
 
 def tensor_of(node: ir.Node) -> ir.TensorProtocol | None:
     """The tensor of a Constant node, whichever attribute holds it; ``None`` for other nodes and sparse values."""
-    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx"):
+    if not is_constant(node):
         return None
     for name, attr in node.attributes.items():
         if attr.is_ref():

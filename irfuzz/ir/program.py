@@ -169,6 +169,7 @@ class Program(View):
                 (True,) * outputs,
             )
         )
+        # As is_constant has it: the node is made only when its facts are known.
         if op == "Constant" and not domain:
             facts = tuple(fact_of_constant(attributes) or fact for fact in facts)
         hint = name_hint or op

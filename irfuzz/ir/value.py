@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import onnx
 import onnx_ir as ir
 
 from irfuzz.facts import Fact, OpaqueFact
@@ -35,6 +36,12 @@ def new_value(
     value.fact = fact
     value.verbatim = None
     return value
+
+
+def is_constant(node: ir.Node | onnx.NodeProto) -> bool:
+    """Whether a node only spells a constant."""
+    # The operator is part of the format: a value among the nodes that others hold as an initializer.
+    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
 
 
 def fact_of(value: ir.Value) -> Fact:

@@ -14,6 +14,7 @@ from irfuzz.execute.types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.detached import attach, detach
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import is_constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Cutter:
         graph = self._model.graph
         self.nodes: tuple[onnx.NodeProto, ...] = tuple(graph.node)
         self._initializers = {t.name: t for t in graph.initializer}
-        self._constants = {n.output[0]: n for n in graph.node if n.op_type == "Constant" and not n.domain}
+        self._constants = {n.output[0]: n for n in graph.node if is_constant(n)}
         self._readers: dict[str, set[int]] = {}
         for place, node in enumerate(self.nodes):
             for name in _reads(node):

@@ -12,6 +12,7 @@ from onnx import AttributeProto, helper, numpy_helper
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import is_constant
 from irfuzz.spec import AttrSpec, OpSpec, Specs
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iter
         specs: of the operators.
     """
     model = program.to_proto()
-    place = next((i for i, n in enumerate(model.graph.node) if n.op_type != "Constant"), None)
+    place = next((i for i, n in enumerate(model.graph.node) if not is_constant(n)), None)
     if place is None:
         return
     node = model.graph.node[place]
@@ -106,7 +107,7 @@ def _others(spec: OpSpec, attr: AttrSpec, was: Any) -> list[Any]:
             found += [0, 1, was + 1, was - 1]
         elif isinstance(was, float):
             found += [was * f for f in _FACTORS] + [1.0]
-    if spec.op in ("Conv", "ConvTranspose") and attr.name == "group":
+    if attr.name == "group":
         found = [1]
     unique: list[Any] = []
     for value in found:
@@ -150,6 +151,7 @@ def _regrouped(model: onnx.ModelProto, node: onnx.NodeProto, feeds: Mapping[str,
     """Weights of a convolution repeated as one group needs them, where they are constants."""
     data = feeds.get(node.input[0])
     for tensor in model.graph.initializer:
+        # Of those with groups, only its weights are laid out so, and only they are rewritten here.
         if tensor.name == node.input[1] and node.op_type == "Conv" and isinstance(data, np.ndarray):
             weights = numpy_helper.to_array(tensor)
             times = -(-data.shape[1] // weights.shape[1])

@@ -16,6 +16,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.value import is_constant
 from irfuzz.localize.cut import Cutter
 from irfuzz.localize.unfold import PLACE
 from irfuzz.oracle.case import Case
@@ -118,7 +119,7 @@ def replay(
     """
     cutter = Cutter(program, known)
     found: list[Replayed] = []
-    places = [p for p, n in enumerate(cutter.nodes) if n.op_type != "Constant"]
+    places = [p for p, n in enumerate(cutter.nodes) if not is_constant(n)]
     places.sort(key=lambda p: cutter.nodes[p].op_type not in first)
     for at in range(0, len(places), CHUNK):
         progress(at, len(places))
@@ -205,7 +206,7 @@ def _entry(
 ) -> Replayed:
     nodes = cutter.nodes[place[0] : place[1]]
     name = next((o for o in nodes[-1].output if o), "")
-    op = " ".join(n.op_type for n in nodes if n.op_type != "Constant")
+    op = " ".join(n.op_type for n in nodes if not is_constant(n))
     inside = next((p.value for p in nodes[-1].metadata_props if p.key == PLACE), "")
     return Replayed(*place, name, op, outcome, ratio, distance, bound, detail, place=inside)
 

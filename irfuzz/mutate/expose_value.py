@@ -10,6 +10,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import is_constant
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.sites import value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
@@ -37,7 +38,7 @@ class ExposeValue:
             value.name
             for node in graph
             for value in node.outputs
-            if value.name and node.op_type != "Constant" and _can(program, value)
+            if value.name and not is_constant(node) and _can(program, value)
         ]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's

@@ -30,7 +30,7 @@ def details(verdict: Verdict, program: Program) -> str:
     output = program.value(verdict.output) if verdict.output else None
     nodes = program.nodes() if output is None else program.ancestors(output)
     by = verdict.pass_text or verdict.place
-    kinds = {kind for node in nodes if node.op_type != "Cast" for kind in _floats(program, node)}
+    kinds = {kind for node in nodes if not has_trait(node, "incidental") for kind in _floats(program, node)}
     attributes = {text for node in nodes if not has_trait(node, "transparent") for text in _attributes(program, node)}
     return ";".join([*([f"by={by}"] if by else []), *sorted(kinds), *sorted(attributes)])
 

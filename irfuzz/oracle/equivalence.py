@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from irfuzz.oracle.path import Path
     from irfuzz.spec import Specs
 
-EXACT = frozenset(
-    {
-        *("Abs", "Concat", "Constant", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Max"),
-        *("Min", "Neg", "Pad", "Relu", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
-        *("Where", "DepthToSpace", "SpaceToDepth", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"),
-    }
-)
-"""Operators that round nothing: what they compute is the same to the bit in every correct component."""
-
 _DECIDED = frozenset({"Mod: integer_fmod"})
 """ONNX's text leaves open whether there is such a call, not what it computes: a component that takes it has decided."""
 
@@ -195,7 +186,7 @@ def _compare(
     if bool(np.all(same)):
         return Comparison(Answer.SAME)
     place = tuple(int(i) for i in np.argwhere(~np.asarray(same))[0])
-    exact = bitwise and (not paths[0].dtypes or paths[0].ops <= EXACT)
+    exact = bitwise and (not paths[0].dtypes or paths[0].ops <= with_trait("bit_exact"))
     doubt = _doubt(paths[:1] if exact else paths, mine, its, steady)
     if doubt:
         return Comparison(Answer.UNDECIDED, "difference", name, doubt)

@@ -142,8 +142,8 @@ def _sized_by_elements(d: Dispute) -> str:
     """
     if d.target.component not in TRACED or d.result is None or d.result.stage not in (Stage.CONVERT, Stage.COMPILE):
         return ""
-    # What an If, Loop or Scan gives may have any size for other reasons.
-    deciding = with_trait("data_dependent_shape") - {"If", "Loop", "Scan"}
+    # What control flow gives may have any size for other reasons.
+    deciding = with_trait("data_dependent_shape") - with_trait("control_flow")
     found = sorted({n.op_type for n in d.case.program.graph.all_nodes()} & deciding)
     return f"sizes that elements decide ({', '.join(found)}) are beyond what it has to compile" if found else ""
 

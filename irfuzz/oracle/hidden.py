@@ -9,7 +9,7 @@ import numpy as np
 
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.undefined import Call
-from irfuzz.spec import with_trait
+from irfuzz.spec import has_trait, trait_values
 
 
 def _within(low: float, high: float) -> Callable[[Call], bool]:
@@ -47,21 +47,15 @@ def _some_weight(call: Call) -> bool:
 
 SAFE: Mapping[str, Callable[[Call], bool]] = MappingProxyType(
     {
-        "Acos": _within(-1, 1),
-        "Asin": _within(-1, 1),
-        "Atanh": _within(-1, 1),
-        "Acosh": _within(1, np.inf),
-        "Log": _within(0, np.inf),
-        "Sqrt": _within(0, np.inf),
-        "Div": _nonzero_divisor,
-        "Mod": _nonzero_divisor,
-        "NegativeLogLikelihoodLoss": _some_weight,
-        "Pow": _defined_power,
-        "ReduceLogSum": _within(0, np.inf),
-        "SoftmaxCrossEntropyLoss": _some_weight,
+        "below_one": _within(1, np.inf),
+        "beyond_one": _within(-1, 1),
+        "fractional_power": _defined_power,
+        "negative": _within(0, np.inf),
+        "no_weight": _some_weight,
+        "zero_divisor": _nonzero_divisor,
     }
 )
-"""Operators that make NaN of ordinary numbers, and what is known not to."""
+"""By what makes NaN of ordinary numbers (the trait ``makes_nan``): whether it is known not to be met."""
 
 
 def hidden_nan(calls: Iterable[Call]) -> str:
@@ -72,11 +66,12 @@ def hidden_nan(calls: Iterable[Call]) -> str:
     """
     maker = ""
     for call in calls:
-        op = call.node.op_type
-        if maker and (op in with_trait("hides_nan") or (op in ("Cast", "CastLike") and not _makes_floats(call))):
-            return f"{maker} before {op}"
-        if not maker and op in SAFE and _makes_floats(call) and not SAFE[op](call):
-            maker = op
+        node = call.node
+        if maker and (has_trait(node, "hides_nan") or (has_trait(node, "casts") and not _makes_floats(call))):
+            return f"{maker} before {node.op_type}"
+        met = trait_values("makes_nan").get(node.op_type)
+        if not maker and met is not None and _makes_floats(call) and not SAFE[met](call):
+            maker = node.op_type
     return ""
 
 

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.execute.taps import tap
 from irfuzz.execute.types import Exit, Value
 from irfuzz.oracle.numbers import is_float
-from irfuzz.spec import has_trait
+from irfuzz.spec import has_trait, trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -28,15 +28,12 @@ def _to_whole(x: np.ndarray) -> np.ndarray:
 
 
 DISTANCES: Mapping[str, Callable[[Sequence[np.ndarray]], np.ndarray]] = {
-    "Floor": lambda given: _to_whole(given[0]),
-    "Ceil": lambda given: _to_whole(given[0]),
-    "Round": lambda given: 0.5 - _to_whole(given[0]),
-    "Sign": lambda given: np.abs(given[0]),
-    **dict.fromkeys(
-        ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"), lambda given: np.abs(given[0] - given[1])
-    ),
+    "to_each_other": lambda given: np.abs(given[0] - given[1]),
+    "to_half": lambda given: 0.5 - _to_whole(given[0]),
+    "to_whole": lambda given: _to_whole(given[0]),
+    "to_zero": lambda given: np.abs(given[0]),
 }
-"""How far elements are from where an operator jumps."""
+"""How far elements are from where an operator jumps (the trait ``distance_to_step``)."""
 
 
 def far_from_steps(program: Program, output: ir.Value, inputs: Mapping[str, Value], rerun: Rerun | None) -> bool:
@@ -56,9 +53,9 @@ def far_from_steps(program: Program, output: ir.Value, inputs: Mapping[str, Valu
         facts = [program.tensor(v) for v in node.inputs]
         floats = any(f is not None and f.dtype.is_floating_point() for f in facts)
         jumps = has_trait(node, "discontinuous") or has_trait(node, "quantises")
-        if not jumps or not floats or node.op_type == "Where":
+        if not jumps or not floats or has_trait(node, "selects"):
             continue
-        if node.op_type not in DISTANCES or any(f is None or f.dtype not in _WIDE for f in facts):
+        if not has_trait(node, "distance_to_step") or any(f is None or f.dtype not in _WIDE for f in facts):
             return False
         found.append((node, [v.name or "" for v in node.inputs if v is not None]))
     if not found or rerun is None:
@@ -74,7 +71,8 @@ def far_from_steps(program: Program, output: ir.Value, inputs: Mapping[str, Valu
         if len(known) != len(arrays):
             return False
         scale = max([1.0, *(float(np.abs(a).max(initial=0)) for a in known)])
-        if not bool(np.all(DISTANCES[node.op_type](known) > MARGIN * scale)):
+        distance = DISTANCES[trait_values("distance_to_step")[node.op_type]]
+        if not bool(np.all(distance(known) > MARGIN * scale)):
             return False
     return True
 

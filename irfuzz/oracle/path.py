@@ -17,6 +17,7 @@ from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
+from irfuzz.ir.value import is_constant
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest, vanishing
@@ -24,7 +25,7 @@ from irfuzz.oracle.opaque import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.shapes import leaves_of, numpy_dtype
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
-from irfuzz.spec import has_trait, with_trait
+from irfuzz.spec import has_trait, trait_values, with_trait
 from irfuzz.spec.check import bindings
 from irfuzz.spec.functions import Undefined
 
@@ -172,7 +173,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         dtypes=frozenset(floats),
         roundings=roundings,
         jumps=tuple(sorted(jumps)),
-        rounds=bool(quantised or ops & with_trait("rounds_to_integers") or "Cast" in jumps or "CastLike" in jumps),
+        rounds=bool(quantised or ops & with_trait("rounds_to_integers") or jumps & with_trait("casts")),
         quantised=quantised,
         random=tuple(sorted(_random(program, output, everything))),
         data_shaped=tuple(sorted(shaped if jumps else shaped & with_trait("data_dependent_shape"))) if floats else (),
@@ -249,11 +250,11 @@ def _float_inputs(program: Program, node: ir.Node) -> bool:
 
 def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
     """True where a node makes distant results of neighbouring floating-point inputs."""
-    if has_trait(node, "discontinuous_indices"):
-        return _float_inputs(program, node) and (
-            node.op_type == "Unique" or any(o in used or o.is_graph_output() for o in node.outputs[1:])
-        )
-    if node.op_type in ("Cast", "CastLike"):
+    first = trait_values("discontinuous_from").get(node.op_type)
+    if first is not None:
+        read = any(o in used or o.is_graph_output() for o in node.outputs[first:])
+        return read and _float_inputs(program, node)
+    if has_trait(node, "casts"):
         return _float_inputs(program, node) and _float(program, node.outputs[0]) is None
     if quantises(program, node):
         return True
@@ -261,7 +262,7 @@ def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
         # Loop and Where get their condition as a boolean, which may itself come from a comparison further up.
         if all(_is_certain(program, v) for v in node.outputs):
             return False
-        return _float_inputs(program, node) and node.op_type not in ("Where", "If", "Loop", "Scan")
+        return _float_inputs(program, node) and not has_trait(node, "selects")
     return False
 
 
@@ -276,11 +277,11 @@ def _bindings(
 
 
 def _is_data_shaped(program: Program, node: ir.Node) -> bool:
-    if node.op_type in ("If", "Loop", "Scan"):
-        return has_open_sizes(program, node)
     if has_trait(node, "shape_from_last_input"):
         return _computed_shape(program, node)
-    return has_trait(node, "data_dependent_shape")
+    if not has_trait(node, "data_dependent_shape"):
+        return False
+    return not has_trait(node, "control_flow") or has_open_sizes(program, node)
 
 
 def _computed_shape(program: Program, node: ir.Node) -> bool:
@@ -316,7 +317,7 @@ def _terms(
         made = program.tensor(node.outputs[0])
         size = made.size() if made is not None else None
         if not sizes or sizes[0] is None or size is None:
-            return float(UNKNOWN_TERMS) if node.op_type.startswith("Reduce") else 1.0
+            return float(UNKNOWN_TERMS) if has_trait(node, "reduces") else 1.0
         terms = sizes[0] / size if size else 1.0
     steps = facts[0].shape[0] if has_trait(node, "recurrent") and facts and facts[0] and facts[0].shape else 1
     return max(1.0, terms) * (steps if isinstance(steps, int) else 16)
@@ -332,7 +333,8 @@ def _is_certain(program: Program, value: ir.Value) -> bool:
 
 def _random(program: Program, output: ir.Value, everything: Sequence[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
     """Operators whose draws reach an output; those that only decide what is certain in any case do not count."""
-    if not any(has_trait(n, "random") or n.op_type == "Dropout" for _, inner in everything for n in inner):
+    drawing = with_trait("random") | with_trait("random_in_training")
+    if not any(n.op_type in drawing for _, inner in everything for n in inner):
         return set()
     certain = functools.partial(_is_certain, program)
     reached = {p for v in _values_behind(output, ends=certain) if (p := v.producer()) is not None}
@@ -344,12 +346,12 @@ def _random(program: Program, output: ir.Value, everything: Sequence[tuple[ir.No
 def _training_dropout(program: Program, everything: Iterable[tuple[ir.Node, list[ir.Node]]]) -> set[str]:
     for _, inner in everything:
         for node in inner:
-            if node.op_type == "Dropout" and len(node.inputs) > 2 and node.inputs[2] is not None:
+            if has_trait(node, "random_in_training") and len(node.inputs) > 2 and node.inputs[2] is not None:
                 mode = program.const_array(node.inputs[2])
                 ratio = program.const_array(node.inputs[1]) if node.inputs[1] is not None else None
                 drops = ratio is None or bool(np.any(ratio))
                 if drops and (mode is None or bool(np.any(mode))):
-                    return {"Dropout"}
+                    return {node.op_type}
     return set()
 
 
@@ -359,11 +361,9 @@ def _absorbed(program: Program, output: ir.Value) -> float:
     for value in _values_behind(output, with_trait("saturates")):
         maker = value.producer()
         for node, _ in nodes_inside(program, maker) if maker is not None else ():
-            if not has_trait(node, "adds"):
-                continue
-            # Of the rest the first input is the signal and the second one holds factors, which are relative.
-            terms = node.inputs if node.op_type in ("Add", "Sub", "Sum", "Mean") else node.inputs[2:]
-            for term in terms:
+            first = trait_values("adds").get(node.op_type)
+            # Those before the first are the signal, and factors, which are relative.
+            for term in () if first is None else node.inputs[first:]:
                 array = program.const_array(term)
                 if array is not None and is_float(array.dtype):
                     top = max(top, _magnitude(array, _MASK))
@@ -401,7 +401,7 @@ def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value
         producer = value.producer()
         if value.is_graph_input():
             given = inputs.get(value.name or "")
-        elif producer is None or producer.op_type == "Constant":
+        elif producer is None or is_constant(producer):
             given = program.const_array(value) if _float(program, value) is not None else None
         else:
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from irfuzz.oracle.details import details
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.spec import has_trait
+from irfuzz.spec import has_trait, with_trait
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -76,7 +76,7 @@ def operators_of(verdict: Verdict, program: Program) -> list[str]:
     output = program.value(verdict.output) if verdict.output else None
     nodes = program.nodes() if output is None else program.ancestors(output)
     names = {_name(n) for n in nodes if not has_trait(n, "transparent")}
-    return sorted(names - {"Cast"} or names)
+    return sorted(names - with_trait("incidental") or names)
 
 
 def _name(node: ir.Node) -> str:

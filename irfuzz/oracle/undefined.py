@@ -10,11 +10,13 @@ import ml_dtypes
 import numpy as np
 
 from irfuzz._native import difference
+from irfuzz.errors import SpecError
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, TensorFact
 from irfuzz.ir.infer import fact_of_elements
 from irfuzz.oracle.calls import Call
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.resizing import fractional_length, rounded_coordinate
+from irfuzz.spec import has_trait
 from irfuzz.spec.check import bindings
 from irfuzz.spec.expression import truth
 from irfuzz.spec.functions import Undefined
@@ -36,10 +38,6 @@ BEFORE_A_RUN = frozenset(
     }
 )
 """Declared names that concern the call itself: all others need elements, so no component meets them on loading."""
-
-
-def _before(version: int) -> Test:
-    return lambda call: call.spec.since < version
 
 
 def _index_read(call: Call) -> bool:
@@ -90,8 +88,8 @@ def _negative_power(call: Call) -> bool:
     return _integer_power(call) and call.bounds(1)[0] < 0
 
 
-def _min_above_max(call: Call) -> bool:
-    return call.spec.since < 13 and call.bounds(1)[1] > call.bounds(2)[0]
+def _low_above_high(call: Call) -> bool:
+    return call.bounds(1)[1] > call.bounds(2)[0]
 
 
 _OBLIGATORY = frozenset({"relu", "tanh", "sigmoid"})
@@ -122,26 +120,29 @@ def _letter_of_two_sizes(call: Call) -> bool:
     return False
 
 
-def _integer_overflow(call: Call) -> bool:
-    """True unless no sum, sum of squares or product of all elements can leave the integer type."""
-    dtype, fact = call.dtype(call.input(0)), call.program.tensor(call.input(0))
-    if dtype is not None and is_float(dtype):
-        return False
-    terms = None if fact is None else fact.size()
-    if dtype is None or terms is None:
-        return True
-    if call.spec.op == "Einsum":
-        return _einsum_overflow(call, dtype)
-    top = max(1.0, *(abs(b) for b in call.bounds(0)))
-    if call.spec.op == "ReduceProd":
-        size = terms * np.log2(top)
-    else:
-        size = np.log2(max(1, terms)) + np.log2(top) * (2 if call.spec.op == "ReduceSumSquare" else 1)
-    return bool(size >= 8 * dtype.itemsize - (dtype.kind == "i"))
+def _overflow(size_of: Callable[[int, float], float]) -> Test:
+    """True unless what ``size_of`` bounds, the base-2 logarithm of any result, surely fits into the integer type.
+
+    It gets the number of elements and the logarithm of the largest magnitude among them.
+    """
+
+    def test(call: Call) -> bool:
+        dtype, fact = call.dtype(call.input(0)), call.program.tensor(call.input(0))
+        if dtype is not None and is_float(dtype):
+            return False
+        terms = None if fact is None else fact.size()
+        if dtype is None or terms is None:
+            return True
+        size = size_of(terms, np.log2(max(1.0, *(abs(b) for b in call.bounds(0)))))
+        return bool(size >= 8 * dtype.itemsize - (dtype.kind == "i"))
+
+    return test
 
 
-def _einsum_overflow(call: Call, dtype: np.dtype) -> bool:
-    size = 0.0
+def _products_overflow(call: Call) -> bool:
+    dtype, size = call.dtype(call.input(0)), 0.0
+    if dtype is None or is_float(dtype):
+        return dtype is None
     for index, value in enumerate(call.node.inputs):
         fact = call.program.tensor(value)
         terms = None if fact is None else fact.size()
@@ -152,21 +153,27 @@ def _einsum_overflow(call: Call, dtype: np.dtype) -> bool:
     return bool(size >= 8 * dtype.itemsize - (dtype.kind == "i"))
 
 
-def _duplicates(call: Call) -> bool:
-    """True unless all rows (or, along the axis, all indices) are known to differ, or updates are combined."""
-    attrs = call.program.attrs(call.node)
-    if attrs.get("reduction", "none") not in ("none", b"none"):
-        return False
-    indices = call.array(1)
-    fact = call.program.tensor(call.input(0))
-    shape = None if fact is None else fact.static_shape
-    if indices is None or shape is None or not shape:
-        return True
-    if call.node.op_type == "ScatterND":
-        sizes = np.array(shape[: indices.shape[-1]])
-        rows = indices.reshape(-1, indices.shape[-1]) % sizes
-        return len(np.unique(rows, axis=0)) < len(rows)
-    axis = int(attrs.get("axis", 0)) % len(shape)
+def _repeats(repeated: Callable[[np.ndarray, tuple[int, ...], int], bool]) -> Test:
+    """True unless updates are combined, or ``repeated`` says of indices, shape and axis that no place comes twice."""
+
+    def test(call: Call) -> bool:
+        attrs = call.program.attrs(call.node)
+        if attrs.get("reduction", "none") not in ("none", b"none"):
+            return False
+        indices = call.array(1)
+        fact = call.program.tensor(call.input(0))
+        shape = None if fact is None else fact.static_shape
+        return indices is None or not shape or repeated(indices, shape, int(attrs.get("axis", 0)) % len(shape))
+
+    return test
+
+
+def _repeated_rows(indices: np.ndarray, shape: tuple[int, ...], _axis: int) -> bool:
+    rows = indices.reshape(-1, indices.shape[-1]) % np.array(shape[: indices.shape[-1]])
+    return len(np.unique(rows, axis=0)) < len(rows)
+
+
+def _repeated_along(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> bool:
     ordered = np.sort(indices % shape[axis], axis=axis)
     return bool((np.diff(ordered, axis=axis) == 0).any())
 
@@ -187,15 +194,15 @@ def _foreign_letters(call: Call) -> bool:
         return not all(t.isascii() for t in texts)
     value = call.input(0)
     maker = None if value is None else value.producer()
-    source = None if maker is None or maker.op_type != "Cast" else call.dtype(maker.inputs[0])
+    source = None if maker is None or not has_trait(maker, "casts") else call.dtype(maker.inputs[0])
     return source is None or source.kind == "O"
 
 
 def _zero_norm(call: Call) -> bool:
     """True unless every norm is known not to be zero, squares that vanish included."""
     array = call.array(0)
-    if call.spec.since >= 22 or array is None or not array.size or not array.ndim:
-        return call.spec.since < 22 and array is None
+    if array is None or not array.size or not array.ndim:
+        return array is None
     axis = int(call.program.attrs(call.node).get("axis", -1))
     largest = np.abs(array.astype(np.float64)).max(axis=axis if -array.ndim <= axis < array.ndim else -1)
     return not bool((largest**2 > float(ml_dtypes.finfo(array.dtype).tiny)).all())
@@ -251,54 +258,42 @@ def _no_probability(call: Call) -> bool:
     return not 0 <= low <= high <= 1 or (call.array(0) is None and any(difference(a, a).nan_a for a in fed))
 
 
-TESTS: Mapping[tuple[str, str], Test] = MappingProxyType(
+TESTS: Mapping[str, Test] = MappingProxyType(
     {
-        ("ArgMax", "tie"): _before(12),
-        ("ArgMin", "tie"): _before(12),
-        ("TopK", "tie"): lambda call: call.spec.since < 11 and _index_read(call),
-        ("MaxPool", "tie"): _index_read,
-        ("Bernoulli", "outside_of_probabilities"): _no_probability,
-        ("BitShift", "shift_beyond_width"): _shift,
-        ("Multinomial", "no_probabilities"): lambda call: not np.isfinite(call.bounds(0)).all(),
-        ("Cast", "float_out_of_range"): _cast_range,
-        ("CastLike", "float_out_of_range"): _cast_range,
-        ("CastLike", "float_to_string"): _cast_text,
-        ("Cast", "float_to_string"): _cast_text,
-        ("Clip", "min_above_max"): _min_above_max,
-        ("StringNormalizer", "case_of_letters"): _foreign_letters,
-        ("Div", "integer_division_by_zero"): _zero_divisor,
-        ("Mod", "integer_modulo_by_zero"): _zero_divisor,
-        ("GlobalAveragePool", "mean_of_nothing"): _of_nothing,
-        ("LayerNormalization", "mean_of_nothing"): _of_nothing,
-        ("ReduceMean", "mean_of_nothing"): _of_nothing,
-        ("LpNormalization", "zero_norm"): _zero_norm,
-        ("DynamicQuantizeLinear", "constant_zero"): _may_be(lambda a: not a.any()),
-        ("Unique", "nan"): _may_be(lambda a: is_float(a.dtype) and bool(np.isnan(a.astype(np.float64)).any())),
-        ("NonMaxSuppression", "equal_scores"): _equal_scores,
-        ("MaxUnpool", "duplicate_indices"): _repeated_indices,
-        ("Scatter", "duplicate_indices"): _duplicates,
-        ("GRU", "optional_activation"): _optional_activation,
-        ("LSTM", "optional_activation"): _optional_activation,
-        ("RNN", "optional_activation"): _optional_activation,
-        ("Dropout", "ratio_beyond"): _ratio_beyond,
-        ("Einsum", "integer_overflow"): _integer_overflow,
-        ("Einsum", "letter_of_two_sizes"): _letter_of_two_sizes,
-        ("Pad", "reflected_beyond"): _reflected_beyond,
-        ("Resize", "fractional_length"): fractional_length,
-        ("Resize", "rounded_coordinate"): rounded_coordinate,
-        ("RoiAlign", "region_outside"): _region_ends_first,
-        ("ReduceL1", "integer_overflow"): _integer_overflow,
-        ("ReduceMean", "integer_overflow"): _integer_overflow,
-        ("ReduceProd", "integer_overflow"): _integer_overflow,
-        ("ReduceSum", "integer_overflow"): _integer_overflow,
-        ("ReduceSumSquare", "integer_overflow"): _integer_overflow,
-        ("Pow", "negative_integer_exponent"): _negative_power,
-        ("Pow", "out_of_range"): _integer_power,
-        ("ScatterElements", "duplicate_indices"): _duplicates,
-        ("ScatterND", "duplicate_indices"): _duplicates,
+        "": lambda call: True,
+        "all_zero": _may_be(lambda a: not a.any()),
+        "cast_out_of_range": _cast_range,
+        "equal_scores": _equal_scores,
+        "float_to_text": _cast_text,
+        "foreign_letters": _foreign_letters,
+        "fractional_length": fractional_length,
+        "integer_base": _integer_power,
+        "integer_zero_divisor": _zero_divisor,
+        "letter_of_two_sizes": _letter_of_two_sizes,
+        "low_above_high": _low_above_high,
+        "nan_elements": _may_be(lambda a: is_float(a.dtype) and bool(np.isnan(a.astype(np.float64)).any())),
+        "negative_exponent": _negative_power,
+        "no_elements": _of_nothing,
+        "no_probability": _no_probability,
+        "not_finite": lambda call: not np.isfinite(call.bounds(0)).all(),
+        "optional_activation": _optional_activation,
+        "positions_read": _index_read,
+        "product_overflows": _overflow(lambda terms, top: terms * top),
+        "products_overflow": _products_overflow,
+        "ratio_beyond": _ratio_beyond,
+        "reflected_beyond": _reflected_beyond,
+        "region_ends_first": _region_ends_first,
+        "repeated_along_axis": _repeats(_repeated_along),
+        "repeated_indices": _repeated_indices,
+        "repeated_rows": _repeats(_repeated_rows),
+        "rounded_coordinate": rounded_coordinate,
+        "shift_beyond_width": _shift,
+        "squares_overflow": _overflow(lambda terms, top: np.log2(max(1, terms)) + 2 * top),
+        "sum_overflows": _overflow(lambda terms, top: np.log2(max(1, terms)) + top),
+        "zero_norm": _zero_norm,
     }
 )
-"""Whether a declared condition can be met, where facts tell more than the expression in ``ops/``; others always can."""
+"""Tests that ``[undefined]`` tables name: whether the condition can be met, where facts tell more than expressions."""
 
 
 def can_be_met(call: Call, env: Mapping[str, Any] | None) -> Iterator[str]:
@@ -316,8 +311,10 @@ def can_be_met(call: Call, env: Mapping[str, Any] | None) -> Iterator[str]:
                 applies = None
             if applies is False:
                 continue
-        test = TESTS.get((call.spec.op, declared.name))
-        if test is None or test(call):
+        if declared.test not in TESTS:
+            where = f"{call.spec.op}: undefined.{declared.name}.test"
+            raise SpecError(f"{where}: got {declared.test!r}; expected one of {', '.join(TESTS)}")
+        if TESTS[declared.test](call):
             yield declared.name
     yield from _broken_rule(call)
 

@@ -11,7 +11,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.inline import MAX_TURNS, drop_uncalled, function_of, inline_call, turns_of, why_not_inlined, write_out
 from irfuzz.ir.program import Program
-from irfuzz.ir.value import fact_of, new_value
+from irfuzz.ir.value import fact_of, is_constant, new_value
 from irfuzz.reduce.session import NotPossible, Session
 
 
@@ -81,7 +81,7 @@ def _zeros(program: Program, site: str, place: int, index: int) -> None:
     old = body.outputs[index]
     fact, maker = fact_of(old), old.producer()
     shape = fact.static_shape if isinstance(fact, TensorFact) else None
-    if shape is None or maker is None or maker.op_type == "Constant" or old in body.outputs[:index]:
+    if shape is None or maker is None or is_constant(maker) or old in body.outputs[:index]:
         raise NotPossible
     assert isinstance(fact, TensorFact)
     if fact.dtype in (ir.DataType.STRING, ir.DataType.BOOL):

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from irfuzz.ir.program import Program
 from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew
+from irfuzz.spec import has_trait
 
 
 def drop_casts(session: Session) -> bool:
@@ -19,7 +20,7 @@ def drop_casts(session: Session) -> bool:
 
 def _is_cast(program: Program, site: str) -> bool:
     node = program.node(site)
-    return node is not None and node.op_type in ("Cast", "CastLike") and node.domain in ("", "ai.onnx")
+    return node is not None and has_trait(node, "casts") and node.domain in ("", "ai.onnx")
 
 
 def _dropping(sites: Sequence[str]) -> Change:

@@ -11,6 +11,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.types import declare
 from irfuzz.reduce.session import NotPossible, Session, infer_anew
+from irfuzz.spec import has_trait
 
 _OTHERS = frozenset({ir.DataType.FLOAT16, ir.DataType.DOUBLE, ir.DataType.BFLOAT16})
 
@@ -36,7 +37,7 @@ def _widen(session: Session, program: Program) -> dict[str, Value]:
             value.dtype = ir.DataType.FLOAT
             found = True
     for node in program.nodes():
-        to = node.attributes.get("to") if node.op_type == "Cast" else None
+        to = node.attributes.get("to") if has_trait(node, "casts") else None
         if to is not None and to.value in [int(d) for d in _OTHERS]:
             node.attributes["to"] = ir.AttrInt64("to", int(ir.DataType.FLOAT))
             found = True

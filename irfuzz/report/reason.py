@@ -12,6 +12,7 @@ from onnx import defs
 
 from irfuzz.errors import UsageError
 from irfuzz.resources import ops_dir
+from irfuzz.spec import with_trait
 
 PAGE = "https://onnx.ai/onnx/operators/onnx__{}.html"
 MOST = 3
@@ -40,7 +41,7 @@ def sections_of(model: onnx.ModelProto) -> list[Section]:
     """The sections of a model's operators, those that carry values alone left out where there are others."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
     nodes = [n for n in model.graph.node if n.domain in ("", "ai.onnx")]
-    plain = ("Constant", "Identity", "Cast", "Shape")
+    plain = with_trait("transparent") | with_trait("incidental") | with_trait("shape_only")
     chosen = [n for n in nodes if n.op_type not in plain] or nodes
     by_op: dict[str, set[str]] = {}
     for node in chosen:

@@ -12,6 +12,7 @@ from irfuzz._native import difference, distances
 from irfuzz.execute.types import RunResult, Value
 from irfuzz.ir.program import Program
 from irfuzz.oracle.numbers import huge, is_float, largest
+from irfuzz.spec import has_trait, trait_values
 
 MARGIN = 1e-3
 """A label counts where it leads by this share of the largest score; below, rounding may decide it."""
@@ -79,19 +80,14 @@ def _zero_by_infinity(operand: np.ndarray, other: np.ndarray) -> float:
 
 
 HAZARDS: Mapping[str, Hazard] = {
-    "Log": _least,
-    "Sqrt": _least,
-    "Pow": _least,
-    "Acosh": _least,
-    "Exp": _most,
-    "Acos": _outside,
-    "Asin": _outside,
-    "Atanh": _outside,
-    "Div": _both_zero,
-    "Mul": _zero_by_infinity,
-    "LpNormalization": _no_row,
+    "largest": _outside,
+    "least": _least,
+    "most": _most,
+    "row": _no_row,
+    "zero_by_infinity": _zero_by_infinity,
+    "zeros": _both_zero,
 }
-"""By operator: larger is nearer to where its result is NaN, or an infinity that becomes one."""
+"""By name (the trait ``nan_objective``): larger is nearer to where a result is NaN, or an infinity that becomes one."""
 
 
 class NanFitness:
@@ -111,10 +107,10 @@ class NanFitness:
         self._paper = paper
         self._hazards: list[tuple[Hazard, str, str]] = []
         for node in program.nodes():
-            hazard = HAZARDS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+            goal = trait_values("nan_objective").get(node.op_type) if node.domain in ("", "ai.onnx") else None
             names = [v.name or "" for v in node.inputs if v is not None]
-            if hazard is not None and names and len(self._hazards) < MOST_OBJECTIVES:
-                self._hazards.append((hazard, names[0], names[-1]))
+            if goal is not None and names and len(self._hazards) < MOST_OBJECTIVES:
+                self._hazards.append((HAZARDS[goal["name"]], names[0], names[-1]))
 
     def score(self, results: Sequence[RunResult], inputs: Mapping[str, Value]) -> list[float]:
         """Of one chromosome: the best of its targets in each objective; ``results`` have inner values as outputs."""
@@ -180,7 +176,7 @@ class InconsistencyFitness:
         self.logits = tuple(
             p.inputs[0].name or ""
             for _, p in ends
-            if p is not None and p.op_type in ("Softmax", "LogSoftmax") and p.inputs and p.inputs[0] is not None
+            if p is not None and has_trait(p, "probabilities") and p.inputs and p.inputs[0] is not None
         )
 
     def score(self, results: Sequence[RunResult], inputs: Mapping[str, Value]) -> list[float]:  # noqa: ARG002 - as the other

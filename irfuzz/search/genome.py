@@ -17,6 +17,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.sites import exact_values
 from irfuzz.oracle.numbers import is_float, largest
 from irfuzz.search.genetic import Block
+from irfuzz.spec import trait_values
 
 MOST_GENES = 1 << 20
 """A population of longer chromosomes would not fit into memory; tensors are taken in order, as far as they fit."""
@@ -201,6 +202,6 @@ def _weights(program: Program, ranges: Mapping[str, Ends]) -> list[tuple[str, np
         if not array.size or not np.isfinite(wide).all():
             continue
         top = min(REACH * float(np.abs(wide).max()) or 1.0, largest(array.dtype))
-        variance = any(node.op_type == "BatchNormalization" and index == 4 for node, index in value.uses())
+        variance = any(index in trait_values("nonnegative_inputs").get(n.op_type, ()) for n, index in value.uses())
         found.append((name, array, ranges.get(name, (0.0 if variance else -top, top))))
     return found

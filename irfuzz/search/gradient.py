@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -20,20 +20,7 @@ from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.oracle.numbers import is_float, largest
 from irfuzz.search.genome import Genome
-
-GOALS: Mapping[str, tuple[str, float]] = {
-    "Log": ("least", 0.0),
-    "Sqrt": ("least", 0.0),
-    "Pow": ("least", 0.0),
-    "Acosh": ("least", -1.0),
-    "Exp": ("most", math.log(3.4e38)),
-    "Acos": ("largest", 1.0),
-    "Asin": ("largest", 1.0),
-    "Atanh": ("largest", 1.0),
-    "Div": ("zeros", 0.0),
-    "LpNormalization": ("row", 0.0),
-}
-"""By operator: the objective in its operands (``workers/torch.py``), and beyond which value it is not finite."""
+from irfuzz.spec import trait_values
 
 STEPS = (1.0, 1.001, 1.5)
 """How far to go, in units of the step that would reach the goal if the objective were linear."""
@@ -57,10 +44,11 @@ class Guide:
         self._genome = genome
         goals: list[tuple[str, str, str, float]] = []
         for node in genome.program.nodes():
-            goal = GOALS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+            goal = trait_values("nan_objective").get(node.op_type) if node.domain in ("", "ai.onnx") else None
             names = [v.name or "" for v in node.inputs if v is not None]
-            if goal is not None and names:
-                goals.append((goal[0], names[0], names[-1], goal[1]))
+            # Without a limit there is nothing to step to.
+            if goal is not None and "beyond" in goal and names:
+                goals.append((goal["name"], names[0], names[-1], goal["beyond"]))
         for output in genome.program.graph.outputs:
             fact = genome.program.tensor(output)
             if fact is not None and fact.dtype.is_floating_point() and is_float(fact.dtype.numpy()):

@@ -268,20 +268,19 @@ def build_numerics(tables: Mapping[str, Any], where: str) -> Numerics | None:
 
 
 def build_undefined(tables: Mapping[str, Any], where: str) -> tuple[UndefinedBehaviour, ...]:
-    """The ``[undefined]`` table: a name, and why the result is open (or ``{ why, when }``). Raises ``SpecError``."""
+    """The ``[undefined]`` table: a name, and why it is open (or ``{ why, when, test }``). Raises ``SpecError``."""
     out: list[UndefinedBehaviour] = []
     for name, value in _table(tables, "undefined", where).items():
         key = f"{where}: undefined.{name}"
         if isinstance(value, str):
             out.append(UndefinedBehaviour(name, value))
         elif isinstance(value, dict):
-            _known(value, frozenset({"why", "when"}), key)
-            when = value.get("when")
-            out.append(
-                UndefinedBehaviour(name, _text(value, "why", key), None if when is None else parse(when, f"{key}.when"))
-            )
+            _known(value, frozenset({"why", "when", "test"}), key)
+            when = None if "when" not in value else parse(value["when"], f"{key}.when")
+            test = _text(value, "test", key) if "test" in value else ""
+            out.append(UndefinedBehaviour(name, _text(value, "why", key), when, test))
         else:
-            raise SpecError(f"{key}: expected a text or a table with why and when, got {value!r}")
+            raise SpecError(f"{key}: expected a text or a table with why, when and test, got {value!r}")
     return tuple(out)
 
 

@@ -125,7 +125,7 @@ def load_specs() -> Specs:
     return Specs(ops_dir())
 
 
-def has_trait(node: ir.Node, name: str) -> bool:
+def has_trait(node: ir.Node | onnx.NodeProto, name: str) -> bool:
     """Whether the shipped overlays give a node's operator a trait, whatever its domain is.
 
     Raises:

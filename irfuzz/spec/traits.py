@@ -31,13 +31,14 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
             int,
         ),
         "adapts": Trait("Mutators insert it to fit a value to the place where it is read."),
-        "adds": Trait("Adds a constant to a computed value: the sum is rounded at the constant's magnitude."),
+        "adds": Trait("Adds the inputs from this one on to a value, and rounds at their magnitude.", int),
         "along_axis": Trait("Treats all lines along its attribute ``axis`` alike, from opset 13 on."),
         "always_valid": Trait(
             "Its result stays usable as a shape, index or scale whatever the elements of its input are."
         ),
         "axes_input": Trait("The input that holds axes, which may count from the end.", int),
         "axis_from_end": Trait("Its attribute ``axis`` may count from the end of the first input."),
+        "bit_exact": Trait("Every correct component computes it the same to the bit."),
         "body_inputs_from": Trait(
             "The input from which on its inputs are those of its body, at the same positions.", int
         ),
@@ -50,8 +51,12 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "channels_from_weights": Trait("How many channels it gives hangs on its second input alone."),
         "chooses": Trait("Its place in the list of those whose result hangs on the order of equal elements.", int),
         "common": Trait("Its place among the operators that Hypothesis draws if none are named.", int),
+        "commutative": Trait("Two operands may change places."),
         "compares": Trait("Compares two numbers."),
         "contracts": Trait("Sums products along an inner axis."),
+        "control_flow": Trait(
+            "Runs bodies: a `branch`, or one repeatedly as `loop`, `scan` or `map` of elements.", str
+        ),
         "copies": Trait("Rounds nothing: what it gives stood in its inputs, but for signs and constants."),
         "counted_by_rank": Trait(
             "What its first input counts (``Kind``), by the least rank of that input or its weights.", dict
@@ -60,7 +65,8 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "data_input": Trait("The first input that holds data, if it is not the first of all.", int),
         "defined_for_nan": Trait("IEEE 754 or plain copying prescribes what it does with NaN and Inf."),
         "discontinuous": Trait("A rounding error in a floating-point input decides between distant results."),
-        "discontinuous_indices": Trait("Outputs after the first are positions, which a rounding error moves."),
+        "discontinuous_from": Trait("Outputs from this one on are positions, which a rounding error moves.", int),
+        "distance_to_step": Trait("How far from a jump operands are: a function of `irfuzz/oracle/margins.py`.", str),
         "divides": Trait("Divides by its second input, which must not be 0 if it holds integers."),
         "domain_edge": Trait("Gives NaN or Inf beyond an edge: rounding decides on which side of it an input falls."),
         "drawn_elements": Trait(
@@ -79,6 +85,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "gathers": Trait("Picks elements at the indices of its second input: any do that are in range."),
         "has_body": Trait("Has graphs as attributes."),
         "hides_nan": Trait("May answer NaN with a number, and ONNX does not say whether it does."),
+        "incidental": Trait("Has a part in a fault's signature only if nothing else has."),
         "indexes": Trait("Its second input holds indices, which limit the sizes that the data may have."),
         "indices_along_axis": Trait(
             "Its second input holds indices along its attribute ``axis``, which may count from the end."
@@ -97,18 +104,23 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "limits_by_inputs": Trait(
             "Inputs that must stay as they are survive a cast: they are limits, not scales or indices."
         ),
+        "makes_nan": Trait("May make NaN of ordinary numbers: a test of `irfuzz/oracle/hidden.py`.", str),
         "moves": Trait("Moves elements and changes none."),
+        "nan_objective": Trait("`name` in `irfuzz/search/fitness.py`: towards NaN, which lies `beyond`.", dict),
         "needs_known_sizes": Trait(
             "ONNX's inference refuses unknown sizes: in a body it does not see the constants around it."
         ),
         "neuron_axes": Trait("Axes of its own neurons and of those before it, in its weights.", tuple),
+        "nonnegative_inputs": Trait("Inputs at these positions hold no negative numbers (variances).", tuple),
         "not_a_layer": Trait(
             "Nothing is learnt by changing its input's type or shape, or its result is not determined."
         ),
         "not_a_seed": Trait("No region of nodes begins with it."),
+        "probabilities": Trait("Gives probabilities, or their logarithms, of its input, the logits."),
         "quantised": Trait("Takes or gives integers with a scale."),
         "quantises": Trait("Rounds to integers of few bits: if a fraction is a half, results may differ by one step."),
         "random": Trait("Draws numbers with a generator that ONNX leaves open even if a seed is given."),
+        "random_in_training": Trait("Draws if its third input says that it trains."),
         "recognised_by_shape": Trait(
             "Optimisers look at the shape of its constants, which may have several for the same result."
         ),
@@ -121,6 +133,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "rounds_to_integers": Trait("Floats become whole numbers, so neighbouring results differ by one step."),
         "same_in_slices": Trait("With one input, computes slices exactly as it computes the whole tensor."),
         "saturates": Trait("What was added before it (a mask of -1e9) no longer shows its magnitude behind it."),
+        "selects": Trait("Takes one of several values by a boolean: what jumps is the comparison that gives it."),
         "shape_from_last_input": Trait("The output shape depends on the elements of the last input."),
         "shape_only": Trait("Reads the shape of its input, or whether there is one, so values do not flow through it."),
         "shifts_indices": Trait("Behind it an index may still be one: exporters turn negative indices into others."),

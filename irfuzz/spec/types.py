@@ -134,11 +134,17 @@ class Numerics:
 
 @dataclass(frozen=True, slots=True)
 class UndefinedBehaviour:
-    """A condition under which ONNX leaves the result open, so components may differ."""
+    """A condition under which ONNX leaves the result open, so components may differ.
+
+    Attributes:
+        when: it cannot be met if this is false.
+        test: nor if the test of this name (``irfuzz/oracle/undefined.py``) looks at the call and finds otherwise.
+    """
 
     name: str
     why: str
     when: Expression | None = None
+    test: str = ""
 
 
 @dataclass(frozen=True, slots=True)

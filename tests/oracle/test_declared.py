@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from irfuzz.errors import SpecError
 from irfuzz.execute.types import Exit, Stage
 from irfuzz.oracle import judge
+from irfuzz.oracle.calls import Call
+from irfuzz.oracle.undefined import TESTS, can_be_met
+from irfuzz.spec import UndefinedBehaviour, bindings, load_specs
 
 LIMITED = "l = Constant<value=float{-0.5}>() h = Constant<value=float{0.5}>() t = Clip(x, l, h) "
 ONE = np.ones(1, np.float32)
@@ -286,3 +292,39 @@ def test_coordinates_on_the_edge_of_an_element_are_left_open(parse, run, scale, 
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", right + 1)]
     (verdict,) = judge(program, {"x": np.ones(3, np.float32)}, results)
     assert ("rounded_coordinate" in verdict.doubt) == undefined == verdict.suspect
+
+
+def test_every_test_that_an_operator_names_exists_and_every_test_is_named() -> None:
+    named = {u.test for spec in load_specs().all() for u in spec.undefined}
+    assert named == set(TESTS)
+
+
+def test_a_test_that_does_not_exist_is_named_with_what_exists(parse) -> None:
+    program = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    spec = load_specs().version("Relu", 14)
+    spec = replace(spec, undefined=(UndefinedBehaviour("tie", "why", test="positions"),))
+    call = Call(program, program.nodes()[0], spec, {}, set())
+    with pytest.raises(SpecError, match=r"Relu: undefined\.tie\.test: got 'positions'; .*positions_read"):
+        list(can_be_met(call, {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "elements", "met"),
+    [
+        ("(float[3] x) => (int64[1] y) { y = ArgMax(x) }", [1, 2, 3], {11: ["tie"], 12: []}),
+        (
+            "(float[3] x) => (float[3] y) <float l = {2}, float h = {1}> { y = Clip(x, l, h) }",
+            [1, 2, 3],
+            {11: ["min_above_max"], 13: []},
+        ),
+    ],
+)
+def test_what_later_versions_prescribe_is_open_before(parse, text, elements, met) -> None:
+    for opset, names in met.items():
+        program = parse(f"g {text}", opset)
+        node = program.nodes()[-1]
+        spec = load_specs().get(node.op_type, opset)
+        assert spec is not None
+        facts = [program.tensor(v) for v in node.inputs]
+        call = Call(program, node, spec, {"x": np.array(elements, np.float32)}, set())
+        assert list(can_be_met(call, bindings(spec, facts, program.attrs(node))[0])) == names

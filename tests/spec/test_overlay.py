@@ -82,6 +82,7 @@ def test_since_leaves_older_versions_without_overlay(tmp_path: Path) -> None:
         ('input = "*S"', 'input = "*input"', "'input' is a size and an input"),
         ("[require]", '[numerics]\nkind = "magic"\n[require]', "numerics.kind: expected one of exact"),
         ("[require]", "[undefined]\ntie = 3\n[require]", "undefined.tie: expected a text"),
+        ("[require]", '[undefined]\ntie = { why = "w", test = 3 }\n[require]', "undefined.tie: test must be a text"),
         ("[require]", '[portable]\n13 = { T = ["floaty"] }\n[require]', "'floaty' is not an element type"),
         ('op = "Softmax"', "op = ", "Softmax.toml: Invalid value"),
     ],

@@ -10,6 +10,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.generate.planning.axes import inputs_of
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import is_constant
 from irfuzz.ir.verify import verify
 from irfuzz.spec import Specs
 
@@ -70,7 +71,7 @@ def probe(program: Program, shapes: Shapes, specs: Specs) -> Probe:
             if size is None or inner:
                 unknown += [value.name] if value.name else []
             elements += size or 0
-            empty += size == 0 and node.op_type != "Constant" and not _meant(fact)
+            empty += size == 0 and not is_constant(node) and not _meant(fact)
     return Probe(empty=empty, unknown=tuple(unknown), elements=elements)
 
 

@@ -15,6 +15,7 @@ from irfuzz.ir.value import fact_of
 from irfuzz.mutate.near_miss import siblings
 from irfuzz.mutate.pattern_book import PERMUTATIONS, TYPES, Node, Number, Numbers, Operand, Pattern
 from irfuzz.mutate.pattern_draft import Sizes, bind, permutation, sizes_of
+from irfuzz.spec import has_trait
 from irfuzz.spec.functions import Undefined
 from irfuzz.spec.registry import load_specs
 
@@ -27,9 +28,6 @@ MOST = 1
 
 _TOLERANCE = 2e-3
 """Relative: a number as half floats hold it is still that number."""
-
-_EITHER = frozenset({"Add", "Mul", "Max", "Min", "And", "Or", "Xor", "Equal", "Sum", "Mean"})
-"""Operators whose two operands may change places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class _Book:
         started = _State(state.values, {**state.nodes, place: node}, state.off + other)
         given = self._operands(wanted, node)
         yield from self._reads(list(zip(wanted.inputs, given, strict=False)), started)
-        if len(given) == 2 == len(wanted.inputs) and node.op_type in _EITHER:
+        if len(given) == 2 == len(wanted.inputs) and has_trait(node, "commutative"):
             yield from self._reads(list(zip(wanted.inputs, given[::-1], strict=True)), started)
 
     def _operands(self, wanted: Node, node: ir.Node) -> list[Any]:
