@@ -38,8 +38,10 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.support import Support, probe
     from irfuzz.environment import check_environment
     from irfuzz.execute.table import describe, resolve
+    from irfuzz.ir.self_check import native_fault
 
     check_environment()
+    native_fault()  # warns if programs are cloned and written the slow way
     support = Support()
     if args.targets and not args.probe:
         raise UsageError("--targets: says which to probe; give --probe TIME too")

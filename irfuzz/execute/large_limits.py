@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from irfuzz.ir.carried import WIRE
 from irfuzz.ir.outside import byte_size
@@ -28,10 +28,10 @@ def weight_bytes(program: Program) -> int:
 def wire_bytes(program: Program) -> int:
     """At least ``weight_bytes``, from what tensors keep of their last serialisation: a tenth of the time."""
     found = 0
-    for value in program.graph.initializers.data.values():
+    for value in program.graph.initializers.values():
         tensor = value.const_value
         if tensor is not None:
-            known = cast("Any", tensor.meta).data.get(WIRE)  # UserDict.data: its own methods are five times slower
+            known = tensor.meta.get(WIRE)
             found += byte_size(tensor) if known is None else len(known)
     return found
 

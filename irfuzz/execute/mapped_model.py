@@ -48,7 +48,7 @@ def mapped_model(program: Program) -> MappedModel | None:
         InvalidProgram: see ``Program.to_bytes``.
     """
     sizes: dict[Path, int] = {}
-    for value in program.graph.initializers.data.values():
+    for value in program.graph.initializers.values():
         if type(tensor := value.const_value) is HeldTensor and (span := _span(tensor)) is not None:
             sizes[span.path.parent] = sizes.get(span.path.parent, 0) + span.size
     if not sizes:
@@ -72,7 +72,7 @@ def mapped_bytes(program: Program) -> int:
 
 
 def _spans(program: Program) -> Iterator[FileSpan]:
-    for value in program.graph.initializers.data.values():
+    for value in program.graph.initializers.values():
         span = _span(value.const_value)
         if span is not None:
             yield span

@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import onnx_ir as ir
 
 from irfuzz._cloning import Cloner
 
-T = TypeVar("T")
+Part = TypeVar("Part", ir.Model, ir.Function)
 
 _COPIED = (ir.Model, ir.Graph, ir.Function, ir.Node, ir.Value)
 _SHARED = (ir.TensorProtocol, ir.TypeProtocol, ir.SymbolicDim, Enum)
 
 
-def clone(part: T) -> T:
-    """A copy of a model, of one of its functions, or of a tuple of such things and of what refers to them.
+def clone(part: Part) -> Part:
+    """A copy of a model or of one of its functions.
 
     Constructing all nodes and values again, as onnx-ir does, takes ten times as long. Shapes are frozen, so that both
     may have them: whoever wants another shape assigns one.
     """
-    return _CLONER.clone(part)
+    return _ways()[0](part)
+
+
+def clone_with(model: ir.Model, values: dict[str, ir.Value]) -> tuple[ir.Model, dict[str, ir.Value]]:
+    """``clone``, and a table of values of the model as one of the copy's."""
+    return _ways()[1](model, values)
 
 
 def free(holder: list[object]) -> bool:
     """Free a model at once where a list has the only reference to it and nobody refers to a part of it.
 
     A model is full of cycles, so that it would wait for the garbage collector, which costs as much as half an edit.
+    It does nothing to models of which this process has cloned none.
     """
     # When the interpreter ends, nothing may be left of this module.
     return _CLONER is not None and _CLONER.free(holder)
+
+
+@cache
+def _ways() -> tuple[Callable[[Any], Any], Callable[[ir.Model, dict[str, ir.Value]], Any]]:
+    """How this process clones: natively if the installed onnx-ir allows it."""
+    from irfuzz.ir.public_forms import public_clone, public_clone_with
+    from irfuzz.ir.self_check import native_fault
+
+    if native_fault() is not None:
+        return public_clone, public_clone_with
+    return _CLONER.clone, lambda model, values: _CLONER.clone((model, values))
+
+
+def native_cloner() -> Cloner:
+    """A cloner of models that knows no class yet."""
+    return Cloner(_how, ir.Graph)
 
 
 def _how(first: object) -> str:
@@ -52,4 +76,4 @@ def _how(first: object) -> str:
     return "slots" if not getattr(first, "__dict__", None) else f"both slots and {vars(first)}"
 
 
-_CLONER = Cloner(_how, ir.Graph)
+_CLONER = native_cloner()

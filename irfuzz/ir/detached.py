@@ -24,7 +24,7 @@ def detach(program: Program) -> tuple[onnx.ModelProto, dict[str, memoryview]]:
     """
     views: dict[str, memoryview] = {}
     large: dict[int, Outside] = {}
-    for name, value in program.graph.initializers.data.items():
+    for name, value in program.graph.initializers.items():
         tensor = value.const_value
         if tensor is None or byte_size(tensor) < DETACHED or (view := view_of(tensor)) is None:
             continue

@@ -12,6 +12,7 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.carried import CARRIED, Carried, Residue
 from irfuzz.ir.encode import attribute_bytes, name_of, tensor_bytes, type_bytes
+from irfuzz.ir.entries import entries
 from irfuzz.ir.tensors import AbsentTensor, SparseTensor
 
 # A node's label commits to its operator, its attributes and the labels of what it reads, so the labels of
@@ -146,7 +147,7 @@ class _Hasher:
                 ids = [id(v) for v in inputs if v is not None]
                 if len(set(ids)) < len(ids):
                     parts.append(repr([ids.index(i) for i in ids]).encode())
-            if attributes := node.attributes.data:
+            if attributes := entries(node.attributes):
                 parts.append(b"attributes")
                 parts += sorted([self._attribute(a, values) for a in attributes.values()])
             for configuration in node.device_configurations:
@@ -165,7 +166,7 @@ class _Hasher:
             graphs = (attr.value,) if attr.type == kinds.GRAPH else attr.value
             labels = [self.graph(g, values, interface=False) for g in graphs]
             return _hash([attr.name.encode(), attr.type.name.encode(), *labels])
-        known = attr.meta.data.get(_HASH)  # UserDict.data: its own methods are five times slower
+        known = entries(attr.meta).get(_HASH)
         if known is not None and known[0] == attr.name:
             return known[1]
         found = _attribute(attr)

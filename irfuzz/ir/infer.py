@@ -16,6 +16,7 @@ from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.clone import clone
 from irfuzz.ir.declarations import Misdeclared
+from irfuzz.ir.entries import entries
 from irfuzz.ir.opaque import is_foreign, is_remembered, outputs_of, remember
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
@@ -215,7 +216,7 @@ class Inference:
             fact = fact_of_constant(node.attributes)
             return self._operator(node, (), where) if fact is None else [fact]
         refers = False
-        for attr in node.attributes.data.values():
+        for attr in entries(node.attributes).values():
             if attr.is_ref():
                 refers = True
             elif attr.type in _GRAPHS:
@@ -235,7 +236,7 @@ class Inference:
             domain,
             node.op_type,
             opset,
-            hashable_attrs(node.attributes.data),
+            hashable_attrs(entries(node.attributes)),
             inputs,
             tuple(bool(o.name) for o in node.outputs),
         )

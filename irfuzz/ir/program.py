@@ -14,7 +14,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir import serde
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
-from irfuzz.ir.clone import clone, free
+from irfuzz.ir.clone import clone_with, free
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.tensors import array_tensor
@@ -77,8 +77,7 @@ class Program(View):
 
     def clone(self) -> Program:
         """A copy that shares tensors and facts (both immutable) and nothing else."""
-        self.value("")  # finds all values by name; a mutator will ask for one
-        model, values = clone((self.model, self._values))
+        model, values = clone_with(self.model, self._by_name())  # a mutator will ask for a value by its name
         copy = Program(model, self.residue, self.parents, self.inference.size_names)
         copy._digest, copy._values, copy.asked = self._digest, values, self.asked
         copy._names = set(self._all_names())  # nearly every edit needs a fresh name
@@ -326,7 +325,7 @@ class Program(View):
             else:
                 self.remove(node)
                 removed += 1
-        for name, value in list(self.graph.initializers.data.items()):
+        for name, value in list(self.graph.initializers.items()):
             if not value.uses() and not value.is_graph_output() and not value.is_graph_input():
                 del self.graph.initializers[name]
                 self.forget(value)

@@ -11,6 +11,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.calls import hashable_attrs, schema_of
+from irfuzz.ir.entries import entries
 from irfuzz.ir.infer import fact_of, label
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import UNTYPED
@@ -85,7 +86,7 @@ def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:
     if spec is None:
         return [Problem(label(node), f"no specification at opset {opset}")]
     inputs = [None if value is None else fact_of(value) for value in node.inputs]
-    attributes = node.attributes.data
+    attributes = entries(node.attributes)
     plain = True
     for attr in attributes.values():
         if attr.is_ref():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
+from irfuzz.ir.entries import entries
 from irfuzz.ir.value import fact_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
                     yield ("rank", op, index, len(shape))
                     yield ("shape", op, index, tuple(map(size_class, shape[-3:])))
         # UserDict.data: see irfuzz.ir.clone.
-        for name, attr in node.attributes.data.items():
+        for name, attr in entries(node.attributes).items():
             if attr.type in _SCALARS or attr.type in _LISTS:
                 yield ("attr", op, name, attribute_bucket(attr.value))
 

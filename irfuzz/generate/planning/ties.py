@@ -61,7 +61,7 @@ def ties_of(program: Program, specs: Specs) -> Ties:
     """
     found = Ties()
     for node in [*program.nodes(), *(n for graph in program.model.graph.subgraphs() for n in graph)]:
-        if node.domain not in ("", "ai.onnx") or any(a.is_ref() for a in node.attributes.data.values()):
+        if node.domain not in ("", "ai.onnx") or any(a.is_ref() for a in node.attributes.values()):
             continue
         spec = specs.get(node.op_type, program.opset)
         if spec is not None and spec.overlay is not None:
