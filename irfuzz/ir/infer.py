@@ -21,6 +21,7 @@ from irfuzz.ir.opaque import is_foreign, is_remembered, outputs_of, remember
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
+from irfuzz.ir.stated_results import completed, stated_results, stated_spec
 from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import conflict, declared_fact, merge, only_names
 from irfuzz.ir.value import UNTYPED, fact_of, is_constant, set_fact
@@ -37,9 +38,11 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
     Raises:
         InvalidProgram: ONNX finds the call ill-typed; the message names the operator.
     """
+    if call.domain not in ("", "ai.onnx"):
+        return _elsewhere(call)
     outputs = list(schema_outputs(_rangeless(call)))
-    if call.domain not in ("", "ai.onnx") or not outputs:
-        return tuple(outputs)
+    if not outputs:
+        return ()
     attrs = {name: value for name, _, value in call.attrs}
     if sequence_rule := SEQUENCE_RULES.get(call.op):
         return (sequence_rule(attrs, call.inputs, outputs[0]), *outputs[1:])
@@ -66,6 +69,18 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
             first = replace(first, low=low, high=high)
     outputs[0] = first
     return tuple(outputs)
+
+
+def _elsewhere(call: Call) -> tuple[Fact, ...]:
+    """Facts of a call of another domain: ONNX's types if it defines the operator, and what its overlay states."""
+    found: tuple[Fact, ...] = (UNTYPED,) * len(call.outputs)
+    if schema_of(call.op, call.opset, call.domain) is not None:
+        found = schema_outputs(_rangeless(call))
+    spec = stated_spec(call.op, call.opset, call.domain)
+    if spec is None:
+        return found
+    stated = stated_results(spec, call.inputs, {name: value for name, _, value in call.attrs}, len(call.outputs))
+    return completed(found, stated)
 
 
 def _rangeless(call: Call) -> Call:
@@ -184,11 +199,10 @@ class Inference:
             remember(node, _facts_of(node.inputs), _facts_of(node.outputs))
 
     def is_opaque(self, node: ir.Node) -> bool:
-        """Whether nothing here defines a node's operator: neither a schema nor a function of the model."""
+        """Whether nothing here tells what a node gives: no schema of ONNX's, no overlay, no function of the model."""
         if not is_foreign(node) or node.op_identifier() in self._functions:
             return False
-        opset = self._opsets.get(node.domain)
-        return opset is None or schema_of(node.op_type, opset, node.domain) is None
+        return not _defined(node.op_type, self._opsets.get(node.domain), node.domain)
 
     def _initializer(self, value: ir.Value) -> None:
         try:
@@ -230,7 +244,7 @@ class Inference:
     def _operator(self, node: ir.Node, inputs: tuple[Fact | None, ...], where: str) -> Sequence[Fact]:
         domain = "" if node.domain == "ai.onnx" else node.domain
         opset = self._opsets.get(domain)
-        if opset is None or (domain and schema_of(node.op_type, opset, domain) is None):
+        if opset is None or (domain and not _defined(node.op_type, opset, domain)):
             return outputs_of(node, inputs, where)
         call = Call(
             domain,
@@ -260,6 +274,13 @@ class Inference:
         inner.graph(body, f"{where}: ", depth + 1)
         found = [fact_of(v) for v in body.outputs]
         return (found + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def _defined(op: str, opset: int | None, domain: str) -> bool:
+    """Whether the types of what an operator of another domain gives follow from those of what it takes."""
+    if opset is None:
+        return False
+    return schema_of(op, opset, domain) is not None or stated_spec(op, opset, domain) is not None
 
 
 def _facts_of(values: Sequence[ir.Value | None]) -> list[Any]:

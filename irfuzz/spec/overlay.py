@@ -18,8 +18,9 @@ from irfuzz.spec.types import Domain, Generate, Numerics, Overlay, Patterns, Und
 
 _TOP = frozenset({
     "op", "domain", "doc", "since", "parameters", "dims", "attrs", "values", "sizes", "shapes", "require", "prefer",
-    "inputs", "outputs", "numerics", "undefined", "portable", "sampled", "traits", "version",
+    "inputs", "outputs", "results", "schema", "numerics", "undefined", "portable", "sampled", "traits", "version",
 })  # fmt: skip
+_VERSIONED = _TOP - {"op", "domain", "version", "portable", "schema", "traits"}
 _DOMAIN = frozenset({
     "one_of", "pick", "range", "each", "len", "value", "generate", "dtype_of", "absent", "when", "omit", "exact",
     "integer_range", "at_least", "at_most", "invalid",
@@ -44,7 +45,7 @@ class OverlayFile:
             raise SpecError(f"{self.name}: {e}") from None
         _known(self.tables, _TOP, self.name)
         self.op = _text(self.tables, "op", self.name)
-        self.domain = _spelled(self.tables.get("domain", in_domain or ""))
+        self.domain = plain_domain(self.tables.get("domain", in_domain or ""))
         if in_domain is not None and self.domain != in_domain:
             raise SpecError(f"{self.name}: domain is {self.domain!r}, but the folder's name says {path.parent.name!r}")
         self.doc = _text(self.tables, "doc", self.name)
@@ -58,7 +59,7 @@ class OverlayFile:
             raise SpecError(f"{self.name}: [[version]] tables need an integer 'since'")
         self.versions: list[dict[str, Any]] = versions
         for v in versions:
-            _known(v, _TOP - {"op", "domain", "version", "portable", "traits"}, f"{self.name}: version {v['since']}")
+            _known(v, _VERSIONED, f"{self.name}: version {v['since']}")
         since = [v["since"] for v in versions]
         if since != sorted(set(since)):
             raise SpecError(f"{self.name}: [[version]] tables must stand in rising order of 'since', got {since}")
@@ -70,7 +71,7 @@ class OverlayFile:
         """The file's common tables with those of the last ``[[version]]`` at or below ``version`` merged over them."""
         if version < self.since:
             return None
-        common = {k: v for k, v in self.tables.items() if k != "version"}
+        common = {k: v for k, v in self.tables.items() if k not in ("version", "schema")}
         chosen: dict[str, Any] = {}
         for v in self.versions:
             if v["since"] <= version:
@@ -78,15 +79,29 @@ class OverlayFile:
         return _merge(common, {k: v for k, v in chosen.items() if k != "since"})
 
 
-def overlay_files(folder: Path) -> Iterator[OverlayFile]:
-    """The files ``DOMAIN/OP.toml`` of a folder and, without a folder of a domain, ``OP.toml``, by path."""
-    for path in sorted((*folder.glob("*.toml"), *folder.glob("*/*.toml"))):
-        yield OverlayFile(path, None if path.parent == folder else _spelled(path.parent.name))
+def overlay_files(folder: Path, domain: str | None) -> Iterator[OverlayFile]:
+    """The overlays of a domain in a folder, by name: ``DOMAIN/OP.toml``, and ``OP.toml`` beside it with its ``domain``.
+
+    Args:
+        folder: of overlays.
+        domain: ``None``: those that lie in no folder of a domain, whatever theirs is.
+    """
+    for path in sorted(folder.glob("*.toml")):
+        file = OverlayFile(path)
+        if domain is None or file.domain == domain:
+            yield file
+    if domain is not None:
+        for path in sorted((folder / (domain or DEFAULT)).glob("*.toml")):
+            yield OverlayFile(path, domain)
 
 
-def _spelled(domain: str) -> str:
-    """A domain as the registry writes it: the default one is empty."""
-    return "" if domain == "ai.onnx" else domain
+DEFAULT = "ai.onnx"
+"""The name of ONNX's own domain, which models and the registry leave empty."""
+
+
+def plain_domain(domain: str) -> str:
+    """A domain as the registry and models write it: the default one is empty."""
+    return "" if domain == DEFAULT else domain
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,6 +165,7 @@ def build_overlay(
         rules=tuple((e.text, e) for e in _rules(require, f"{where}: require")),
         prefer=tuple(preferred),
         shapes={k: parse_generate(v, f"{where}: shapes.{k}") for k, v in _table(tables, "shapes", where).items()},
+        results={k: _patterns(v, f"{where}: results.{k}") for k, v in _table(tables, "results", where).items()},
         outputs=None if outputs is None else parse(str(outputs), f"{where}: outputs"),
         counts=(int(inputs.get("least", 1)), int(inputs.get("most", 4))),
         present={k: float(v) for k, v in _table(inputs, "present", where).items()},
@@ -319,4 +335,5 @@ __all__ = [
     "build_undefined",
     "dtype_named",
     "overlay_files",
+    "plain_domain",
 ]

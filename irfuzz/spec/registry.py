@@ -1,17 +1,17 @@
-"""ONNX's schemas and the overlays of ``ops/`` enter, one ``OpSpec`` for each operator version leaves."""
+"""The registry of operators by domain, operator and version: signatures and overlays become one ``OpSpec`` each."""
 
 from __future__ import annotations
 
 import functools
-import re
+import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import onnx
-import onnx.defs
 import onnx_ir as ir
 
 from irfuzz.errors import SpecError
@@ -24,126 +24,189 @@ from irfuzz.spec.overlay import (
     build_portable,
     build_undefined,
     overlay_files,
+    plain_domain,
 )
-from irfuzz.spec.traits import CONTRIBUTED, TRAITS
-from irfuzz.spec.types import AttrSpec, Domain, Formal, OpSpec, Overlay
+from irfuzz.spec.signatures import Signature, Stated, exported, names_in, of_table, onnx_schemas, signature_of
+from irfuzz.spec.traits import CONTRIBUTED, RUNTIME, TRAITS
+from irfuzz.spec.types import AttrSpec, Domain, OpSpec, Overlay
+
+FOLDERS = "IRFUZZ_OPS"
+"""Environment variable with folders of overlays of one's own, separated as in ``PATH``."""
+
+SCHEMAS = "schemas.json"
+"""File of a domain's folder with the schemas that a runtime has and onnx lacks."""
+
+
+class _Table:
+    """One domain: its overlay files, and what is stated of each version of its operators.
+
+    Raises:
+        SpecError: a file is wrong, contradicts a schema, or is of an operator without one.
+    """
+
+    def __init__(self, domain: str, folders: tuple[Path, ...]) -> None:
+        self.files: dict[str, OverlayFile] = {}
+        stated: dict[str, Mapping[int, Stated]] = dict(onnx_schemas().get(domain, {}))
+        for folder in folders:
+            for file in overlay_files(folder, domain):
+                self.files[file.op] = file
+            if (path := folder / domain / SCHEMAS).is_file() and domain:
+                stated.update(exported(path, domain))
+        for op, file in self.files.items():
+            if (own := file.tables.get("schema")) is not None:
+                stated[op] = _own(file, own, stated)
+            elif op not in stated:
+                raise SpecError(
+                    f"{file.name}: onnx {onnx.__version__} has no operator {domain or 'ai.onnx'}.{op}; "
+                    "state what it takes and gives in a table [schema]"
+                )
+        self.stated: Mapping[str, Mapping[int, Stated]] = stated
+        self.versions = {op: sorted(found) for op, found in stated.items()}
+        for op, file in self.files.items():
+            for version in file.versions:
+                if version["since"] not in stated[op]:
+                    raise SpecError(f"{file.name}: {op} has no version {version['since']}; it has {self.versions[op]}")
+            _check_names(file, [stated[op][v] for v in self.versions[op] if v >= file.since])
 
 
 class Specs:
-    """All operators of the installed onnx, with the overlays of one folder.
+    """All operators that are known: of the installed onnx, of ``schemas.json`` files, and of overlays with a schema.
 
-    Overlays are read at once and compiled when first asked for.
+    A domain is read when it is first asked for, and a version of an operator compiled then.
+
+    Args:
+        folders: each with ``DOMAIN/OP.toml``, ``DOMAIN/schemas.json`` and, of any domain, ``OP.toml``; a later one
+            replaces the files of an earlier one.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._files: dict[tuple[str, str], OverlayFile] = {}
-        for file in overlay_files(folder) if folder else ():
-            self._files[file.domain, file.op] = file
-        self._schemas: dict[tuple[str, str], dict[int, Any]] = {}
-        for schema in onnx.defs.get_all_schemas_with_history():
-            self._schemas.setdefault((schema.domain, schema.name), {})[schema.since_version] = schema
-        self._versions = {key: sorted(found) for key, found in self._schemas.items()}
-        for (domain, op), file in self._files.items():
-            if (domain, op) not in self._schemas:
-                raise SpecError(f"{file.name}: onnx {onnx.__version__} has no operator {domain or 'ai.onnx'}.{op}")
-            for version in file.versions:
-                if version["since"] not in self._schemas[domain, op]:
-                    raise SpecError(
-                        f"{file.name}: {op} has no version {version['since']}; it has {self._versions[domain, op]}"
-                    )
-            _check_names(file, [self._schemas[domain, op][v] for v in self._versions[domain, op] if v >= file.since])
-        self._traits: dict[str, dict[str, Any]] = {n: dict.fromkeys(CONTRIBUTED.get(n, ()), True) for n in TRAITS}
-        for (_, op), file in self._files.items():
-            for name, value in file.traits.items():
-                self._traits[name][op] = value
+    def __init__(self, *folders: Path) -> None:
+        self._folders = folders
+        self._tables: dict[str, _Table] = {}
         self._specs: dict[tuple[str, str, int], OpSpec] = {}
         self._applying: dict[tuple[str, int, str], OpSpec | None] = {}
+        self._table("")
+
+    def _table(self, domain: str) -> _Table:
+        table = self._tables.get(domain)
+        if table is None:
+            table = self._tables[domain] = _Table(domain, self._folders)
+        return table
 
     def get(self, op: str, opset: int, domain: str = "") -> OpSpec | None:
-        """The version of ``op`` that applies at ``opset`` of its domain; ``None`` where onnx knows none."""
+        """The version of ``op`` that applies at ``opset`` of its domain; ``None`` if nobody states one."""
         key = (op, opset, domain)
         try:
             return self._applying[key]
         except KeyError:
-            domain = "" if domain == "ai.onnx" else domain
-            versions = self._versions.get((domain, op), ())
+            domain = plain_domain(domain)
+            if domain not in self.domains:
+                return None  # names come from models, without end
+            versions = self._table(domain).versions.get(op, ())
             i = bisect_right(versions, opset)
             spec = self.version(op, versions[i - 1], domain) if i else None
-            if versions:  # names of other operators come from models, without end
+            if versions:
                 self._applying[key] = spec
             return spec
 
     def version(self, op: str, since: int, domain: str = "") -> OpSpec:
-        """The spec of one operator version. Raises ``KeyError`` where it does not exist."""
+        """The spec of one operator version. Raises ``KeyError`` if it does not exist."""
         key = (domain, op, since)
         spec = self._specs.get(key)
         if spec is None:
-            spec = self._specs[key] = _build(self._schemas[domain, op][since], self._files.get((domain, op)))
+            table = self._table(domain)
+            spec = self._specs[key] = _build(signature_of(table.stated[op][since]), table.files.get(op))
         return spec
 
-    def overlaid(self, opset: int) -> tuple[OpSpec, ...]:
+    @functools.cached_property
+    def domains(self) -> tuple[str, ...]:
+        """All domains with an operator, the default one (``""``) first."""
+        own = {file.domain for folder in self._folders for file in overlay_files(folder, None)}
+        folders = {plain_domain(p.name) for folder in self._folders for p in folder.iterdir() if p.is_dir()}
+        return tuple(sorted({*onnx_schemas(), *own, *folders}))
+
+    def newest(self, domain: str) -> int:
+        """The newest version of a domain: of its operators, or of ONNX's opset."""
+        if not domain:
+            return onnx.defs.onnx_opset_version()
+        return max(versions[-1] for versions in self._table(domain).versions.values())
+
+    def overlaid(self, opset: int, domain: str = "") -> tuple[OpSpec, ...]:
         """Operators on dense tensors with an overlay at ``opset``, by name: those of which calls are drawn."""
-        return tuple(spec for spec in self._sampled(opset) if spec.is_dense)
+        return tuple(spec for spec in self._sampled(opset, domain) if spec.is_dense)
 
-    def nested(self, opset: int) -> tuple[OpSpec, ...]:
+    def nested(self, opset: int, domain: str = "") -> tuple[OpSpec, ...]:
         """The same for those that take or give nothing but sequences or optionals somewhere."""
-        return tuple(spec for spec in self._sampled(opset) if not spec.is_dense)
+        return tuple(spec for spec in self._sampled(opset, domain) if not spec.is_dense)
 
-    def _sampled(self, opset: int) -> Iterator[OpSpec]:
-        for domain, op in sorted(self._files):
+    def _sampled(self, opset: int, domain: str) -> Iterator[OpSpec]:
+        for op in sorted(self._table(domain).files):
             spec = self.get(op, opset, domain)
             if spec is not None and spec.is_sampled:
                 yield spec
 
     def all(self) -> Iterator[OpSpec]:
         """Every version of every operator, by domain, name and version."""
-        for domain, op in sorted(self._versions):
-            for since in self._versions[domain, op]:
-                yield self.version(op, since, domain)
+        for domain in self.domains:
+            versions = self._table(domain).versions
+            for op in sorted(versions):
+                for since in versions[op]:
+                    yield self.version(op, since, domain)
 
-    def trait(self, name: str) -> Mapping[str, Any]:
-        """The operators of any domain that have a trait, and the value that each gives it.
+    def trait(self, name: str, domain: str = "") -> Mapping[str, Any]:
+        """The operators of a domain that have a trait, and the value that each gives it.
 
         Raises:
             KeyError: no trait is called so.
         """
-        return self._traits[name]
+        if name not in TRAITS:
+            raise KeyError(name)
+        domain = plain_domain(domain)
+        files = self._table(domain).files if domain in self.domains else {}
+        known = dict.fromkeys(CONTRIBUTED.get(name, ()) if domain == RUNTIME else (), True)
+        return {**known, **{op: file.traits[name] for op, file in files.items() if name in file.traits}}
 
     def versions(self, op: str, domain: str = "") -> tuple[int, ...]:
-        """The versions of an operator, rising; empty where onnx knows none."""
-        return tuple(self._versions.get((domain, op), ()))
+        """The versions of an operator, rising; empty if nobody states one."""
+        return tuple(self._table(domain).versions.get(op, ())) if domain in self.domains else ()
 
 
 @functools.cache
 def load_specs() -> Specs:
-    """The specs of the installed onnx and the shipped overlays.
+    """The specs of the installed onnx, the shipped overlays and those in the folders that ``IRFUZZ_OPS`` names.
 
     Raises:
-        SpecError: a file under ``ops/`` is wrong.
+        SpecError: a file under ``ops/`` is wrong, or ``IRFUZZ_OPS`` names no folder.
         InternalError: the installation lacks ``ops/``.
     """
-    return Specs(ops_dir())
+    own = [Path(name) for name in os.environ.get(FOLDERS, "").split(os.pathsep) if name]
+    for folder in own:
+        if not folder.is_dir():
+            raise SpecError(f"{FOLDERS}: expected folders of TOML files, got {str(folder)!r}, which is none")
+    return Specs(ops_dir(), *own)
 
 
 def has_trait(node: ir.Node | onnx.NodeProto, name: str) -> bool:
-    """Whether the shipped overlays give a node's operator a trait, whatever its domain is.
+    """Whether overlays give a node's operator a trait.
 
     Raises:
         KeyError: no trait is called so.
     """
-    return node.op_type in trait_values(name)
+    return node.op_type in trait_values(name, node.domain)
 
 
 @functools.cache
 def with_trait(name: str) -> frozenset[str]:
-    """The operators that have a trait, to be joined with others or asked often. Raises ``KeyError`` as above."""
-    return frozenset(trait_values(name))
+    """The operators that have a trait, to be joined with others or asked often. Raises ``KeyError`` as above.
+
+    Those of the default domain, and of onnxruntime's where they are called otherwise.
+    """
+    return frozenset(trait_values(name)).union(CONTRIBUTED.get(name, ()))
 
 
-@functools.cache
-def trait_values(name: str) -> Mapping[str, Any]:
-    """The operators that have a trait, and the value that each gives it. Raises ``KeyError`` as above."""
-    return MappingProxyType(load_specs().trait(name))
+@functools.lru_cache(maxsize=1024)
+def trait_values(name: str, domain: str = "") -> Mapping[str, Any]:
+    """The operators of a domain that have a trait, with its values. Raises ``KeyError`` as above."""
+    return MappingProxyType(load_specs().trait(name, domain))
 
 
 def names_input(name: str, op: str, index: int) -> bool:
@@ -155,88 +218,76 @@ def names_input(name: str, op: str, index: int) -> bool:
 @functools.cache
 def in_order(name: str) -> tuple[str, ...]:
     """The operators that have a trait, by the number that they give it. Raises ``KeyError`` as above."""
-    return tuple(sorted(with_trait(name), key=trait_values(name).__getitem__))
+    return tuple(sorted(trait_values(name), key=trait_values(name).__getitem__))
 
 
-def _check_names(file: OverlayFile, schemas: list[Any]) -> None:
+def _own(file: OverlayFile, table: Any, stated: Mapping[str, Any]) -> dict[int, Stated]:
+    """What an overlay itself states of its operator."""
+    where = f"{file.name}: schema"
+    if file.op in stated:
+        raise SpecError(f"{where}: {file.domain or 'ai.onnx'}.{file.op} has a schema already; leave the table out")
+    if not isinstance(table, dict):
+        raise SpecError(f"{where}: expected a table, got {table!r}")
+    signature = of_table(file.op, file.domain, {"since": file.since, **table}, where)
+    return {signature.since: signature}
+
+
+def _check_names(file: OverlayFile, versions: list[Stated]) -> None:
     """Names in a file's tables must exist in at least one version of the operator."""
-    inputs = {i.name for s in schemas for i in s.inputs}
-    attrs = {a for s in schemas for a in s.attributes}
+    known = {kind: names_in(versions, kind) for kind in ("inputs", "attributes")}
     for tables in [file.tables, *file.versions]:
-        for key, known in (("dims", inputs), ("values", inputs), ("attrs", attrs), ("shapes", inputs)):
+        if "results" in tables:
+            known["outputs"] = names_in(versions, "outputs")
+        for key, kind in _NAMED.items():
             for name in tables.get(key, {}):
-                if name not in known:
-                    raise SpecError(
-                        f"{file.name}: {key}.{name}: {file.op} has no such name; it has {', '.join(sorted(known))}"
-                    )
+                if name not in known[kind]:
+                    has = ", ".join(sorted(known[kind]))
+                    raise SpecError(f"{file.name}: {key}.{name}: {file.op} has no such name; it has {has}")
         for name in tables.get("parameters", []) or []:
-            if name not in inputs:
+            if name not in known["inputs"]:
                 raise SpecError(f"{file.name}: parameters: {file.op} has no input {name!r}")
 
 
-def _formal(f: Any) -> Formal:
-    types = frozenset(cast("set[str]", f.types))
-    found = [m for t in types if (m := _TENSORS.fullmatch(t))]
-    dtypes = frozenset(ir.DataType[m["dtype"].upper()] for m in found)
-    kinds = frozenset(m["outer"].partition("(")[0] or "tensor" for m in found)
-    option = {"Single": "single", "Optional": "optional", "Variadic": "variadic"}[f.option.name]
-    return Formal(f.name, option, types, f.type_str, dtypes, f.is_homogeneous, f.min_arity, kinds)
+_NAMED = {"dims": "inputs", "values": "inputs", "attrs": "attributes", "shapes": "inputs", "results": "outputs"}
+"""Tables of an overlay whose keys are names of its operator."""
 
 
-_TENSORS = re.compile(r"(?P<outer>(?:(?:optional|seq)\()*)tensor\((?P<dtype>\w+)\)+")
-"""A dense tensor, a sequence of them, or an optional of either."""
-
-
-def _default(attribute: Any) -> Any:
-    if not attribute.default_value.name:
-        return None
-    value = onnx.helper.get_attribute_value(attribute.default_value)
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, list):
-        return tuple(v.decode() if isinstance(v, bytes) else v for v in value)
-    return value
-
-
-def _build(schema: Any, file: OverlayFile | None) -> OpSpec:
-    inputs = tuple(_formal(i) for i in schema.inputs)
-    outputs = tuple(_formal(o) for o in schema.outputs)
-    variables = {t.type_param_str for t in schema.type_constraints}
+def _build(signature: Signature, file: OverlayFile | None) -> OpSpec:
     type_vars: dict[str, frozenset[ir.DataType]] = {}
-    for f in (*inputs, *outputs):
-        if f.type_str in variables and (f.homogeneous or f.option != "variadic"):
+    for f in (*signature.inputs, *signature.outputs):
+        if f.type_str in signature.variables and (f.homogeneous or f.option != "variadic"):
             type_vars.setdefault(f.type_str, f.dtypes)
     common: dict[str, Any] = {
-        "op": schema.name,
-        "domain": schema.domain,
-        "since": schema.since_version,
-        "deprecated": schema.deprecated,
-        "inputs": inputs,
-        "outputs": outputs,
-        "min_inputs": schema.min_input,
-        "max_inputs": schema.max_input,
+        "op": signature.op,
+        "domain": signature.domain,
+        "since": signature.since,
+        "deprecated": signature.deprecated,
+        "inputs": signature.inputs,
+        "outputs": signature.outputs,
+        "min_inputs": signature.min_inputs,
+        "max_inputs": signature.max_inputs,
         "type_vars": type_vars,
         "traits": file.traits if file else {},
     }
-    tables = file.tables_for(schema.since_version) if file else None
+    tables = file.tables_for(signature.since) if file else None
     domains: dict[str, Domain] = {}
     if file is None or tables is None:
-        return OpSpec(**common, attrs=_attributes(schema, domains))
-    where = f"{file.name} (version {schema.since_version})"
+        return OpSpec(**common, attrs=_attributes(signature, domains))
+    where = f"{file.name} (version {signature.since})"
     for name, table in tables.get("attrs", {}).items():
-        if name in schema.attributes:
+        if name in signature.attrs:
             domains[name] = build_domain(table, f"{where}: attrs.{name}")
-    names = {i.name for i in inputs}
+    names = {i.name for i in signature.inputs}
     constants: dict[str, Domain] = {}
     for key in ("attrs", "values"):
         for name, table in tables.get(key, {}).items():
-            if name not in schema.attributes and name not in names and "absent" in table:
+            if name not in signature.attrs and name not in names and "absent" in table:
                 constants[name] = build_domain({"absent": table["absent"]}, f"{where}: {key}.{name}")
-    tables["dims"] = {k: v for k, v in tables.get("dims", {}).items() if k in names}
-    tables["values"] = {k: v for k, v in tables.get("values", {}).items() if k in names}
-    overlay = build_overlay(file, tables, schema.since_version, constants)
-    attrs = _attributes(schema, domains)
-    portable, excepted = build_portable(tables, schema.since_version, where)
+    for key, known in (("dims", names), ("values", names), ("results", {o.name for o in signature.outputs})):
+        tables[key] = {k: v for k, v in tables.get(key, {}).items() if k in known}
+    overlay = build_overlay(file, tables, signature.since, constants)
+    attrs = _attributes(signature, domains)
+    portable, excepted = build_portable(tables, signature.since, where)
     _check_namespace(overlay, attrs, names, type_vars, where)
     return OpSpec(
         **common,
@@ -250,19 +301,10 @@ def _build(schema: Any, file: OverlayFile | None) -> OpSpec:
     )
 
 
-def _attributes(schema: Any, domains: Mapping[str, Domain]) -> dict[str, AttrSpec]:
+def _attributes(signature: Signature, domains: Mapping[str, Domain]) -> dict[str, AttrSpec]:
     # the schema's order is alphabetical; the overlay's comes first because sampling follows it
-    order = [*domains, *(n for n in sorted(schema.attributes) if n not in domains)]
-    return {
-        n: AttrSpec(
-            n,
-            schema.attributes[n].type.name,
-            schema.attributes[n].required,
-            _default(schema.attributes[n]),
-            domains.get(n),
-        )
-        for n in order
-    }
+    order = [*domains, *(n for n in sorted(signature.attrs) if n not in domains)]
+    return {n: replace(signature.attrs[n], domain=domains.get(n)) for n in order}
 
 
 def _check_namespace(

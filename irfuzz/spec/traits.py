@@ -161,6 +161,9 @@ CONTRIBUTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Operators of onnxruntime's own domain, which have no file."""
 
+RUNTIME = "com.microsoft"
+"""The domain of onnxruntime's own operators."""
+
 _WORDS = {bool: "true", int: "an integer", float: "a number", str: "a text", tuple: "a list", dict: "a table"}
 
 

@@ -218,6 +218,7 @@ class Overlay:
         rules: conditions of validity, with their text.
         prefer: conditions that sampled calls satisfy besides.
         shapes: generators of the shapes of variadic inputs.
+        results: patterns of outputs, by name, for operators whose outputs ONNX does not infer.
         outputs: number of outputs of a sampled call.
         counts: fewest and most items of a variadic input in a sampled call.
         present: probability that an optional input is given.
@@ -234,6 +235,7 @@ class Overlay:
     rules: tuple[tuple[str, Expression], ...]
     prefer: tuple[Expression, ...]
     shapes: Mapping[str, Generate]
+    results: Mapping[str, Patterns]
     outputs: Expression | None
     counts: tuple[int, int]
     present: Mapping[str, float]
