@@ -21,34 +21,50 @@ ABOUT = "Show the specification of an operator, or list the operators."
 EXAMPLES = """examples:
   irfuzz ops
   irfuzz ops Conv --opset 13
+  irfuzz ops --domain ai.onnx.ml
+  irfuzz ops com.microsoft.FusedMatMul
   irfuzz ops Conv --json"""
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("op", metavar="OP", nargs="?", help="An operator as ONNX spells it. Default: list them all.")
-    add("--opset", metavar="N", type=whole(1), default=17, help="Version of the default domain. Default: 17.")
+    add(
+        "op",
+        metavar="OP",
+        nargs="?",
+        help="An operator as ONNX spells it, behind its domain if that is not ONNX's own. Default: list them all.",
+    )
+    add("--domain", metavar="NAME", help="List the operators of this domain only.")
+    add("--opset", metavar="N", type=whole(1), help="Version of the operator's domain. Default: 17, or its newest.")
     add("--json", action="store_true", help="Print JSON.")
 
 
 def run(args: argparse.Namespace) -> int:
-    import onnx.defs
-
     from irfuzz.spec import load_specs
+    from irfuzz.spec.types import split_name
 
-    newest = onnx.defs.onnx_opset_version()
-    if args.opset > newest:
-        raise UsageError(f"--opset: expected at most {newest}, which is the newest that onnx defines, got {args.opset}")
     specs = load_specs()
     if args.op is None:
-        _list(specs, args.opset, args.json)
+        domains = specs.domains if args.domain is None else (_domain(specs, args.domain),)
+        if args.opset is not None:
+            domains = domains if args.domain is not None else ("",)
+            _check_opset(specs, args.opset, domains[0])
+        _list([spec for domain in domains for spec in _at(specs, args.opset, domain)], args.json)
         return 0
-    spec = specs.get(args.op, args.opset)
+    domain, op = split_name(args.op)
+    if args.domain is not None and domain:
+        raise UsageError(f"--domain: {args.op!r} names a domain already")
+    domain = _domain(specs, args.domain if args.domain is not None else domain, args.op)
+    _check_opset(specs, args.opset, domain)
+    opset = args.opset or _usual(specs, domain)
+    spec = specs.get(op, opset, domain)
     if spec is None:
-        known = [s.op for s in _at(specs, args.opset)]
-        near = difflib.get_close_matches(args.op, known, 3)
+        known = {s.name: s for d in specs.domains for s in _at(specs, None if d != domain else opset, d)}
+        near = [name for name, s in known.items() if s.op == op]
+        near = near or difflib.get_close_matches(args.op, [n for n, s in known.items() if s.domain == domain], 3)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; `irfuzz ops` lists them"
-        raise UsageError(f"{args.op!r} is not an operator of opset {args.opset}{hint}")
+        of = f" of domain {domain}" if domain else ""
+        raise UsageError(f"{args.op!r} is not an operator of opset {opset}{of}{hint}")
     data = _describe(spec)
     if args.json:
         print(json.dumps(data, default=str))
@@ -57,27 +73,48 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _list(specs: Specs, opset: int, as_json: bool) -> None:
-    rows = [{"op": s.op, "since": s.since, "overlay": s.has_overlay} for s in _at(specs, opset)]
+def _domain(specs: Specs, domain: str, where: str = "--domain") -> str:
+    """A domain that has operators."""
+    from irfuzz.spec import plain_domain
+
+    if plain_domain(domain) not in specs.domains:
+        known = ", ".join(d or "ai.onnx" for d in specs.domains)
+        raise UsageError(f"{where}: {domain!r} is no domain with known operators; expected one of {known}")
+    return plain_domain(domain)
+
+
+def _check_opset(specs: Specs, opset: int | None, domain: str) -> None:
+    newest = specs.newest(domain)
+    if opset is not None and opset > newest:
+        what = "onnx defines" if not domain else f"is known of {domain}"
+        raise UsageError(f"--opset: expected at most {newest}, which is the newest that {what}, got {opset}")
+
+
+def _usual(specs: Specs, domain: str) -> int:
+    return specs.newest(domain) if domain else 17
+
+
+def _list(found: list[OpSpec], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(rows))
+        print(json.dumps([{"op": s.name, "since": s.since, "overlay": s.has_overlay} for s in found]))
         return
-    for row in rows:
-        print(f"{row['op']:<28} since {row['since']:<4} {'overlay' if row['overlay'] else 'schema only'}")
-    print(f"{len(rows)} operators at opset {opset}, {sum(bool(r['overlay']) for r in rows)} with an overlay")
+    for spec in found:
+        print(f"{spec.name:<28} since {spec.since:<4} {'overlay' if spec.has_overlay else 'schema only'}")
+    print(f"{len(found)} operators, {sum(s.has_overlay for s in found)} with an overlay")
 
 
-def _at(specs: Specs, opset: int) -> list[OpSpec]:
-    """Every operator of the default domain in the version that applies at an opset."""
-    names = sorted({s.op for s in specs.all() if not s.domain})
-    found = [specs.get(name, opset) for name in names]
+def _at(specs: Specs, opset: int | None, domain: str) -> list[OpSpec]:
+    """Every operator of a domain in the version that applies at an opset."""
+    opset = opset or _usual(specs, domain)
+    names = sorted({s.op for s in specs.all(domain)})
+    found = [specs.get(name, opset, domain) for name in names]
     return [s for s in found if s is not None and not s.deprecated]
 
 
 def _describe(spec: OpSpec) -> dict[str, Any]:
     overlay = spec.overlay
     data: dict[str, Any] = {
-        "op": spec.op,
+        "op": spec.name,
         "domain": spec.domain or "ai.onnx",
         "since": spec.since,
         "inputs": [{"name": f.name, "option": f.option, "type": f.type_str} for f in spec.inputs],
@@ -114,7 +151,7 @@ def _dtypes(dtypes: Iterable[ir.DataType]) -> list[str]:
 
 
 def _print(data: dict[str, Any]) -> None:
-    print(f"{data['domain']}::{data['op']}, version {data['since']}")
+    print(f"{data['op']}, version {data['since']}")
     for kind in ("inputs", "outputs"):
         print(f"{kind}:")
         for formal in data[kind]:

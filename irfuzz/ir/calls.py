@@ -20,6 +20,7 @@ from irfuzz.ir.encode import attribute_bytes
 from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import fact_of_proto, proto_of_fact
 from irfuzz.ir.value import UNTYPED
+from irfuzz.spec import load_specs
 
 AttrValue: TypeAlias = "int | float | str | tuple[Any, ...] | bytes"
 
@@ -130,7 +131,7 @@ def infer_attribute_types(op: str, opset: int, domain: str, attrs: Mapping[str, 
     Raises:
         InvalidProgram: the operator or one of its attributes is unknown.
     """
-    schema = schema_of(op, opset, domain)
+    known = _kinds(op, opset, domain)
     typed: dict[str, ir.Attr] = {}
     for name, value in attrs.items():
         if value is None:
@@ -138,12 +139,12 @@ def infer_attribute_types(op: str, opset: int, domain: str, attrs: Mapping[str, 
         if type(value) is ir.Attr:  # isinstance() of a class with a protocol for base takes ten times as long
             typed[name] = value
             continue
-        if schema is None:
+        if known is None:
             typed[name] = ir.convenience.convert_attribute(name, value)
             continue
-        if name not in schema.attributes:
-            raise InvalidProgram(f"{op} has no attribute {name!r} at opset {opset}; it has {sorted(schema.attributes)}")
-        kind = _kind_of(op, opset, domain, name)
+        kind = known.get(name)
+        if kind is None:
+            raise InvalidProgram(f"{op} has no attribute {name!r} at opset {opset}; it has {sorted(known)}")
         if kind is _A.INT and type(value) is int:
             typed[name] = _integer_attr(name, value)
         else:
@@ -151,11 +152,14 @@ def infer_attribute_types(op: str, opset: int, domain: str, attrs: Mapping[str, 
     return typed
 
 
-@lru_cache(maxsize=8192)
-def _kind_of(op: str, opset: int, domain: str, name: str) -> ir.AttributeType:
+@lru_cache(maxsize=4096)
+def _kinds(op: str, opset: int, domain: str) -> Mapping[str, ir.AttributeType] | None:
+    """The types of an operator's attributes; ``None`` if nobody states them."""
     schema = schema_of(op, opset, domain)
-    assert schema is not None
-    return ir.AttributeType(int(schema.attributes[name].type))  # type: ignore[call-overload]
+    if schema is not None:
+        return {n: ir.AttributeType(int(a.type)) for n, a in schema.attributes.items()}  # type: ignore[call-overload]
+    spec = load_specs().get(op, opset, domain) if domain else None
+    return None if spec is None else {n: ir.AttributeType[a.type] for n, a in spec.attrs.items()}
 
 
 @lru_cache(maxsize=4096)

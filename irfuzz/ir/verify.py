@@ -13,6 +13,7 @@ from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.calls import hashable_attrs, schema_of
 from irfuzz.ir.entries import entries
 from irfuzz.ir.infer import fact_of, label
+from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import UNTYPED
 from irfuzz.spec import Specs, check_call, check_remembered, load_specs
@@ -76,15 +77,17 @@ def require_valid(program: Program, name: str, specs: Specs | None = None) -> No
 def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:
     if node.op_identifier() in program.model.functions:
         return []
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    if domain:
-        return []  # carried, not understood
-    opset = program.opset
-    if schema_of(node.op_type, opset) is None:
-        return [Problem(label(node), f"{node.op_type} is not an operator of opset {opset}")]
-    spec = specs.get(node.op_type, opset)
-    if spec is None:
-        return [Problem(label(node), f"no specification at opset {opset}")]
+    if is_foreign(node):
+        spec = specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
+        if spec is None or not spec.has_overlay:
+            return []  # carried, not understood
+    else:
+        opset = program.opset
+        if schema_of(node.op_type, opset) is None:
+            return [Problem(label(node), f"{node.op_type} is not an operator of opset {opset}")]
+        spec = specs.get(node.op_type, opset)
+        if spec is None:
+            return [Problem(label(node), f"no specification at opset {opset}")]
     inputs = [None if value is None else fact_of(value) for value in node.inputs]
     attributes = entries(node.attributes)
     plain = True

@@ -1,7 +1,8 @@
-"""Operator specs: ONNX's schemas and ``ops/*.toml`` enter; checks and samples of single calls leave."""
+"""Operator specs: the registry by domain, operator and version, and checks and samples of single calls."""
 
 from irfuzz.spec.check import bindings, check_call, check_remembered
 from irfuzz.spec.draw import Seen
+from irfuzz.spec.overlay import plain_domain
 from irfuzz.spec.registry import Specs, has_trait, in_order, load_specs, names_input, trait_values, with_trait
 from irfuzz.spec.sample import sample_call
 from irfuzz.spec.types import (
@@ -35,6 +36,7 @@ __all__ = [
     "in_order",
     "load_specs",
     "names_input",
+    "plain_domain",
     "sample_call",
     "trait_values",
     "with_trait",

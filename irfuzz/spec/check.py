@@ -85,7 +85,7 @@ def _names(spec: OpSpec, overlay: Overlay, domains: list[Domain]) -> set[str]:
     expressions += [u.when for u in spec.undefined]
     expressions.append(spec.numerics.terms if spec.numerics else None)
     used: set[str] = set()
-    for alternatives in overlay.patterns.values():
+    for alternatives in (*overlay.patterns.values(), *overlay.results.values()):
         for condition, pattern in alternatives:
             expressions.append(condition)
             used |= pattern.needs

@@ -144,13 +144,13 @@ class Specs:
             if spec is not None and spec.is_sampled:
                 yield spec
 
-    def all(self) -> Iterator[OpSpec]:
-        """Every version of every operator, by domain, name and version."""
-        for domain in self.domains:
-            versions = self._table(domain).versions
+    def all(self, domain: str | None = None) -> Iterator[OpSpec]:
+        """Every version of every operator, by domain, name and version; of one domain only if it is given."""
+        for one in self.domains if domain is None else (plain_domain(domain),):
+            versions = self._table(one).versions
             for op in sorted(versions):
                 for since in versions[op]:
-                    yield self.version(op, since, domain)
+                    yield self.version(op, since, one)
 
     def trait(self, name: str, domain: str = "") -> Mapping[str, Any]:
         """The operators of a domain that have a trait, and the value that each gives it.

@@ -275,6 +275,11 @@ class OpSpec:
     traits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """The operator, with its domain in front if that is not the default one: ``ai.onnx.ml.Scaler``."""
+        return f"{self.domain}.{self.op}" if self.domain else self.op
+
+    @property
     def has_overlay(self) -> bool:
         """True where ``ops/`` says something of it."""
         return self.overlay is not None
@@ -296,3 +301,9 @@ class OpSpec:
         if self.inputs and self.inputs[-1].option == "variadic":
             return self.inputs[-1]
         return None
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Domain and operator of what ``OpSpec.name`` gives; a colon between them is understood, too."""
+    domain, _, op = name.replace(":", ".").rpartition(".")
+    return ("" if domain == "ai.onnx" else domain), op
