@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from irfuzz.api.check import CheckOptions as CheckOptions
     from irfuzz.api.check import CheckReport as CheckReport
     from irfuzz.api.check import check as check
+    from irfuzz.api.equiv import EquivReport as EquivReport
+    from irfuzz.api.equiv import equiv as equiv
     from irfuzz.api.evolve import EvolutionReport as EvolutionReport
     from irfuzz.api.evolve import evolve as evolve
     from irfuzz.api.ground_truth import GroundTruth as GroundTruth
@@ -38,6 +40,7 @@ _LAZY = {
     "CheckOptions": "irfuzz.api.check",
     "CheckReport": "irfuzz.api.check",
     "Choices": "irfuzz.choices",
+    "EquivReport": "irfuzz.api.equiv",
     "EvolutionReport": "irfuzz.api.evolve",
     "Generated": "irfuzz.generate.fresh",
     "GroundTruth": "irfuzz.api.ground_truth",
@@ -50,6 +53,7 @@ _LAZY = {
     "Update": "irfuzz.api.update",
     "analyze": "irfuzz.api.analyze",
     "check": "irfuzz.api.check",
+    "equiv": "irfuzz.api.equiv",
     "evolve": "irfuzz.api.evolve",
     "generate": "irfuzz.generate.fresh",
     "load_specs": "irfuzz.spec",
@@ -63,6 +67,7 @@ __all__ = [
     "CheckOptions",
     "CheckReport",
     "Choices",
+    "EquivReport",
     "EvolutionReport",
     "Generated",
     "GroundTruth",
@@ -82,6 +87,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "equiv",
     "evolve",
     "generate",
     "load_specs",

@@ -91,6 +91,23 @@ def loaded(
     return LoadedModel(name, program, said, path)
 
 
+def all_loaded(
+    models: Model | Sequence[Model], inputs: Inputs | None = None, *, observer: Observer = unobserved
+) -> list[LoadedModel]:
+    """Read a model or several; ``inputs`` are those of the only one.
+
+    Raises:
+        UsageError: there is none, or what is said is said of several; see ``loaded``.
+        InvalidProgram: a model breaks a rule of ONNX.
+    """
+    given: list[Model] = list(models) if isinstance(models, list | tuple) else [models]  # pyright: ignore[reportAssignmentType]
+    if not given:
+        raise UsageError("models: expected at least one, got none")
+    if inputs is not None and len(given) > 1:
+        raise UsageError(f"inputs: they are of one model, got {len(given)} models")
+    return [loaded(model, inputs, observer=observer) for model in given]
+
+
 def program_of(
     model: LoadedModel, *, plan: bool = True, guess_floats: bool = True, observer: Observer = unobserved
 ) -> Program:

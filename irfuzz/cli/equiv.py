@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import json
-import math
-import sys
-import time
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.inputs import planned, seeds_of, writable_folder
+from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, duration, names, one_line, place, positive, printable, whole
-from irfuzz.cli.progress import Progress
-from irfuzz.errors import Unsupported, UsageError
+from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, printable, whole
+from irfuzz.cli.progress import Following
+from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from irfuzz.api.said import Said
-    from irfuzz.campaign.contradiction import Contradiction, Counts
-    from irfuzz.campaign.equivalence import Equivalence
-    from irfuzz.execute.types import Value
-    from irfuzz.execute.ways import Way
     from irfuzz.ir.program import Program
-    from irfuzz.rewrite.types import Rewrite
 
 NAME = "equiv"
 ABOUT = """Rewrite models into forms that compute the same, and compare each form with the model on one target.
@@ -86,111 +74,59 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.execute.ways import build_ways
-    from irfuzz.rewrite.table import build_rewrites
+    from irfuzz.api.equiv import EquivReport, equiv, told
+    from irfuzz.api.models import LoadedModel
+    from irfuzz.api.update import Update
 
-    try:
-        rewrites = build_rewrites(args.rewrites)
-    except UsageError as error:
-        raise UsageError(f"--rewrites: {error}") from None
-    try:
-        asked = args.ways if args.ways is not None or args.rewrites is None else []
-        ways = build_ways(asked, slow=args.list)
-    except UsageError as error:
-        raise UsageError(f"--ways: {error}") from None
     if args.list:
-        _list(rewrites, ways, args.json, seeds_of(args.models).values() if args.models else None)
+        _list(args, seeds_of(args.models).values() if args.models else None)
         return 0
     if not args.models:
         raise UsageError("MODEL: expected a model or a folder with models, or --list; see `irfuzz equiv --help`")
-    return _check(args, rewrites, ways)
-
-
-def _check(args: argparse.Namespace, rewrites: dict[str, Rewrite], ways: dict[str, Way]) -> int:
-    from irfuzz.campaign.equivalence import Equivalence
-    from irfuzz.campaign.pace import Pace
-    from irfuzz.campaign.unfolded_forms import check_unfolded
-    from irfuzz.execute.large_limits import limits_for
-    from irfuzz.execute.runner import Runner
-    from irfuzz.execute.table import resolve
-    from irfuzz.execute.ways import adapters_for, others_of
-    from irfuzz.generate.extremes import inputs_with_extremes
-    from irfuzz.isolate import Limits
-    from irfuzz.spec import load_specs
-
-    named = [*(args.targets or ()), *args.target] or None
-    targets = resolve(named, slow=named is not None)
     programs = seeds_of(args.models, to_run=True)
-    runs = _runs(programs, inputs_said(args, programs))
-    out = None if args.out is None else writable_folder(args.out, "--out")
-    found: list[Contradiction] = []
-    others = {target.name: others_of(target, ways) for target in targets}
-    whole = [*targets, *(other.target for row in others.values() for other in row)]
-    limits = limits_for(programs.values(), Limits(seconds=args.timeout), seconds=False)
-    required = named is not None
-    with (
-        Progress("comparing", unit="forms") as progress,
-        Runner(whole, limits, required=required, adapters=adapters_for(others)) as runner,
-    ):
-        engine = Equivalence(runner, load_specs(), rewrites, seed=args.seed, chain=args.chain, others=others)
-        pace = Pace(math.inf if args.time is None else time.monotonic() + args.time)
-        with telling(lambda: _report(args, engine, found, "stopped")):
-            for number, (path, program, given) in enumerate(runs):
-                if pace.ends():
-                    break
-                which = f"run {number + 1} of {len(runs)}, {path.name}"
-                progress(0, args.forms, which)
-                pace.progress = functools.partial(progress, note=which)
-                try:
-                    inputs = inputs_with_extremes(program, args.seed) if given is None else given
-                    for item in chain(
-                        engine.check(path.name, program, args.forms, inputs=inputs, since=0, pace=pace),
-                        check_unfolded(engine, runner, path.name, program, args.forms, inputs, pace=pace),
-                    ):
-                        if out is not None:
-                            _keep(out, len(found) + 1, item)
-                        found.append(item)
-                        if not args.json:
-                            print(printable("\n".join(_lines(item))), flush=True)
-                except Unsupported as error:
-                    print(f"irfuzz: skipped: {path}: {one_line(error)}", file=sys.stderr)
-    counts = engine.counts
-    for (model, target), why in counts.unusable.items():
-        print(f"irfuzz: {target} does not run {model}: {one_line(why)}", file=sys.stderr)
-    if not counts.answers and not pace.over:
-        raise UsageError("no form was compared: no target runs any of the models, or no rewrite fits them")
-    _report(args, engine, found, "the time was over" if pace.over else "")
-    return 1 if found else 0
+    said = inputs_said(args, programs)
+    models = [LoadedModel(str(path), program, said[path], path) for path, program in programs.items()]
+
+    def show(report: EquivReport | None) -> None:
+        if report is not None:
+            print(json.dumps(report.to_json()) if args.json else report.summary())
+
+    follow: Following[EquivReport] = Following()
+    shown = 0
+
+    def tell(update: Update[EquivReport]) -> None:
+        nonlocal shown
+        follow(update)
+        known = None if args.json or update.so_far is None else update.so_far()
+        for item in known.contradictions[shown:] if known is not None else ():
+            shown += 1
+            print(printable(told(item)), flush=True)
+
+    with telling(lambda: show(follow.known())), as_flags("rewrites", "ways"), follow:
+        report = equiv(
+            models,
+            targets=[*(args.targets or ()), *args.target] or None,
+            rewrites=args.rewrites,
+            ways=args.ways,
+            forms=args.forms,
+            chain=args.chain,
+            seed=args.seed,
+            seconds=args.time,
+            timeout=args.timeout,
+            out=None if args.out is None else writable_folder(args.out, "--out"),
+            progress=tell,
+        )
+    show(report)
+    return int(bool(report.contradictions))
 
 
-def _report(args: argparse.Namespace, engine: Equivalence, found: list[Contradiction], partial: str) -> None:
-    """Print what was found; ``partial`` says why that is not all."""
-    counts = engine.counts
-    if args.json:
-        used = {t.name: t.version for t in engine.targets}
-        tally = {"partial": bool(partial), **_tally(counts)}
-        print(json.dumps({"targets": used, **tally, "contradictions": [_row(item) for item in found]}))
-    else:
-        head = [f"partial: {partial} before all forms were compared"] if partial else []
-        print("\n".join([*head, *_summary(counts, len(found))]))
-
-
-def _runs(
-    programs: Mapping[Path, Program], said: Mapping[Path, Said]
-) -> list[tuple[Path, Program, Mapping[str, Value] | None]]:
-    """Each model once for each of its samples; once with ``None`` if it has none."""
-    from irfuzz.generate.input_annotation import annotated
-
-    models = {path: annotated(program, said[path].spec) for path, program in programs.items()}
-    models |= planned({path: model for path, model in models.items() if not said[path].spec.samples})
-    return [(path, model, given) for path, model in models.items() for given in said[path].spec.samples or [None]]
-
-
-def _list(
-    rewrites: dict[str, Rewrite], ways: dict[str, Way], as_json: bool, programs: Iterable[Program] | None
-) -> None:
+def _list(args: argparse.Namespace, programs: Iterable[Program] | None) -> None:
     """All rewrites and ways; of models, also whether a rewrite fits one of them."""
+    from irfuzz.api.equiv import chosen
     from irfuzz.spec import load_specs
+
+    with as_flags("rewrites", "ways"):
+        rewrites, ways = chosen(args.rewrites, args.ways, slow=True)
 
     rows: list[dict[str, Any]] = [
         {"name": r.name, "exactness": str(r.exactness), "about": r.about, "eagle": r.eagle, "kind": "rewrite"}
@@ -203,7 +139,7 @@ def _list(
     for w in ways.values():
         exactness = "bitwise" if w.exact else "bounded"
         rows.append({"name": w.name, "exactness": exactness, "about": w.about, "eagle": w.eagle, "kind": "way"})
-    if as_json:
+    if args.json:
         print(json.dumps(rows))
         return
     width = max(len(row["name"]) for row in rows)
@@ -212,60 +148,3 @@ def _list(
         ends = f" (EAGLE {row['eagle']})" if row["eagle"] else ""
         ends += "" if row.get("fits", True) else " (fits nowhere)"
         print(f"{row['name']:<{width}}  {row['exactness']:<8}  {about}{ends}")
-
-
-def _lines(item: Contradiction) -> list[str]:
-    step = item.step
-    where = f"{step.rewrite} of {step.operator} ({step.site})"
-    head = f"{item.model} on {item.target}: {item.comparison.symptom} after {where}"
-    return [head, f"  {item.comparison.reason}", *(f"  {s.rewrite}: {s.detail}" for s in item.chain)]
-
-
-def _row(item: Contradiction) -> dict[str, Any]:
-    return {
-        "model": item.model,
-        "target": item.target,
-        "rewrite": item.step.rewrite,
-        "operator": item.step.operator,
-        "site": item.step.site,
-        "symptom": item.comparison.symptom,
-        "output": item.comparison.output,
-        "reason": item.comparison.reason,
-        "chain": [{"rewrite": s.rewrite, "site": s.site, "detail": s.detail} for s in item.chain],
-    }
-
-
-def _tally(counts: Counts) -> dict[str, Any]:
-    return {
-        "forms": dict(sorted(counts.forms.items())),
-        "answers": _nested(counts.answers),
-        "refused": _nested(counts.refused),
-    }
-
-
-def _nested(counter: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
-    rows: dict[str, dict[str, int]] = {}
-    for (target, key), number in sorted(counter.items()):
-        rows.setdefault(target, {})[str(key)] = number
-    return rows
-
-
-def _summary(counts: Counts, found: int) -> list[str]:
-    lines = [
-        f"{found} contradictions; {len(counts.forms)} rewrites and ways applied {sum(counts.forms.values())} times"
-    ]
-    for target, row in _nested(counts.answers).items():
-        lines.append(f"  {target}: " + ", ".join(f"{number} {answer}" for answer, number in row.items()))
-    return lines
-
-
-def _keep(out: Path, number: int, item: Contradiction) -> None:
-    import numpy as np
-
-    from irfuzz.frontends.onnx_file import save_file
-
-    stem = f"{number:04d}-{item.step.rewrite}"
-    save_file(item.program, out / f"{stem}.original.onnx")
-    save_file(item.form_bytes(), out / f"{stem}.rewritten.onnx")
-    arrays: dict[str, Any] = {name: value for name, value in item.inputs.items() if isinstance(value, np.ndarray)}
-    np.savez(out / f"{stem}.inputs.npz", **arrays)
