@@ -3,63 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from irfuzz.campaign.edits import fewer_edits
-from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Target, Value
+from irfuzz.execute.types import Target
 from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.trace import Trace, parse_trace
-from irfuzz.oracle import signature
 from irfuzz.oracle.derived import concerned
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.types import Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.reduce.session import Try
 from irfuzz.reduce.state import State
-from irfuzz.report.bundle import SCHEMA, write_shown
+from irfuzz.report.bundle import write_shown
 from irfuzz.report.contradiction import ORACLE
-from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import Status
-from irfuzz.store.shared_weights import shared_program
-from irfuzz.store.tensors import unpack
 
 TRIES = 1 << 30
 """A person who reduces one finding says how long, not how often."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A finding as its folder has it.
-
-    Attributes:
-        folder: where it lies.
-        about: the contents of ``finding.json``.
-        program: the reduced one.
-        inputs: of it.
-        original: the one before.
-        original_inputs: of it.
-        trace: how the original was made; ``None`` where that is not known.
-    """
-
-    folder: Path
-    about: Mapping[str, Any]
-    program: Program
-    inputs: Mapping[str, Value]
-    original: Program
-    original_inputs: Mapping[str, Value]
-    trace: Trace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,45 +57,9 @@ class Outcome:
     shown: bool
 
 
-def read_finding(folder: Path) -> Stored:
-    """Read a finding's folder.
-
-    Raises:
-        UsageError: it is none, or of another schema version.
-    """
-    try:
-        about = json.loads((folder / "finding.json").read_text())
-        if missing := {"symptom", "target", "versions", "verdict"} - set(about):
-            raise UsageError(f"{folder}/finding.json: expected {', '.join(sorted(missing))} too")
-        if about["schema"] != SCHEMA:
-            raise UsageError(f"{folder}/finding.json: expected schema {SCHEMA}, got {about['schema']}")
-        if about["verdict"]["oracle"] == ORACLE:
-            raise UsageError(f"{folder}: a target that contradicts itself; it was made small when it was found")
-        read = [
-            (
-                shared_program((at / "model.onnx").read_bytes(), FolderBlobs(at)),
-                unpack((at / "inputs.npz").read_bytes(), str(at)),
-            )
-            for at in (folder, folder / "original")
-        ]
-        trace = _trace(folder / "trace.json")
-    except OSError as error:
-        raise UsageError(f"{folder}: not the folder of a finding: {error.filename}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, InvalidProgram) as error:
-        raise UsageError(f"{folder}: not the folder of a finding that can be used: {error}") from None
-    return Stored(folder, about, *read[0], *read[1], trace)
-
-
-def _trace(path: Path) -> Trace | None:
-    """How a program was made; ``None`` where the file does not say."""
-    try:
-        return parse_trace(json.loads(path.read_text()), str(path))
-    except (OSError, ValueError, InvalidProgram):
-        return None
-
-
 def reduce_finding(
-    stored: Stored,
+    stored: Finding,
+    folder: Path,
     out: Path,
     state: Path,
     *,
@@ -138,7 +74,8 @@ def reduce_finding(
 
     Args:
         stored: the finding.
-        out: where the new folder goes; ``stored.folder`` is replaced once the new one is complete.
+        folder: where it lies.
+        out: where the new folder goes; if that is ``folder``, it is replaced once the new one is complete.
         state: folder of the reduction's state.
         seconds: at most.
         jobs: processes of each target, and candidates that are tried at once.
@@ -150,19 +87,19 @@ def reduce_finding(
     Raises:
         UsageError: a target cannot be used here, or the finding does not show on these versions.
     """
-    about, wanted = stored.about, _verdict_of(stored)
-    targets = _targets(stored)
-    program, inputs = (
-        (stored.original, stored.original_inputs) if original else (stored.program, stored.inputs)
-    )  # fmt: skip
+    if stored.verdict.oracle == ORACLE:
+        raise UsageError(f"{folder}: a target that contradicts itself; it was made small when it was found")
+    targets = _targets(stored, folder)
+    start = stored.original if original else stored.case
+    program, inputs = start.program, start.inputs
     with contextlib.ExitStack() as stack:
         runners = [stack.enter_context(Runner(targets, Limits(seconds=timeout))) for _ in range(jobs)]
-        seen = _seen(runners[0], stored, program, inputs, wanted)
+        seen = _seen(runners[0], folder, start, stored.verdict)
         watch = Watch(runners, seen, program, targets=concerned(targets[0], targets))
         case = State(state, program, inputs, f"{seen.symptom} of {seen.target}")
         stack.callback(case.close)
         edits: int | None = None
-        trace = stored.trace
+        trace = _trace(stored, folder)
         if original and not case.continued and trace is not None and trace.edits:
             fewer = fewer_edits(trace, seeds, inputs, watch.still)
             if fewer is not None:
@@ -192,37 +129,35 @@ def reduce_finding(
         verdicts, results = Watch(runners[:1], seen, program).judged(case.program, case.inputs, fresh=True)
         again = same_fault(verdicts, seen)
         if again is None:
-            raise UsageError(f"{stored.folder}: the smaller case, kept in {state}, does not show it in a fresh process")
+            raise UsageError(f"{folder}: the smaller case, kept in {state}, does not show it in a fresh process")
         again = with_pass(runners[0], case.program, case.inputs, again, results)
-        origin = Origin(
-            stored.original.to_bytes(),
-            (stored.folder / "original/inputs.npz").read_bytes(),
-            json.dumps(trace.to_json()) if trace is not None else "",
-            int(about.get("job", 0)),
-            int(about.get("iteration", 0)),
-        )
-        key = signature(again, case.program)
-        row = row_of(again, case.program, case.inputs, results, key, Status.CONFIRMED, origin)
-        if about.get("shown"):
-            row = replace(row, verdict=json.dumps({**again.to_json(), "shown": about["shown"]}))
-        row = labelled(row)
+        small = FailingCase(case.program, case.inputs)
+        finding = replace(
+            stored,
+            verdict=again,
+            case=small,
+            results=results,
+            trace={} if trace is None else trace.to_json(),
+            status=Status.CONFIRMED,
+        ).signed()
         python = next((t.interpreter for t in runners[0].targets if t.name == again.target), "") or sys.executable
-        label, patience = str(about.get("label", "")), max(120.0, 12 * timeout)
-        shown = write_shown(out, row, seconds=patience, python=python, label=label)[1]
-        return Outcome(before, len(case.program.graph), edits, case.tries, case.complete, key, shown)
+        finding = write_shown(out, labelled(finding), seconds=max(120.0, 12 * timeout), python=python)
+        shown = finding.status is Status.CONFIRMED
+        return Outcome(before, len(case.program.graph), edits, case.tries, case.complete, finding.signature, shown)
 
 
-def _verdict_of(stored: Stored) -> Verdict:
-    """The verdict of ``finding.json``, as far as it says what is looked for."""
+def _trace(stored: Finding, folder: Path) -> Trace | None:
+    """How the original was made; ``None`` if that is not known."""
     try:
-        return Verdict("", Symptom(stored.about["symptom"]), str(stored.about["target"]))
-    except (ValueError, KeyError) as error:
-        raise UsageError(f"{stored.folder}/finding.json: no symptom or target that irfuzz knows: {error}") from None
+        return parse_trace(stored.trace, f"{folder}/trace.json") if stored.trace else None
+    except InvalidProgram:
+        return None
 
 
-def _targets(stored: Stored) -> tuple[Target, ...]:
+def _targets(stored: Finding, folder: Path) -> tuple[Target, ...]:
     """The targets of the finding that are there; the blamed one must be."""
-    names = [str(stored.about["target"]), *(n for n in stored.about["versions"] if n != stored.about["target"])]
+    blamed = stored.verdict.target
+    names = [blamed, *(run.name for run in stored.runs if run.name != blamed)]
     found: dict[str, Target] = {}
     missing: list[str] = []
     for name in names:
@@ -231,14 +166,15 @@ def _targets(stored: Stored) -> tuple[Target, ...]:
         except UsageError as error:
             missing.append(str(error))
     if names[0] not in found:
-        raise UsageError(f"{stored.folder}: its target cannot be used here: {missing[0]}")
+        raise UsageError(f"{folder}: its target cannot be used here: {missing[0]}")
     witnesses = [t for t in found.values() if t.name != names[0]]
     quick = [t for t in witnesses if not t.slow]
     return (found[names[0]], *(quick or witnesses))
 
 
-def _seen(runner: Runner, stored: Stored, program: Program, inputs: Mapping[str, Value], wanted: Verdict) -> Verdict:
+def _seen(runner: Runner, folder: Path, start: FailingCase, wanted: Verdict) -> Verdict:
     """The verdict of a run of today."""
+    program, inputs = start.program, start.inputs
     watch = Watch([runner], wanted, program, targets=concerned(runner.targets[0], runner.targets))
     verdicts, results = watch.judged(program, inputs, fresh=True)
     found = same_fault(verdicts, wanted)
@@ -248,11 +184,11 @@ def _seen(runner: Runner, stored: Stored, program: Program, inputs: Mapping[str,
     if thin is not None:
         why = thin.doubt or "the evidence is too thin"
         raise UsageError(
-            f"{stored.folder}: {wanted.symptom} of {wanted.target} is a suspect here ({why}), and only findings are "
+            f"{folder}: {wanted.symptom} of {wanted.target} is a suspect here ({why}), and only findings are "
             "made small; `irfuzz reduce MODEL --check CMD` keeps whatever CMD looks for"
         )
     did = "; ".join(_did(verdicts, [f"{r.target.name} {r.exit}" for r in results]))
-    raise UsageError(f"{stored.folder}: {wanted.symptom} of {wanted.target} does not show here ({did})")
+    raise UsageError(f"{folder}: {wanted.symptom} of {wanted.target} does not show here ({did})")
 
 
 def _did(verdicts: list[Verdict], ends: list[str]) -> Iterator[str]:

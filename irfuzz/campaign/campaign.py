@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -22,9 +22,11 @@ from irfuzz.campaign.places import bundle_folder, place_bundle
 from irfuzz.campaign.processes import Death, Processes
 from irfuzz.campaign.seed_inputs import remember
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.findings.codec import finding_of, with_cases
+from irfuzz.findings.finding import Finding
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
-from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
+from irfuzz.store.database import Database, ProgramRow, Status
 
 POLL = 0.5
 """Seconds between two looks at the database."""
@@ -108,6 +110,7 @@ class Campaign:
             raise
         self._jobs = Processes(self.layout, self._folder.lock, lambda number: self.database.tally(number)[1])
         self._faults = Faults(self.layout.internal, self.database.blobs)
+        self._found: dict[int, Finding] = {}
         self._covered = Covered(self.database)
 
     def __enter__(self) -> Self:
@@ -259,26 +262,35 @@ class Campaign:
         text = self.database.settings().get(TARGETS, "")
         return json.loads(text) if text else None
 
-    def findings(self) -> list[FindingRow]:
+    def findings(self) -> list[Finding]:
         """Confirmed findings, oldest first, without models and inputs."""
-        rows = self.database.findings(suspects=False, bare=True)
-        return [row for row in rows if row.status == Status.CONFIRMED]
+        return [f for f in self._read() if f.status is Status.CONFIRMED and not f.verdict.suspect]
 
-    def folder_of(self, row: FindingRow) -> Path:
+    def folder_of(self, finding: Finding) -> Path:
         """The finding's folder."""
-        return bundle_folder(self.layout, row)
+        return bundle_folder(self.layout, finding)
+
+    def _read(self) -> list[Finding]:
+        """All findings, each read once, without models and inputs."""
+        for row in self.database.findings(bare=True):
+            known = self._found.get(row.number)
+            self._found[row.number] = (
+                finding_of(row) if known is None else replace(known, times=row.times, last=row.last)
+            )
+        return list(self._found.values())
 
     def _place_all(self) -> None:
         """A kill may have come between a finding and its folder; one that cannot be written costs no other."""
-        for bare in self.database.findings(bare=True):
-            if bundle_folder(self.layout, bare).exists():
+        for finding in self._read():
+            if bundle_folder(self.layout, finding).exists():
                 continue
-            row = self.database.finding(bare.number)
+            finding = with_cases(finding, self.database.finding(finding.number))
             try:
-                place_bundle(self.layout, row)
+                place_bundle(self.layout, finding)
             except (InvalidProgram, Unsupported) as error:
-                about = {"job": row.job, "iteration": row.iteration, "seed": self.config.seed}
-                self._faults.keep(text_of(error), kind_of(error), about=about, models={"model.onnx": row.model})
+                about = {"job": finding.job, "iteration": finding.iteration, "seed": self.config.seed}
+                models = {"model.onnx": finding.case.model}
+                self._faults.keep(text_of(error), kind_of(error), about=about, models=models)
 
     def programs(self) -> int:
         """Those that all of its runs have judged."""

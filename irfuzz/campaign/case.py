@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from irfuzz.execute.types import RunResult, Value
 from irfuzz.ir.program import Program
@@ -18,7 +19,7 @@ class Case:
         inputs: what it was run on.
         results: what every target did.
         invalid: an edit declared the program invalid, so that refusing it is right.
-        trace: JSON: how the mutant was made.
+        trace: how the mutant was made, as JSON has it.
         seed: name of the seed at the root of its lineage.
         job: which job made it.
         iteration: and when.
@@ -29,7 +30,7 @@ class Case:
     inputs: Mapping[str, Value]
     results: Sequence[RunResult]
     invalid: bool
-    trace: str
+    trace: Mapping[str, Any]
     seed: str
     job: int
     iteration: int

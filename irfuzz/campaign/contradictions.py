@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from irfuzz.campaign.contradiction import Contradiction
 from irfuzz.campaign.places import place_bundle
-from irfuzz.execute.types import RunResult
-from irfuzz.findings.answers import answer_text
+from irfuzz.findings.codec import row_of
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Run
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.bundle import write_shown
 from irfuzz.report.contradiction import BEFORE, ORACLE
-from irfuzz.report.repro import place_of
-from irfuzz.store.database import FindingRow, Status
-from irfuzz.store.tensors import pack
+from irfuzz.store.database import Status
 
 if TYPE_CHECKING:
     from irfuzz.campaign.equivalence import Equivalence
@@ -42,20 +40,17 @@ def store(item: Contradiction, testcase: Testcase, engine: Equivalence, job: Job
     key = _key(small)
     if database.count_again(key):
         return "repeated"
-    row = row_of(small, key, testcase.entry.seed, job.number, testcase.iteration)
+    finding = contradiction_of(small, key, testcase.entry.seed, job.number, testcase.iteration)
     draft = layout.drafts / f"job{job.number}"
     shutil.rmtree(draft, ignore_errors=True)
-    write_bundle(draft, row)
     python = small.results[0].target.interpreter
-    shown, log = replays(draft, seconds=max(120.0, 12 * config.timeout), python=python)
-    if not shown:
-        runs = json.loads(row.runs)
-        row = replace(row, status=Status.UNREPLAYED, runs=json.dumps([*runs, {"repro.py": log[-2000:]}]))
-    number = database.add_finding(row)
-    if number is not None:
-        place_bundle(layout, replace(row, number=number))
+    finding = write_shown(draft, finding, seconds=max(120.0, 12 * config.timeout), python=python)
     shutil.rmtree(draft, ignore_errors=True)
-    return "repeated" if number is None else "findings" if shown else "unreplayed"
+    number = database.add_finding(row_of(finding))
+    if number is None:
+        return "repeated"
+    place_bundle(layout, replace(finding, number=number))
+    return "findings" if finding.status is Status.CONFIRMED else "unreplayed"
 
 
 def _key(item: Contradiction) -> str:
@@ -64,7 +59,7 @@ def _key(item: Contradiction) -> str:
     return f"{ORACLE}|{item.comparison.symptom}|{item.target}|{rules}|{item.step.operator}"
 
 
-def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: int = 0) -> FindingRow:
+def contradiction_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: int = 0) -> Finding:
     """A contradiction as a finding; its trace lists the rewrites."""
     comparison = item.comparison
     symptom = SYMPTOMS[comparison.symptom]
@@ -82,38 +77,14 @@ def row_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: in
     edits = [{"mutator": s.rewrite, "site": s.site, "detail": s.detail} for s in item.chain]
     one, other = item.results
     own = {v.name for v in item.program.graph.inputs}
-    return FindingRow(
+    return Finding(
+        verdict,
+        FailingCase(item.form_bytes(), item.inputs),
+        FailingCase(item.program, {name: value for name, value in item.inputs.items() if name in own}),
+        runs=(Run.of(other, verdict, item.target), Run.of(one, verdict, before)),
+        trace={"seed": {"name": seed}, "edits": edits},
         signature=key,
-        symptom=symptom,
-        target=item.target,
-        suspect=False,
         title=f"{item.target} contradicts itself after {rules} of {item.step.operator}: {told}",
-        verdict=json.dumps(verdict.to_json()),
-        runs=json.dumps([_run(other, item.target, verdict), _run(one, before, verdict)]),
-        trace=json.dumps({"seed": {"name": seed}, "edits": edits}),
-        model=item.form_bytes(),
-        inputs=pack(item.inputs),
-        original_model=item.program.to_bytes(),
-        original_inputs=pack({name: value for name, value in item.inputs.items() if name in own}),
-        status=Status.CONFIRMED,
         job=job,
         iteration=iteration,
     )
-
-
-def _run(result: RunResult, name: str, verdict: Verdict) -> dict[str, object]:
-    target = result.target
-    place = place_of(verdict.element, verdict.output)
-    answer = answer_text(result.outputs, verdict.output, verdict.symptom, place) if verdict.output else ""
-    return {
-        "target": name,
-        "component": target.component,
-        "version": target.version,
-        "environment": target.environment,
-        "requirement": target.requirement,
-        "options": dict(target.options),
-        "stage": result.stage,
-        "exit": result.exit,
-        "error": result.error[:500],
-        "answer": answer,
-    }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from irfuzz.campaign import audit, comparable, lineage, schedule
+from irfuzz.campaign import audit, comparable, schedule
 from irfuzz.campaign.case import Case
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.hunt import Hunt
@@ -184,7 +184,7 @@ class Differential:
         """Take note of what is new."""
         if not wrong:
             return
-        trace = lineage.dump(self.corpus.trace_of(testcase))
+        trace = self.corpus.trace_of(testcase).to_json()
         case = Case(
             testcase.program, testcase.inputs, runs, testcase.invalid, trace, testcase.entry.seed, self._job.number,
             testcase.iteration, testcase.hunt,

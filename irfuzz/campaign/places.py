@@ -1,4 +1,4 @@
-"""A stored finding enters, the folder that is made of it leaves, where its status wants it."""
+"""Where the folders of a campaign's findings lie: by suspicion, status, number and symptom."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import re
 from pathlib import Path
 
 from irfuzz.campaign.config import Layout
+from irfuzz.findings.finding import Finding
 from irfuzz.report.bundle import write_bundle
 from irfuzz.store.blobs import FolderBlobs
-from irfuzz.store.database import FindingRow, Status
+from irfuzz.store.database import Status
 
 
-def folder_name(number: int, row: FindingRow) -> str:
+def folder_name(finding: Finding) -> str:
     """``0007-difference-onnxruntime-all``: readable, and safe as a file name whatever the target is called."""
-    slug = re.sub(r"[^a-z0-9]+", "-", f"{row.symptom} {row.target}".lower()).strip("-")[:60]
-    return f"{number:04d}-{slug}"
+    words = f"{finding.verdict.symptom} {finding.verdict.target}".lower()
+    return f"{finding.number:04d}-{re.sub(r'[^a-z0-9]+', '-', words).strip('-')[:60]}"
 
 
-def bundle_folder(layout: Layout, row: FindingRow) -> Path:
+def bundle_folder(layout: Layout, finding: Finding) -> Path:
     """Where a stored finding's folder belongs."""
-    kind = layout.suspects if row.suspect else layout.findings
-    if row.status == Status.UNREPLAYED and not row.suspect:
+    kind = layout.suspects if finding.verdict.suspect else layout.findings
+    if finding.status is Status.UNREPLAYED and not finding.verdict.suspect:
         kind = layout.unreplayed
-    return kind / folder_name(row.number, row)
+    return kind / folder_name(finding)
 
 
-def place_bundle(layout: Layout, row: FindingRow) -> Path:
+def place_bundle(layout: Layout, finding: Finding) -> Path:
     """Write a stored finding's folder where it belongs, unless it is there already."""
-    folder = bundle_folder(layout, row)
+    folder = bundle_folder(layout, finding)
     if not folder.exists():
-        write_bundle(folder, row, blobs=FolderBlobs(layout.blobs))
+        write_bundle(folder, finding, blobs=FolderBlobs(layout.blobs))
     return folder

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 from irfuzz.campaign.budget import GRACE, Budget
@@ -18,14 +17,16 @@ from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.places import place_bundle
-from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.campaign.waiting import Item, Waiting
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import PATIENCE, Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.codec import row_of
 from irfuzz.findings.confirming_targets import heard, jury
+from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.upstream_cause import earlier_cause
 from irfuzz.findings.versions import Started, name_of, shown_in
@@ -38,8 +39,7 @@ from irfuzz.oracle.signature import operators_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import Reduced, reduce_case
 from irfuzz.report.bundle import write_shown
-from irfuzz.store.database import Database, FindingRow, Status
-from irfuzz.store.tensors import pack
+from irfuzz.store.database import Database, Status
 
 TIMES = 32
 """How often one program runs in one process before what it showed among others counts as not repeatable."""
@@ -196,10 +196,9 @@ class Triage:
             self._known.add(key)
             return
         self._known.add(key)
-        row = _row(case, verdict, case.program, case.inputs, case.results, key, Status.UNREPLAYED)
-        number = self._database.add_finding(row)
-        if number is not None:
-            place_bundle(self._layout, replace(row, number=number))
+        as_it_is = FailingCase(case.program, case.inputs)
+        finding = _finding_of(case, verdict, as_it_is, case.results, key)
+        self._add(replace(finding, status=Status.UNREPLAYED))
 
     def _cut_out(self, case: Case, suspect: Verdict) -> str:
         """What excuses a suspect may stand elsewhere in its program: look at the nodes that do wrong alone.
@@ -254,8 +253,8 @@ class Triage:
             return "repeated"
         if whole is not None:
             again = replace(again, cut_out=True)
-        row = _row(whole or case, again, small.program, small.inputs, results, key, Status.CONFIRMED)
-        return self._store(self._in_versions(row, again, small, results, case), case)
+        finding = _finding_of(whole or case, again, FailingCase(small.program, small.inputs), results, key)
+        return self._store(self._in_versions(finding, case), case)
 
     def _shown(self, case: Case, verdict: Verdict) -> Verdict | None:
         """The same verdict of fresh processes, now that everything is measured.
@@ -279,21 +278,20 @@ class Triage:
                 return "suspect runs"
         return "explained by rounding"
 
-    def _in_versions(
-        self, row: FindingRow, verdict: Verdict, small: Reduced, results: Sequence[RunResult], case: Case
-    ) -> FindingRow:
-        """The row with the versions that show it; one fault of several versions is one finding, whoever shows it."""
+    def _in_versions(self, finding: Finding, case: Case) -> Finding:
+        """The finding with the versions that show it; what several versions show is one finding, whoever shows it."""
         if self._stopping():
-            return row
+            return finding
+        small = finding.case
         shown = shown_in(
-            small.program, small.inputs, verdict, results, self._runner, self._started, invalid=case.invalid
+            small.program, small.inputs, finding.verdict, finding.results, self._runner, self._started,
+            invalid=case.invalid,
         )  # fmt: skip
         if len(shown) == 1:
-            return row
+            return finding
         key = name_of(shown)
-        self._aliases[row.signature] = key
-        about = {**json.loads(row.verdict), "shown": [asdict(s) for s in shown]}
-        return replace(row, signature=key, verdict=json.dumps(about))
+        self._aliases[finding.signature] = key
+        return replace(finding, signature=key, shown=shown)
 
     def _smallest(
         self, case: Case, program: Program, inputs: Mapping[str, Value], verdict: Verdict
@@ -337,30 +335,30 @@ class Triage:
             again = self._seen_in(case.program, case.inputs, verdict, case.invalid, involved)
             if again is not None:
                 again = replace(again, runs=runs, limit=self._config.memory)
-                row = _row(case, again, case.program, case.inputs, case.results, key, Status.CONFIRMED)
-                return self._store(replace(row, title=f"{row.title}, after {runs} runs in one process"), case)
+                found = _finding_of(case, again, FailingCase(case.program, case.inputs), case.results, key)
+                return self._store(replace(found, title=f"{found.title}, after {runs} runs in one process"), case)
         self._suspect(case, verdict, "unrepeatable")
         return "unrepeatable"
 
-    def _store(self, row: FindingRow, case: Case) -> str:
-        if self._database.count_again(row.signature):
+    def _store(self, finding: Finding, case: Case) -> str:
+        if self._database.count_again(finding.signature):
             return "repeated"
-        row = labelled(row)
         draft = self._layout.drafts / f"job{case.job}"
         shutil.rmtree(draft, ignore_errors=True)
-        python = next(t.interpreter for t in self._runner.targets if t.name == row.target)
-        row, shown, log = write_shown(draft, row, seconds=max(120.0, 12 * self._config.timeout), python=python)
-        if not shown:
-            runs = json.loads(row.runs)
-            row = replace(row, status=Status.UNREPLAYED, runs=json.dumps([*runs, {"repro.py": log[-2000:]}]))
-        number = self._database.add_finding(row)
-        if number is None:
-            shutil.rmtree(draft, ignore_errors=True)
-            return "repeated"
-        # The row is the finding; its folder can be made from it at any time.
-        place_bundle(self._layout, replace(row, number=number))
+        python = next(t.interpreter for t in self._runner.targets if t.name == finding.verdict.target)
+        seconds = max(120.0, 12 * self._config.timeout)
+        finding = write_shown(draft, labelled(finding), seconds=seconds, python=python)
         shutil.rmtree(draft, ignore_errors=True)
-        return "findings" if shown else "unreplayed"
+        if not self._add(finding):
+            return "repeated"
+        return "findings" if finding.status is Status.CONFIRMED else "unreplayed"
+
+    def _add(self, finding: Finding) -> bool:
+        """Store a finding and write its folder, which can be made from its row at any time; False if it is known."""
+        number = self._database.add_finding(row_of(finding))
+        if number is not None:
+            place_bundle(self._layout, replace(finding, number=number))
+        return number is not None
 
     # ---- judging again ----------------------------------------------------------------------
 
@@ -405,15 +403,11 @@ class Triage:
         return heard(verdict, self._runner.targets)
 
 
-def _row(
-    case: Case,
-    verdict: Verdict,
-    program: Program,
-    inputs: Mapping[str, Value],
-    results: Sequence[RunResult],
-    key: str,
-    status: Status,
-) -> FindingRow:
-    origin = Origin(case.program.to_bytes(), pack(case.inputs), case.trace, case.job, case.iteration)
-    verdict = marked(verdict, program, inputs, case.hunt)
-    return row_of(verdict, program, inputs, results, key, status, origin)
+def _finding_of(case: Case, verdict: Verdict, small: FailingCase, results: Sequence[RunResult], key: str) -> Finding:
+    """What is kept of a case: the part of it that shows the verdict, and under which signature."""
+    verdict = marked(verdict, small.program, small.inputs, case.hunt)
+    original = FailingCase(case.program, case.inputs)
+    found = Finding(
+        verdict, small, original, results, trace=case.trace, hunt=case.hunt, job=case.job, iteration=case.iteration
+    )
+    return replace(found.signed(), signature=key)

@@ -152,7 +152,8 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
 
 
 def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
-    from irfuzz.campaign.again import read_finding, reduce_finding
+    from irfuzz.campaign.again import reduce_finding
+    from irfuzz.findings.codec import read_folder
     from irfuzz.reduce.state import worthless
 
     if args.inputs is not None or args.fail_is_interesting or said_by_flags(args):
@@ -160,7 +161,7 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
         raise UsageError(f"{flags}: they go with --check; a finding has its own inputs")
     if not (args.what / "finding.json").is_file():
         raise UsageError(f"{args.what}: not the folder of a finding; a model needs --check CMD")
-    stored = read_finding(args.what)
+    stored = read_folder(args.what)
     seeds = {p.digest: p for p in seeds_of(args.seeds).values()} if args.seeds else {}
     out = args.out or args.what
     if args.out is not None and not (out.exists() and out.samefile(args.what)):
@@ -173,7 +174,7 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     ):
         began = time.monotonic()
         done = reduce_finding(
-            stored, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
+            stored, args.what, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
             progress=functools.partial(_told, progress), timeout=args.timeout,
         )  # fmt: skip
     return {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.campaign import comparable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from irfuzz.campaign.campaign import Campaign, Progress
-    from irfuzz.store.database import FindingRow
+    from irfuzz.findings.finding import Finding
 
 LINE_SECONDS = 10.0
 """How often progress is told where standard error is no terminal."""
@@ -181,7 +181,7 @@ def _table(p: Progress, seconds: float) -> Table:
     return table
 
 
-def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) -> str:
+def summary_text(campaign: Campaign, p: Progress, found: Sequence[Finding]) -> str:
     """What a person reads at the end."""
     layout = campaign.layout
     lines = [*filter(None, [comparable.warning(p.counts)]), line(p)]
@@ -200,34 +200,20 @@ def summary_text(campaign: Campaign, p: Progress, rows: Sequence[FindingRow]) ->
     if p.internal_errors:
         lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
         lines += [f"    {one_line(text)}" for text in campaign.faults()[-min(FAULTS, p.internal_errors) :]]
-    known = sum(bool(_known(row)) for row in rows)
+    known = sum(bool(finding.known) for finding in found)
     counted = f", {known} of them likely known" if known else ""
-    lines.append(f"{len(rows)} finding{'s' if len(rows) != 1 else ''}{counted}:" if rows else "nothing found")
-    for row in rows:
-        lines.append(f"  {campaign.folder_of(row)}\n    {_title(row)}")
-        where = where_text(_component(row), _shown(row))
+    lines.append(f"{len(found)} finding{'s' if len(found) != 1 else ''}{counted}:" if found else "nothing found")
+    for finding in found:
+        lines.append(f"  {campaign.folder_of(finding)}\n    {_title(finding)}")
+        where = where_text(finding.component, finding.shown)
         if where:
             lines.append(f"    {where}")
-        lines += [f"    likely known: {k['id']}" + (f", {k['link']}" if k["link"] else "") for k in _known(row)]
+        lines += [f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known]
     return "\n".join(lines)
 
 
-def _known(row: FindingRow) -> list[dict[str, str]]:
-    """The known issues that explain a finding."""
-    return json.loads(row.verdict).get("known", [])
-
-
-def _shown(row: FindingRow) -> list[dict[str, Any]]:
-    """In which installed versions a finding shows, oldest first; empty where no other one is installed."""
-    return json.loads(row.verdict).get("shown", [])
-
-
-def _component(row: FindingRow) -> str:
-    return row.target.partition(":")[0].partition("@")[0]
-
-
-def _title(row: FindingRow) -> str:
-    text = one_line(row.title)
+def _title(finding: Finding) -> str:
+    text = one_line(finding.title)
     return text if len(text) <= TITLE else f"{text[: TITLE - 3]}..."
 
 
@@ -257,7 +243,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
 
 
 def summary_json(
-    campaign: Campaign, p: Progress, rows: Sequence[FindingRow], missing: Mapping[str, str], code: int
+    campaign: Campaign, p: Progress, found: Sequence[Finding], missing: Mapping[str, str], code: int
 ) -> dict[str, Any]:
     """The same for programs."""
     targets = campaign.targets() or {"used": {}, "absent": {}}
@@ -278,18 +264,18 @@ def summary_json(
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in campaign.deaths],
         "list": [
             {
-                "folder": str(campaign.folder_of(row)),
-                "title": row.title,
-                "symptom": row.symptom,
-                "target": row.target,
-                "signature": row.signature,
-                "times": row.times,
-                "first": _iso(row.first),
-                "last": _iso(row.last),
-                "shown": _shown(row),
-                "known": [k["id"] for k in _known(row)],
+                "folder": str(campaign.folder_of(finding)),
+                "title": finding.title,
+                "symptom": finding.verdict.symptom.value,
+                "target": finding.verdict.target,
+                "signature": finding.signature,
+                "times": finding.times,
+                "first": _iso(finding.first),
+                "last": _iso(finding.last),
+                "shown": [asdict(s) for s in finding.shown],
+                "known": [k.id for k in finding.known],
             }
-            for row in rows
+            for finding in found
         ],
     }
 

@@ -59,6 +59,14 @@ def answer_text(
     return f"np.array({special(repr(array.tolist()))}, {array.dtype.name!r})"
 
 
+def element_place(element: str, output: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """``"y[2][0, 3]"`` of output ``y`` as ``((2,), (0, 3))``; ``None`` if it is no such place."""
+    groups = re.fullmatch(r"((?:\[\d+\])*)\[([\d, ]*)\]", element.removeprefix(output))
+    if not element.startswith(output) or groups is None:
+        return None
+    return tuple(map(int, re.findall(r"\d+", groups[1]))), tuple(map(int, re.findall(r"\d+", groups[2])))
+
+
 def special(text: str) -> str:
     """Source text of numbers with NaN and infinities spelled as numpy has them, and of strings as they are."""
     return re.sub(_WORDS, lambda found: found[0] if found[1] is None else f"np.{found[1]}", text)

@@ -1,8 +1,7 @@
-"""A stored finding enters, the known issues that explain it leave; rules stand in ``known_issues.toml``."""
+"""Recognises findings that are known issues, by the rules of ``known_issues.toml``."""
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -18,12 +17,11 @@ from onnx import helper
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
+from irfuzz.findings.finding import Finding, KnownIssue
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
-from irfuzz.localize.passes import names_of
 from irfuzz.oracle.types import Symptom
 from irfuzz.spec import with_trait
-from irfuzz.store.database import FindingRow
 
 SHIPPED = Path(__file__).with_name("known_issues.toml")
 SCHEMA = 1
@@ -76,9 +74,9 @@ class Known:
     most: int = 0
     within: tuple[str, ...] = ()
 
-    def explains(self, row: FindingRow) -> bool:
+    def explains(self, finding: Finding) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
-        return self.fits(Subject.of(row))
+        return self.fits(Subject.of(finding))
 
     def fits(self, subject: Subject) -> bool:
         """The same of a finding that was read before."""
@@ -146,20 +144,20 @@ class Subject:
     within: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, row: FindingRow) -> Subject:
-        """Read a stored finding."""
-        evidence, runs = json.loads(row.verdict)["evidence"], json.loads(row.runs)
-        run: dict[str, Any] = next((r for r in runs if r.get("target") == row.target), {})
+    def of(cls, finding: Finding) -> Subject:
+        """What rules ask of a finding."""
+        verdict = finding.verdict
+        run = next((r for r in finding.runs if r.name == verdict.target), None)
         found = cls(
-            run.get("component") or row.target.partition(":")[0].partition("@")[0],
-            str(run.get("version", "")),
-            row.symptom,
-            str(evidence.get("message", "")),
-            names_of(str(evidence.get("pass", ""))),
-            got=str(evidence.get("got", "")),
+            finding.component if run is None else run.component,
+            "" if run is None else run.version,
+            verdict.symptom,
+            verdict.message,
+            verdict.passes,
+            got=verdict.got,
         )
         try:
-            model = onnx.load_model_from_string(row.model)
+            model = finding.case.proto
             graph = model.graph
         except DecodeError:
             return found
@@ -236,16 +234,16 @@ def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProt
     return found
 
 
-def known_issues(row: FindingRow, rules: Sequence[Known] | None = None) -> list[Known]:
+def known_issues(finding: Finding, rules: Sequence[Known] | None = None) -> list[Known]:
     """The known issues that explain a finding, most often one or none."""
-    subject = Subject.of(row)
+    subject = Subject.of(finding)
     return [rule for rule in (shipped() if rules is None else rules) if rule.fits(subject)]
 
 
-def labelled(row: FindingRow, rules: Sequence[Known] | None = None) -> FindingRow:
-    """The row, whose verdict tells the known issues that explain it (``known``: ``id``, ``title``, ``link``)."""
-    found = [{"id": k.id, "title": k.title, "link": k.link, "docs": k.docs} for k in known_issues(row, rules)]
-    return replace(row, verdict=json.dumps({**json.loads(row.verdict), "known": found}))
+def labelled(finding: Finding, rules: Sequence[Known] | None = None) -> Finding:
+    """The finding with the known issues that explain it."""
+    known = tuple(KnownIssue(k.id, k.title, k.link, k.docs) for k in known_issues(finding, rules))
+    return replace(finding, known=known)
 
 
 @cache

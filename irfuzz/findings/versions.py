@@ -11,31 +11,11 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import versions_of
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.findings.confirming_targets import jury
+from irfuzz.findings.finding import Shown
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
 from irfuzz.oracle.types import Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One version's answer.
-
-    Attributes:
-        target: the blamed target in that version.
-        version: of the component.
-        environment: which holds it; empty for irfuzz's own.
-        shows: whether the same fault shows; ``None`` where it cannot be told.
-        told: why not, or what shows instead, or its own message where it shows with another; mostly empty.
-        signature: of the fault as this version shows it; empty where it does not.
-    """
-
-    target: str
-    version: str
-    environment: str
-    shows: bool | None
-    told: str = ""
-    signature: str = ""
 
 
 class Started:

@@ -61,11 +61,6 @@ class Blamed:
         return (" + " if self.together else " / ").join(self.names)
 
 
-def names_of(text: str) -> tuple[str, ...]:
-    """The names in the text of a ``Blamed``."""
-    return tuple(name for part in text.split(" + ") for name in part.split(" / ") if name)
-
-
 def blame_passes(trial: Trial, passes: Sequence[str] = (), registered: Sequence[str] = ()) -> Blamed | None:
     """The smallest set of passes found without which the fault vanishes (design, decision 7).
 

@@ -107,8 +107,10 @@ class Verdict:
     def told(self) -> dict[str, Fact]:
         """All that readers are told of it, under the names that reports and ``finding.json`` use."""
         compared = bool(self.got or self.expected)
-        before = {name: getattr(self, name) for name in _TEXTS if getattr(self, name) or (compared and name in _BOTH)}
+        seen = {name: getattr(self, name) for name in _TEXTS if getattr(self, name) or (compared and name in _BOTH)}
+        rule = seen.pop("rule", "")
         after: dict[str, Fact] = {
+            "rule": rule,
             "also": ", ".join(self.also),
             "suspect": self.doubt,
             "invalid": _INVALID if self.invalid else "",
@@ -118,7 +120,7 @@ class Verdict:
             "runs": self.runs if self.runs > 1 else 0,
             "limit": self.limit,
         }
-        return {**before, **self.evidence, **{name: fact for name, fact in after.items() if fact}}
+        return {**seen, **self.evidence, **{name: fact for name, fact in after.items() if fact}}
 
     def to_json(self) -> dict[str, Any]:
         """As ``finding.json`` has it; ``from_json`` is the inverse."""

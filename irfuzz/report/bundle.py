@@ -1,9 +1,8 @@
-"""A stored finding enters, its folder leaves, whole or not at all; and a folder is replayed in a fresh process."""
+"""Writes a finding's folder, whole or not at all, and replays folders in fresh processes."""
 
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import shutil
@@ -21,32 +20,33 @@ import onnx
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
 from irfuzz.execute.baseline import BEFORE
 from irfuzz.execute.settled import settled
+from irfuzz.execute.types import Exit, Stage
 from irfuzz.export.files import npz_of
 from irfuzz.export.lowerings import LOWERINGS
+from irfuzz.findings.answers import element_place
+from irfuzz.findings.codec import ABOUT, about_text, trace_text
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Run
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
-from irfuzz.localize.passes import names_of
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report import contradiction
 from irfuzz.report.linked_weights import is_linked, reading_links, write_weights
 from irfuzz.report.markdown import report_text
-from irfuzz.report.repro import Party, Scene, can_run, kind_of_tool, place_of, repro_source
+from irfuzz.report.repro import Scene, can_run, kind_of_tool, repro_source
 from irfuzz.report.short import LINES, short_source
 from irfuzz.report.short_calls import calls_in, calls_source, form_of
 from irfuzz.report.tool_pieces import files_of
 from irfuzz.store.blobs import FolderBlobs
-from irfuzz.store.database import FindingRow
+from irfuzz.store.database import Status
 from irfuzz.store.packed_model import pack_model, write_model
-from irfuzz.store.tensors import MANIFEST, unpack
+from irfuzz.store.tensors import MANIFEST
 
 MODEL, ORIGINAL = "model.onnx", "original/model.onnx"
 """The program, and it before it was made small."""
 
 WEIGHTS, SCRIPTS = "_weights.npz", ("repro.py", "compare.py")
 """Ending of the arrays beside a model as source, and what runs it."""
-
-SCHEMA = 1
-"""Version of ``finding.json``."""
 
 HANG_SECONDS = 30.0
 """A run in a process of its own that takes longer hangs; its imports count."""
@@ -60,14 +60,11 @@ IMPORTS = 1 << 30
 WITNESSES = 2
 """Most that a script runs: two independent ones decide, and a short script is read."""
 
-LONG = "long"
-"""``script`` of a verdict: ``repro.py`` is the script that runs the witnesses, too."""
+PRINTED = 2000
+"""Characters of what a script printed in vain that are kept."""
 
 ERROR = 40
 """Characters of an error's text by which it is known again; further on there may be names."""
-
-CALLS = "calls"
-"""Of a verdict: what the generated source calls in the framework at fault (``short_calls.calls_in``)."""
 
 _ALONE = frozenset({Symptom.CRASH, Symptom.PROTOCOL})
 """Symptoms that need no witness."""
@@ -77,11 +74,11 @@ _LONG = frozenset({Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL})
 """Symptoms that no short script tells."""
 
 
-def write_bundle(folder: Path, row: FindingRow, *, label: str = "", blobs: FolderBlobs | None = None) -> None:
+def write_bundle(folder: Path, finding: Finding, *, blobs: FolderBlobs | None = None) -> None:
     """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, ``report.md`` and what belongs to them (docs/findings.md).
 
-    An older folder of that name is replaced once the new one is complete. Nothing is left behind where the writing
-    fails. ``label`` is what a person has said of it. If ``blobs`` are given, large weights of the program before it was
+    An older folder of that name is replaced once the new one is complete. Nothing is left behind if the writing
+    fails. If ``blobs`` are given, large weights of the program before it was
     made small are links to them, and so are the weights of all files if there are many (``linked_weights``); a copy of
     the folder holds them itself.
 
@@ -89,10 +86,10 @@ def write_bundle(folder: Path, row: FindingRow, *, label: str = "", blobs: Folde
         InternalError: the stored finding contradicts itself.
         OSError: the folder cannot be written.
     """
-    files = _files(row, label)
-    if json.loads(row.verdict).get("oracle") == contradiction.ORACLE:
+    files = _files(finding)
+    if finding.verdict.oracle == contradiction.ORACLE:
         blobs = None  # its script reads both forms as whole files
-    linked = blobs is not None and is_linked(row.model)
+    linked = blobs is not None and is_linked(finding.case.model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
     try:
@@ -131,22 +128,20 @@ def _put(draft: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _files(row: FindingRow, label: str) -> dict[str, bytes]:
+def _files(finding: Finding) -> dict[str, bytes]:
     """The folder's files by name."""
-    verdict: Mapping[str, Any] = json.loads(row.verdict)
-    runs: list[Mapping[str, Any]] = [r for r in json.loads(row.runs) if "target" in r]
     files: dict[str, bytes] = {
-        "model.onnx": row.model,
-        "inputs.npz": row.inputs,
-        "report.md": report_text(row).encode(errors="backslashreplace"),
-        ORIGINAL: row.original_model,
-        "original/inputs.npz": row.original_inputs,
-        "trace.json": row.trace.encode(),
-        "finding.json": json.dumps(_plain(_summary(row, verdict, runs, label)), indent=1, allow_nan=False).encode(),
+        MODEL: finding.case.model,
+        "inputs.npz": finding.case.packed,
+        "report.md": report_text(finding).encode(errors="backslashreplace"),
+        ORIGINAL: finding.original.model,
+        "original/inputs.npz": finding.original.packed,
+        "trace.json": trace_text(finding).encode(),
+        ABOUT: about_text(finding).encode(),
     }
-    blamed, witnesses = _parties(row, verdict, runs)
+    blamed, witnesses = _parties(finding)
     tool = kind_of_tool(blamed)
-    lowered = {name: _lowered_files(row, name) for name in LOWERINGS if name in _components(blamed, *witnesses)}
+    lowered = {name: _lowered_files(finding, name) for name in LOWERINGS if name in _components(blamed, *witnesses)}
     # Another variant of a tool says little, and its file would have to come along.
     witnesses = [w for w in witnesses if lowered.get(w.component, {"": b""}) and can_run(w) and not kind_of_tool(w)]
     witnesses = witnesses[:WITNESSES]
@@ -154,45 +149,46 @@ def _files(row: FindingRow, label: str) -> dict[str, bytes]:
         files.update(lowered.get(name, {}))
     if tool is not None:
         files.update(files_of(tool))
-        files.update(_lowered_files(row, tool.takes) if tool.takes in LOWERINGS else {})
-    scene = _scene(row, verdict, blamed, witnesses)
+        files.update(_lowered_files(finding, tool.takes) if tool.takes in LOWERINGS else {})
+    scene = _scene(finding, blamed, witnesses)
     source = repro_source(scene)
-    whole = verdict.get("script") == LONG or verdict["oracle"] == contradiction.ORACLE
-    short = None if whole else short_source(scene, row.model, row.inputs) or _of_calls(row, verdict, scene, files)
+    contradicts = finding.verdict.oracle == contradiction.ORACLE
+    whole = finding.long_script or contradicts
+    short = None if whole else short_source(scene, finding.case) or _of_calls(finding, scene, files)
     if short is not None:
         files["compare.py"] = source.replace("python repro.py ", "python compare.py ").encode()
     files["repro.py"] = (short or source).encode()
-    if verdict["oracle"] == contradiction.ORACLE:
+    if contradicts:
         wanted = blamed.component if witnesses and blamed.component in LOWERINGS else ""
-        before = module_files(Program.from_bytes(row.original_model), wanted) if wanted else {}
+        before = module_files(finding.original.stored, wanted) if wanted else {}
         return contradiction.with_both_forms(files, blamed, witnesses, before)
     return files
 
 
-def _of_calls(row: FindingRow, verdict: Mapping[str, Any], scene: Scene, files: Mapping[str, bytes]) -> str | None:
-    """The short script of a framework's own calls, where they are known."""
+def _of_calls(finding: Finding, scene: Scene, files: Mapping[str, bytes]) -> str | None:
+    """The short script of a framework's own calls, if they are known."""
     form = form_of(scene.blamed)
-    if form is None or CALLS not in verdict or f"{form.framework}_weights.npz" not in files:
+    if form is None or finding.calls is None or f"{form.framework}_weights.npz" not in files:
         return None
     with np.load(io.BytesIO(files[f"{form.framework}_weights.npz"])) as members:
         weights = {name.removesuffix(".npy"): members[name] for name in members.files}
-    return calls_source(scene, onnx.load_model_from_string(row.model), verdict[CALLS], unpack(row.inputs), weights)
+    return calls_source(scene, finding.case.proto, finding.calls, finding.case.inputs, weights)
 
 
-def _components(*parties: Party) -> list[str]:
+def _components(*parties: Run) -> list[str]:
     return list(dict.fromkeys(p.component for p in parties))
 
 
-def _lowered_files(row: FindingRow, framework: str) -> dict[str, bytes]:
-    """The model as source for a framework; nothing where that cannot be made."""
+def _lowered_files(finding: Finding, framework: str) -> dict[str, bytes]:
+    """The model as source for a framework; nothing if that cannot be made."""
     try:
-        program = Program.from_bytes(row.model)
+        program = finding.case.stored
         # A Keras model has fixed sizes.
-        return module_files(settled(program, unpack(row.inputs)) if framework == "keras" else program, framework)
+        return module_files(settled(program, finding.case.inputs) if framework == "keras" else program, framework)
     except InvalidProgram:
         return {}  # what was run as it stood in memory, such as a program with a wrong declaration, is kept as a model
     except Unsupported:
-        if row.target.partition(":")[0].partition("@")[0] == framework:
+        if finding.component == framework:
             raise
         return {}  # that target said so, too; the others still tell
 
@@ -210,18 +206,19 @@ def module_files(program: Program, framework: str) -> dict[str, bytes]:
     }
 
 
-def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> tuple[Party, list[Party]]:
+def _parties(finding: Finding) -> tuple[Run, list[Run]]:
     """The blamed target and, best first, one witness of each component that went through."""
-    found = {r["target"]: _party(r) for r in runs}
-    if row.target not in found:
-        raise InternalError(f"finding {row.signature!r}: its runs lack the blamed target {row.target!r}")
-    blamed = found[row.target]
-    if row.symptom in _ALONE:
+    verdict = finding.verdict
+    found = {r.name: r for r in finding.runs}
+    if verdict.target not in found:
+        raise InternalError(f"finding {finding.signature!r}: its runs lack the blamed target {verdict.target!r}")
+    blamed = found[verdict.target]
+    if verdict.symptom in _ALONE:
         return blamed, []
-    went = {r["target"] for r in runs if (r["stage"], r["exit"]) == ("run", "ok")}
-    chosen: dict[tuple[str, str], Party] = {}
-    for name in verdict["witnesses"]:
-        if name in went and name != row.target:
+    went = {r.name for r in finding.runs if (r.stage, r.exit) == (Stage.RUN, Exit.OK)}
+    chosen: dict[tuple[str, str], Run] = {}
+    for name in verdict.witnesses:
+        if name in went and name != verdict.target:
             chosen.setdefault((found[name].component, found[name].environment), found[name])
     # Another way to run the same component says most about it; ONNX's own evaluator is at hand everywhere. What has the
     # place of the blamed one's package can only be quoted.
@@ -235,89 +232,48 @@ def _parties(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str
     )
 
 
-def _party(run: Mapping[str, Any]) -> Party:
-    return Party(
-        run["target"],
-        run["component"],
-        run["options"],
-        str(run.get("version", "")),
-        str(run.get("environment", "")),
-        str(run.get("requirement", "")),
-        str(run.get("answer", "")),
-    )
-
-
-def _scene(row: FindingRow, verdict: Mapping[str, Any], blamed: Party, witnesses: list[Party]) -> Scene:
-    graph = onnx.load_model_from_string(row.model).graph
-    runs, memory = _runs(row, verdict)
+def _scene(finding: Finding, blamed: Run, witnesses: list[Run]) -> Scene:
+    graph, verdict = finding.case.proto.graph, finding.verdict
+    runs, memory = _runs(verdict)
     kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
     return Scene(
-        title=row.title,
-        symptom=Symptom(row.symptom),
+        title=finding.title,
+        symptom=verdict.symptom,
         blamed=blamed,
         witnesses=witnesses,
-        output=verdict["output"],
-        place=place_of(str(verdict["evidence"].get("element", "")), verdict["output"]),
-        bound=verdict["bound"],
+        output=verdict.output,
+        place=element_place(verdict.element, verdict.output),
+        bound=verdict.bound,
         outputs=[v.name for v in graph.output],
-        odd_inputs=need_manifest(row.inputs),
+        odd_inputs=need_manifest(finding.case),
         odd_types=any(kind >= onnx.TensorProto.BFLOAT16 for kind in kinds),
         seconds=HANG_SECONDS * (15 + runs) / 16,
         memory=memory,
         runs=runs,
-        passes=names_of(str(verdict["evidence"].get("pass", ""))),
+        passes=verdict.passes,
     )
 
 
-def _runs(row: FindingRow, verdict: Mapping[str, Any]) -> tuple[int, int]:
+def _runs(verdict: Verdict) -> tuple[int, int]:
     """How often a script runs the model, and what memory it may take.
 
     A leak showed after ``runs`` of them under ``limit`` bytes beyond the imports; the script gets twice as many.
     """
-    runs, limit = int(verdict["evidence"].get("runs", 1)), int(verdict["evidence"].get("limit", MEMORY))
-    if runs == 1 or row.symptom != Symptom.MEMORY:
+    runs, limit = verdict.runs, verdict.limit or MEMORY
+    if runs == 1 or verdict.symptom is not Symptom.MEMORY:
         return runs, MEMORY
     memory = min(MEMORY, limit + IMPORTS)
     return max(runs, math.ceil(2 * runs * memory / limit)), memory
 
 
-def need_manifest(inputs: bytes) -> bool:
+def need_manifest(case: FailingCase) -> bool:
     """True unless every input is a tensor of numpy's own numbers under its own name."""
-    values = unpack(inputs)
-    with np.load(io.BytesIO(inputs), allow_pickle=False) as members:
+    values = case.inputs
+    with np.load(io.BytesIO(case.packed), allow_pickle=False) as members:
         names = {*members.files} - {MANIFEST}
     arrays = [v for v in values.values() if isinstance(v, np.ndarray)]
     plain = len(arrays) == len(values) and all(a.dtype.isbuiltin != 2 and a.dtype.kind not in "OUSV" for a in arrays)
     return not plain or names != set(values)
-
-
-def _summary(row: FindingRow, verdict: Mapping[str, Any], runs: list[Mapping[str, Any]], label: str) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "title": row.title,
-        "signature": row.signature,
-        "symptom": row.symptom,
-        "target": row.target,
-        "suspect": row.suspect,
-        "status": row.status,
-        "label": label,
-        "known": verdict.get("known", []),
-        "verdict": {key: value for key, value in verdict.items() if key not in ("shown", "known", "script", CALLS)},
-        "versions": {r["target"]: r["version"] for r in runs},
-        "environments": {r["target"]: r["requirement"] for r in runs if r.get("requirement")},
-        "shown": verdict.get("shown", []),
-        "job": row.job,
-        "iteration": row.iteration,
-    }
-
-
-def _plain(data: Any) -> Any:
-    """Data with NaN and infinities as text: JSON has no such numbers."""
-    if isinstance(data, Mapping):
-        return {key: _plain(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_plain(item) for item in data]
-    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def replays(folder: Path, *, seconds: float, python: str = sys.executable) -> tuple[bool, str]:
@@ -359,49 +315,42 @@ def replays(folder: Path, *, seconds: float, python: str = sys.executable) -> tu
     return process.returncode == 1 and "the fault shows" in text.splitlines(), text
 
 
-def with_long_script(row: FindingRow) -> FindingRow:
-    """The row of a finding that a short script does not show."""
-    return replace(row, verdict=json.dumps({**json.loads(row.verdict), "script": LONG}))
-
-
-def _calls(folder: Path, row: FindingRow, seconds: float) -> dict[str, Any] | None:
-    """The calls of a folder's source in the framework at fault; ``None`` where no script is made of them."""
-    verdict = json.loads(row.verdict)
-    blamed, _ = _parties(row, verdict, [r for r in json.loads(row.runs) if "target" in r])
+def _calls(folder: Path, finding: Finding, seconds: float) -> dict[str, Any] | None:
+    """The calls of a folder's source in the framework at fault; ``None`` if no script is made of them."""
+    verdict = finding.verdict
+    blamed, _ = _parties(finding)
     form = form_of(blamed)
-    if form is None or blamed.environment or verdict["oracle"] == contradiction.ORACLE or row.symptom in _LONG:
+    if form is None or blamed.environment or verdict.oracle == contradiction.ORACLE or verdict.symptom in _LONG:
         return None
     there = (folder / f"{form.framework}_model.py").exists()
     calls = calls_in(folder, form.framework, seconds=seconds) if there else None
     return calls if calls is not None and len(calls["body"]) < LINES else None
 
 
-def _tells_error(row: FindingRow, told: str) -> bool:
+def _tells_error(finding: Finding, told: str) -> bool:
     """Whether a script printed the error of the target at fault, or how it begins."""
-    error = next(str(r["error"]) for r in json.loads(row.runs) if r.get("target") == row.target)
+    error = next(r.error for r in finding.runs if r.name == finding.verdict.target)
     kind, _, text = error.rpartition(BEFORE)[2].partition(": ")
     return kind in told and text[:ERROR] in told  # between them OpenVINO says where, which is not kept
 
 
-def write_shown(
-    folder: Path, row: FindingRow, *, seconds: float, python: str = sys.executable, label: str = ""
-) -> tuple[FindingRow, bool, str]:
+def write_shown(folder: Path, finding: Finding, *, seconds: float, python: str = sys.executable) -> Finding:
     """Write a folder with a script that shows the finding: the short one, else the one that runs the witnesses.
 
     Returns:
-        The row as it is to be stored, whether a script showed it, and what the last one printed.
+        The finding as it is to be stored: with what its last script printed if that did not show it.
     """
-    write_bundle(folder, row, label=label)
-    calls = None if (folder / "compare.py").exists() else _calls(folder, row, seconds)
+    write_bundle(folder, finding)
+    calls = None if (folder / "compare.py").exists() else _calls(folder, finding, seconds)
     if calls is not None:
-        row = replace(row, verdict=json.dumps({**json.loads(row.verdict), CALLS: calls}))
-        write_bundle(folder, row, label=label)
+        finding = replace(finding, calls=calls)
+        write_bundle(folder, finding)
     shown, told = replays(folder, seconds=seconds, python=python)
     short = (folder / "compare.py").exists()
     # What is written down again may be refused for another reason.
-    meant = not short or row.symptom != Symptom.REJECTION or _tells_error(row, told)
-    if (shown and meant) or not short:
-        return row, shown, told
-    row = with_long_script(row)
-    write_bundle(folder, row, label=label)
-    return row, *replays(folder, seconds=seconds, python=python)
+    meant = not short or finding.verdict.symptom is not Symptom.REJECTION or _tells_error(finding, told)
+    if short and not (shown and meant):
+        finding = replace(finding, long_script=True)
+        write_bundle(folder, finding)
+        shown, told = replays(folder, seconds=seconds, python=python)
+    return finding if shown else replace(finding, status=Status.UNREPLAYED, printed=told[-PRINTED:] or "nothing")

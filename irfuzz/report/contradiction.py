@@ -9,8 +9,8 @@ from pathlib import Path
 import onnx
 
 import irfuzz.execute
+from irfuzz.findings.finding import Run
 from irfuzz.report.pieces import PLUGIN
-from irfuzz.report.repro import Party
 
 ORACLE = "equivalence"
 """Name of the oracle in the verdicts of such findings."""
@@ -73,7 +73,7 @@ def run_way(inputs, level, way, **settings):
 
 
 def with_both_forms(
-    files: Mapping[str, bytes], blamed: Party, witnesses: Sequence[Party], lowered: Mapping[str, bytes]
+    files: Mapping[str, bytes], blamed: Run, witnesses: Sequence[Run], lowered: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """The files, with a ``repro.py`` that runs the form and the original on one target.
 
@@ -108,7 +108,7 @@ def with_both_forms(
     return made
 
 
-def _way_runner(blamed: Party) -> str:
+def _way_runner(blamed: Run) -> str:
     """Source of the function that runs the target in the other way."""
     if "class" in blamed.options:
         return PLUGIN.replace("def run_plugin(inputs, **options):", "def run_way(inputs, **options):").replace(

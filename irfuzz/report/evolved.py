@@ -11,12 +11,13 @@ import numpy as np
 
 from irfuzz.execute.types import Target
 from irfuzz.export.lowerings import LOWERINGS
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Run
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.bundle import HANG_SECONDS, module_files, need_manifest
-from irfuzz.report.repro import Party, Scene, can_run, repro_source
+from irfuzz.report.repro import Scene, can_run, repro_source
 from irfuzz.search.evolve import Outcome, Plan, Witness
-from irfuzz.store.tensors import pack
 
 SCHEMA = 1
 
@@ -85,23 +86,19 @@ def write_witness(witness: Witness, targets: Sequence[Target], folder: Path) -> 
         UsageError: the folder cannot be written.
     """
     fault = witness.fault
-    parties = [_party(t) for name in fault.targets for t in targets if t.name == name]
+    parties = [Run.by(t) for name in fault.targets for t in targets if t.name == name]
     parties = [p for p in parties if can_run(p)]
-    inputs = pack(witness.inputs)
-    files = {"model.onnx": witness.program.to_bytes(), "inputs.npz": inputs}
+    case = FailingCase(witness.program, witness.inputs)
+    files = {"model.onnx": case.model, "inputs.npz": case.packed}
     for component in dict.fromkeys(p.component for p in parties if p.component in LOWERINGS):
         files.update(module_files(witness.program, component))
     if len(parties) == len(fault.targets):
-        files["repro.py"] = repro_source(_scene(witness, parties, need_manifest(inputs))).encode()
+        files["repro.py"] = repro_source(_scene(witness, parties, need_manifest(case))).encode()
     for name, data in files.items():
         save_file(data, folder / name)
 
 
-def _party(target: Target) -> Party:
-    return Party(target.name, target.component, target.options, target.version, target.environment, target.requirement)
-
-
-def _scene(witness: Witness, parties: list[Party], odd_inputs: bool) -> Scene:
+def _scene(witness: Witness, parties: list[Run], odd_inputs: bool) -> Scene:
     fault = witness.fault
     symptom = {"nan": Symptom.NAN_INF, "crash": Symptom.CRASH}.get(fault.kind, Symptom.DIFFERENCE)
     if fault.kind == "inconsistency" and "NaN" in fault.shown:

@@ -1,113 +1,111 @@
-"""A stored finding enters, the text of its ``report.md`` leaves."""
+"""Makes the text of a finding's ``report.md``."""
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError
 
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
+from irfuzz.oracle.types import Symptom
 from irfuzz.report.reason import sections_of
 from irfuzz.report.where import where_text
-from irfuzz.store.database import FindingRow
 
 ABBREVIATE = 32
 """Initializers with more elements are shown by type and shape only."""
+
+_ENDS = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL})
+"""Whatever ONNX says of the operators, these are wrong."""
 
 MAX_LINES = 200
 MAX_COLUMNS = 500
 """What of a program's text goes into a report; all of it is in ``model.onnx``."""
 
 
-def report_text(row: FindingRow) -> str:
+def report_text(finding: Finding) -> str:
     """Markdown that can be pasted into a bug report as it is."""
-    verdict: Mapping[str, Any] = json.loads(row.verdict)
-    all_runs: list[Mapping[str, Any]] = json.loads(row.runs)
-    runs = [r for r in all_runs if "target" in r]
-    lines = [f"# {escape(row.title)}", ""]
-    if row.suspect:
-        lines += [f"**Suspect**: {escape(verdict['evidence'].get('suspect', 'the evidence is too thin'))}.", ""]
-    lines += _summary(row, verdict)
-    lines += _reasons(row, verdict)
-    lines += ["", "## How to see it", "", "```", *_commands(row, runs), "```", ""]
+    verdict = finding.verdict
+    lines = [f"# {escape(finding.title)}", ""]
+    if verdict.suspect:
+        lines += [f"**Suspect**: {escape(verdict.doubt or 'the evidence is too thin')}.", ""]
+    lines += _summary(finding)
+    lines += _reasons(finding)
+    lines += ["", "## How to see it", "", "```", *_commands(finding), "```", ""]
     lines += ["It exits with 1 where the fault shows, 0 where it does not, 2 where it cannot be told.", ""]
-    for told in (str(r["repro.py"]) for r in all_runs if "repro.py" in r):
-        lines += ["**It did not show the fault**; it printed:", "", "```", _fenced(told), "```", ""]
+    if finding.printed:
+        lines += ["**It did not show the fault**; it printed:", "", "```", _fenced(finding.printed), "```", ""]
     lines += ["## What every target did", "", "| target | version | ended | message |", "|---|---|---|---|"]
     lines += [
-        f"| {escape(r['target'])} | {escape(r['version'])} | {escape(r['stage'])}: {escape(r['exit'])} "
-        f"| {escape(r['error'])} |"
-        for r in runs
+        f"| {escape(r.name)} | {escape(r.version)} | {escape(r.stage)}: {escape(r.exit)} | {escape(r.error)} |"
+        for r in finding.runs
     ]
-    shown = verdict.get("shown", [])
-    if len(shown) > 1:
+    if len(finding.shown) > 1:
         lines += ["", "## In which versions", "", "| target | version | shows | |", "|---|---|---|---|"]
         words = {True: "yes", False: "no", None: "cannot be told"}
         lines += [
-            f"| {escape(s['target'])} | {escape(s['version'])} | {words[s['shows']]} | {escape(s['told'])} |"
-            for s in shown
+            f"| {escape(s.target)} | {escape(s.version)} | {words[s.shows]} | {escape(s.told)} |" for s in finding.shown
         ]
-    lines += ["", "## The program", "", "```", _fenced(program_text(row.model)), "```", ""]
-    lines += _origin(row)
+    lines += ["", "## The program", "", "```", _fenced(program_text(finding.case)), "```", ""]
+    lines += _origin(finding)
     return "\n".join(lines)
 
 
-def _summary(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
+def _summary(finding: Finding) -> list[str]:
+    verdict = finding.verdict
     lines = [
-        f"- symptom: {escape(row.symptom)}",
-        f"- blamed: {_code(row.target)}",
-        f"- witnesses that agree with each other: {', '.join(map(_code, verdict['witnesses'])) or 'none'}",
+        f"- symptom: {escape(verdict.symptom)}",
+        f"- blamed: {_code(verdict.target)}",
+        f"- witnesses that agree with each other: {', '.join(map(_code, verdict.witnesses)) or 'none'}",
     ]
-    if verdict["output"]:
-        lines.append(f"- output: {_code(verdict['output'])}")
-    if verdict["distance"] is not None:
-        bound = verdict["bound"]
-        accepted = "" if bound is None else f", accepted {bound:.6g}"
-        ratio = verdict.get("ratio")
-        times = "" if ratio is None else f", {ratio:.4g} times that"
-        lines.append(f"- largest difference {verdict['distance']:.6g}{accepted}{times}")
-    where = where_text(row.target.partition(":")[0].partition("@")[0], verdict.get("shown", []))
+    if verdict.output:
+        lines.append(f"- output: {_code(verdict.output)}")
+    if verdict.distance is not None:
+        accepted = "" if verdict.bound is None else f", accepted {verdict.bound:.6g}"
+        times = "" if verdict.ratio is None else f", {verdict.ratio:.4g} times that"
+        lines.append(f"- largest difference {verdict.distance:.6g}{accepted}{times}")
+    where = where_text(finding.component, finding.shown)
     if where:
         lines.append(f"- {escape(where)}")
-    for known in verdict.get("known", []):
-        link = f" <{known['link']}>" if known.get("link") else ""
-        lines.append(f"- likely known: {_code(known['id'])}, {escape(known['title'])}{link}")
-    return lines + [f"- {escape(key)}: {escape(value)}" for key, value in verdict["evidence"].items()]
+    for known in finding.known:
+        link = f" <{known.link}>" if known.link else ""
+        lines.append(f"- likely known: {_code(known.id)}, {escape(known.title)}{link}")
+    return lines + [f"- {escape(key)}: {escape(value)}" for key, value in verdict.told().items()]
 
 
-def _reasons(row: FindingRow, verdict: Mapping[str, Any]) -> list[str]:
+def _reasons(finding: Finding) -> list[str]:
     """Why what is expected is right: who else says so, and what ONNX says of the operators."""
+    verdict = finding.verdict
     try:
-        sections = sections_of(onnx.load_model_from_string(row.model))
+        sections = sections_of(finding.case.proto)
     except DecodeError:
         return []
-    if not sections or row.symptom in ("crash", "hang", "memory", "protocol"):
+    if not sections or verdict.symptom in _ENDS:
         return []
     lines = ["", "## Why that is expected", ""]
-    agree = ", ".join(map(_code, verdict["witnesses"]))
-    if agree and "expected" in verdict["evidence"]:
-        got = f"{agree}: {escape(verdict['evidence']['expected'])}; got {escape(verdict['evidence'].get('got', ''))}."
-        lines += [got, ""]
+    agree = ", ".join(map(_code, verdict.witnesses))
+    if agree and verdict.expected:
+        lines += [f"{agree}: {escape(verdict.expected)}; got {escape(verdict.got)}.", ""]
     for section in sections:
         lines.append(f"- [{section.name}]({section.link})")
         lines += [f"  - {escape(quote)}" for quote in section.quotes]
     return lines
 
 
-def _commands(row: FindingRow, runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _commands(finding: Finding) -> list[str]:
     """What to type; the blamed version has to be installed first where it is another than that at hand."""
-    needed = next((str(r.get("requirement", "")) for r in runs if r["target"] == row.target), "")
+    needed = next((r.requirement for r in finding.runs if r.name == finding.verdict.target), "")
     if not needed:
         return ["python repro.py"]
     words = shlex.join(needed.split())
     return ["python -m venv old", f"old/bin/pip install {_fenced(words)}", "old/bin/python repro.py"]
 
 
-def _origin(row: FindingRow) -> list[str]:
-    trace: Mapping[str, Any] = json.loads(row.trace) if row.trace else {}
+def _origin(finding: Finding) -> list[str]:
+    trace = finding.trace
     seed: Mapping[str, Any] = trace.get("seed", {})
     lines = ["## How it was made", ""]
     lines += [f"Seed {_code(seed.get('name') or seed.get('digest') or 'unknown')}, then:", ""]
@@ -116,15 +114,16 @@ def _origin(row: FindingRow) -> list[str]:
         for n, e in enumerate(trace.get("edits", []), 1)
     ]
     what = "The program before it was made small, and its inputs, are in `original/`; `trace.json` rebuilds it."
-    if "cut out" in json.loads(row.verdict)["evidence"]:
+    if finding.verdict.cut_out:
         what += " It does not show the fault: what stands beside this part of it may excuse what comes out."
     return [*lines, "", what, ""]
 
 
-def program_text(model: bytes) -> str:
+def program_text(case: FailingCase) -> str:
     """ONNX's own text form, with long initializers left out; a summary where ONNX cannot print it."""
     try:
-        proto = onnx.load_model_from_string(model)
+        proto = onnx.ModelProto()
+        proto.CopyFrom(case.proto)
     except DecodeError as error:
         return f"# not a model: {error}"
     left_out: list[str] = []

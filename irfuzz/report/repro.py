@@ -4,40 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from irfuzz.errors import InternalError
 from irfuzz.execute.tools import ToolAdapter
+from irfuzz.findings.finding import Run
 from irfuzz.oracle.types import Symptom
 from irfuzz.report import pieces, tool_pieces
 
 LONGEST_TITLE = 300
 """Characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Party:
-    """A target that takes part in a reproduction.
-
-    Attributes:
-        name: target name.
-        component: what runs it; decides which function the script needs.
-        options: of the target.
-        version: of the component when it was seen.
-        environment: of ``execute.Target``: which of several environments ran it.
-        requirement: what pip needs to make that environment; empty for irfuzz's own.
-        answer: source text of what it gave (``answers.answer_text``); empty where that is not known.
-    """
-
-    name: str
-    component: str
-    options: Mapping[str, Any]
-    version: str = ""
-    environment: str = ""
-    requirement: str = ""
-    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +43,8 @@ class Scene:
 
     title: str
     symptom: Symptom
-    blamed: Party
-    witnesses: Sequence[Party]
+    blamed: Run
+    witnesses: Sequence[Run]
     output: str = ""
     place: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     bound: float | None = None
@@ -96,14 +74,6 @@ def repro_source(scene: Scene) -> str:
         _end(scene),
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
-
-
-def place_of(element: str, output: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """``"y[2][0, 3]"`` of output ``y`` as ``((2,), (0, 3))``; ``None`` where it is no such place."""
-    groups = re.fullmatch(r"((?:\[\d+\])*)\[([\d, ]*)\]", element.removeprefix(output))
-    if not element.startswith(output) or groups is None:
-        return None
-    return tuple(map(int, re.findall(r"\d+", groups[1]))), tuple(map(int, re.findall(r"\d+", groups[2])))
 
 
 def _in_child(scene: Scene) -> bool:
@@ -153,7 +123,7 @@ def _how_to_get(scene: Scene) -> str:
     )
 
 
-def _together(scene: Scene) -> list[Party]:
+def _together(scene: Scene) -> list[Run]:
     """Who can run in one process: of one package there is one version, that of the blamed target first of all."""
     environments = {scene.blamed.component: scene.blamed.environment}
     parties = (scene.blamed, *scene.witnesses)
@@ -213,12 +183,12 @@ def _kept(scene: Scene) -> bool:
     return scene.runs > 1 and any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses))
 
 
-def can_run(party: Party) -> bool:
+def can_run(party: Run) -> bool:
     """Whether a script can run a target."""
     return "class" in party.options or party.component in pieces.RUNNERS or kind_of_tool(party) is not None
 
 
-def kind_of_tool(party: Party) -> ToolAdapter | None:
+def kind_of_tool(party: Run) -> ToolAdapter | None:
     """The converter or tool that a target is, if it is one."""
     return tool_pieces.adapter_of(party.options)
 
@@ -230,7 +200,7 @@ def mended(scene: Scene) -> bool:
     return known and scene.symptom in of_values and scene.runs == 1
 
 
-def _kind(party: Party) -> str:
+def _kind(party: Run) -> str:
     if "class" in party.options:
         return "plugin"
     if kind_of_tool(party) is not None:
@@ -268,7 +238,7 @@ def _settings(scene: Scene) -> str:
     return "\n".join(lines)
 
 
-def _options(party: Party) -> dict[str, Any]:
+def _options(party: Run) -> dict[str, Any]:
     options = dict(party.options)
     if party.component == "onnxruntime":
         level = str(options.get("level", "all"))

@@ -11,11 +11,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.findings.answers import special
+from irfuzz.findings.failing_case import FailingCase
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.reason import sections_of
 from irfuzz.report.repro import LONGEST_TITLE, Scene, mended, one_line, pass_note
 from irfuzz.report.short_tools import packages_of, runner_of
-from irfuzz.store.tensors import unpack
 
 LINES, COLUMNS = 39, 160
 ELEMENTS = 64
@@ -31,25 +31,24 @@ _HOOK = 'sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__n
 """Python would exit with 1 for an error."""
 
 
-def short_source(scene: Scene, model: bytes, inputs: bytes) -> str | None:
+def short_source(scene: Scene, case: FailingCase) -> str | None:
     """The script's text; ``None`` where the long one has to do (``repro.repro_source``).
 
     It compares with what the witnesses answered when it was written, and says why that is right.
 
     Args:
         scene: what is to be shown.
-        model: the reduced program.
-        inputs: as ``store.tensors.pack`` gives them.
+        case: the reduced program, and its inputs.
     """
     blamed = scene.blamed
     if blamed.environment or scene.odd_inputs or scene.odd_types or scene.runs > 1:
         return None
     judged = judged_lines(scene)
     try:
-        proto = onnx.load_model_from_string(model)
+        proto = case.proto
         if not proto.graph.output:
             return None
-        built = _model(proto, unpack(inputs))
+        built = _model(proto, case.inputs)
     except (InvalidProgram, ValueError, TypeError):
         return None
     runner = runner_of(blamed, proto, scene.output or proto.graph.output[0].name, scene.symptom)

@@ -16,8 +16,9 @@ import numpy as np
 import onnx
 
 from irfuzz.execute.adapter import WORKERS
+from irfuzz.findings.finding import Run
 from irfuzz.isolate.guard import guarded
-from irfuzz.report.repro import Party, Scene, kind_of_tool
+from irfuzz.report.repro import Scene, kind_of_tool
 from irfuzz.report.short import about_lines, array_source, few_elements, judged_lines, script_text
 from irfuzz.report.short_tools import filled
 
@@ -148,7 +149,7 @@ SECONDS = 120.0
 """For one look at the calls; importing a framework takes most of it."""
 
 
-def form_of(party: Party) -> Form | None:
+def form_of(party: Run) -> Form | None:
     """How a short script runs a target by the calls of a framework; ``None`` where none does."""
     tool = kind_of_tool(party)
     if tool is None:

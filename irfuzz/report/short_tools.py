@@ -8,9 +8,10 @@ from typing import Any
 
 import onnx
 
+from irfuzz.findings.finding import Run
 from irfuzz.oracle.types import Symptom
 from irfuzz.report import tool_pieces
-from irfuzz.report.repro import Party, kind_of_tool
+from irfuzz.report.repro import kind_of_tool
 
 _ORT = """import onnxruntime as ort
 SETUP
@@ -121,7 +122,7 @@ _SAVED: Mapping[str, tuple[str, str]] = {
 }
 
 
-def runner_of(party: Party, model: onnx.ModelProto, output: str, symptom: Symptom) -> str | None:
+def runner_of(party: Run, model: onnx.ModelProto, output: str, symptom: Symptom) -> str | None:
     """Imports, a line ``SETUP`` where what is common goes, and ``run``; ``None`` where only the long script will do.
 
     Args:
@@ -153,7 +154,7 @@ def filled(text: str, words: Mapping[str, str]) -> str:
     return re.sub(r"\b(" + "|".join(words) + r")\b", lambda found: words[found[1]], text)
 
 
-def packages_of(party: Party) -> list[str]:
+def packages_of(party: Run) -> list[str]:
     """What has to be installed for it, numpy and onnx apart."""
     tool = kind_of_tool(party)
     names = [party.component] if tool is None else tool_pieces.packages_of(tool)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-Shown = Mapping[str, Any]
-"""``target``, ``version``, ``environment``, ``shows`` (``None``: cannot be told) and ``told``, oldest version first."""
+from irfuzz.findings.finding import Shown
 
 
 def where_text(component: str, shown: Sequence[Shown]) -> str:
@@ -35,12 +33,12 @@ def fixed(shown: Sequence[Shown]) -> str:
 
 
 def _change(shown: Sequence[Shown], word: str, *, first: bool) -> str:
-    known = [s for s in shown if s["shows"] is not None]
+    known = [s for s in shown if s.shows is not None]
     for older, newer in pairwise(known):
-        if (older["shows"], newer["shows"]) == (first, not first) and older["version"] != newer["version"]:
-            return f"{word} after {older['version']}, by {newer['version']}"
+        if (older.shows, newer.shows) == (first, not first) and older.version != newer.version:
+            return f"{word} after {older.version}, by {newer.version}"
     return ""
 
 
 def _names(shown: Sequence[Shown], wanted: bool | None) -> str:
-    return ", ".join(dict.fromkeys(s["version"] for s in shown if s["shows"] is wanted))
+    return ", ".join(dict.fromkeys(s.version for s in shown if s.shows is wanted))

@@ -61,7 +61,7 @@ def test_a_node_that_does_wrong_alone_is_the_finding(tmp_path: Path) -> None:
         assert [v.suspect for v in doubted] == [True], "what follows would show nothing"
         database = Database(layout.database)
         triage = Triage(layout, database, runner, Config(targets=targets))
-        case = Case(program, inputs, results, invalid=False, trace="{}", seed="s", job=0, iteration=0)
+        case = Case(program, inputs, results, invalid=False, trace={}, seed="s", job=0, iteration=0)
         triage.look(case, doubted, Counter())
     rows = [database.finding(row.number) for row in database.findings(bare=True)]
     (found,) = [row for row in rows if not row.suspect]

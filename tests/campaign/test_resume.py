@@ -14,7 +14,10 @@ import pytest
 from irfuzz.campaign import campaign
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.errors import Unsupported
-from irfuzz.store.database import FindingRow
+from irfuzz.findings.codec import row_of
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
+from irfuzz.oracle.types import Symptom, Verdict
 from tests.campaign.running import ENV, Running, Seen, alive, command, planted, wait_until
 
 pytestmark = [pytest.mark.backend, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -134,19 +137,16 @@ def test_absent_targets_are_told(tmp_path: Path, tiny: Path) -> None:
 def test_a_finding_whose_folder_cannot_be_made_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     placed: list[int] = []
 
-    def place(layout: Layout, row: FindingRow) -> None:
-        if row.number == 1:
+    def place(layout: Layout, finding: Finding) -> None:
+        if finding.number == 1:
             raise Unsupported("torch", "Gemm", "no exact form")
-        placed.append(row.number)
+        placed.append(finding.number)
 
     monkeypatch.setattr(campaign, "place_bundle", place)
     with campaign.Campaign(tmp_path / "out", Config()) as opened:
         for name in ("a", "b"):
-            words = dict.fromkeys(("signature", "symptom", "target", "title", "verdict", "runs", "trace"), name)
-            data = dict.fromkeys(("model", "inputs", "original_model", "original_inputs"), name.encode())
-            opened.database.add_finding(
-                FindingRow(**words, **data, suspect=False, status="replayed", job=0, iteration=0)
-            )
+            case = FailingCase(name.encode(), b"")
+            opened.database.add_finding(row_of(Finding(Verdict("o", Symptom.CRASH, "t"), case, case, signature=name)))
         opened._place_all()
         kept = list(opened.layout.internal.rglob("model.onnx"))
     assert placed == [2]

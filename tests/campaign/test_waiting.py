@@ -17,7 +17,7 @@ from irfuzz.oracle.types import Symptom, Verdict
 pytestmark = pytest.mark.unit
 
 TEXT = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
-CASE = Case(Program.from_proto(onnx.parser.parse_model(TEXT)), {}, (), invalid=False, trace="", seed="", job=0,
+CASE = Case(Program.from_proto(onnx.parser.parse_model(TEXT)), {}, (), invalid=False, trace={}, seed="", job=0,
             iteration=0)  # fmt: skip
 
 

@@ -13,18 +13,16 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.cli.main import main
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch
+from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import mutate_many
-from irfuzz.oracle import signature
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report.bundle import write_bundle
-from irfuzz.store.database import Status
-from irfuzz.store.tensors import pack
 
 pytestmark = pytest.mark.backend
 
@@ -156,9 +154,8 @@ def test_a_finding(
             found = [v for v in verdicts if (v.symptom, v.target, v.suspect) == (Symptom.DIFFERENCE, FAULT, False)]
             if found:
                 break
-    origin = Origin(mutant.program.to_bytes(), pack(inputs), json.dumps(mutant.trace))
-    key = signature(found[0], mutant.program)
-    write_bundle(folder, row_of(found[0], mutant.program, inputs, results, key, Status.CONFIRMED, origin), label="mine")
+    case = FailingCase(mutant.program, inputs)
+    write_bundle(folder, Finding(found[0], case, case, results, trace=mutant.trace, label="mine").signed())
     seeds = tmp_path / "seeds"
     seeds.mkdir()
     (seeds / "seed.onnx").write_bytes(seed.to_bytes())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,20 +9,19 @@ import onnx
 import pytest
 
 from irfuzz.errors import UsageError
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Run
 from irfuzz.findings.known_issues import Known, known_issues, labelled, read_rules, shipped
-from irfuzz.store.database import FindingRow
+from irfuzz.oracle.types import Symptom, Verdict
 
 
 def row(
     model: bytes, symptom: str, component: str, version: str, message: str = "", passes: str = "", got: str = ""
-) -> FindingRow:
-    evidence = {"message": message, "pass": passes, "got": got}
-    verdict = {"oracle": "", "evidence": evidence, "witnesses": [], "output": ""}
-    runs = [{"target": f"{component}:all", "component": component, "version": version}]
-    return FindingRow(
-        "s", symptom, f"{component}:all", False, "t", json.dumps(verdict), json.dumps(runs), "", model, b"", b"", b"",
-        "confirmed", 0, 0,
-    )  # fmt: skip
+) -> Finding:
+    names = tuple(passes.split(" + ")) if passes else ()
+    verdict = Verdict("", Symptom(symptom), f"{component}:all", message=message, passes=names, got=got)
+    case = FailingCase(model, {})
+    return Finding(verdict, case, case, runs=(Run(f"{component}:all", component, version=version),))
 
 
 def documented() -> list[Known]:
@@ -98,8 +96,7 @@ def test_a_rule_says_no() -> None:
     inside = Known("id", "t", "mine", ("difference",), ("If",), within=("Elu", "Selu"))  # type: ignore[arg-type]
     assert inside.explains(row(body, "difference", "mine", "1.4"))
     assert not replace(inside, within=("Selu", "If")).explains(row(body, "difference", "mine", "1.4"))
-    about = json.loads(labelled(row(model, "difference", "mine", "1.4"), [rule]).verdict)
-    assert [k["id"] for k in about["known"]] == ["id"]
+    assert [k.id for k in labelled(row(model, "difference", "mine", "1.4"), [rule]).known] == ["id"]
 
 
 @pytest.mark.parametrize(

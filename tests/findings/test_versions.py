@@ -52,8 +52,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: Path) -> Path:
     return tmp_path / "home"
 
 
-def told(*shown: tuple[str, bool | None]) -> list[dict[str, object]]:
-    return [{"target": v, "version": v, "environment": "", "shows": s, "told": ""} for v, s in shown]
+def told(*shown: tuple[str, bool | None]) -> list[Shown]:
+    return [Shown(v, v, "", shows) for v, shows in shown]
 
 
 @pytest.mark.unit

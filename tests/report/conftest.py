@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +15,12 @@ import pytest
 from irfuzz.execute import table
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import RunResult
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.oracle import judge, signature, title
+from irfuzz.oracle import judge
 from irfuzz.oracle.types import Verdict
-from irfuzz.store.database import FindingRow, Status
 from irfuzz.store.tensors import pack
 
 FAULTS = "tests/planted_targets/faults.py"
@@ -29,9 +29,7 @@ WITNESSES = ("reference", f"{WRONG}:Right")
 LIMITS = Limits(seconds=3, memory_bytes=256 << 20)
 
 RELU = "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }"
-TRACE = json.dumps(
-    {"seed": {"name": "`seed`\n"}, "edits": [{"mutator": "insert_layer", "site": "a`b", "detail": "| <i> \n# x"}]}
-)
+TRACE = {"seed": {"name": "`seed`\n"}, "edits": [{"mutator": "insert_layer", "site": "a`b", "detail": "| <i> \n# x"}]}
 
 
 def parse(text: str, opset: int = 17) -> Program:
@@ -51,54 +49,25 @@ def run_on(root: Path) -> Callable[..., list[RunResult]]:
 
 
 @pytest.fixture(scope="session")
-def finding(run_on: Callable[..., list[RunResult]]) -> Callable[..., FindingRow]:
+def finding(run_on: Callable[..., list[RunResult]]) -> Callable[..., Finding]:
     """The finding that judging a run of a program on a faulty target and its witnesses gives, made once."""
-    made: dict[tuple[Any, ...], FindingRow] = {}
+    made: dict[tuple[Any, ...], Finding] = {}
 
-    def make(
-        program: Program, inputs: Mapping[str, Any], faulty: str, witnesses: Sequence[str] = WITNESSES
-    ) -> FindingRow:
+    def make(program: Program, inputs: Mapping[str, Any], faulty: str, witnesses: Sequence[str] = WITNESSES) -> Finding:
         key = (program.to_bytes(), pack(inputs), faulty, *witnesses)
         if key not in made:
             results = run_on(program, inputs, [faulty, *witnesses])
             verdict = next(v for v in judge(program, inputs, results) if v.target == faulty)
-            made[key] = row_of(program, inputs, results, verdict)
+            made[key] = finding_of(program, inputs, results, verdict)
         return made[key]
 
     return make
 
 
-def row_of(program: Program, inputs: Mapping[str, Any], results: Sequence[RunResult], verdict: Verdict) -> FindingRow:
-    """The row that a campaign would store."""
-    runs = [
-        {
-            "target": r.target.name,
-            "component": r.target.component,
-            "version": r.target.version,
-            "options": dict(r.target.options),
-            "stage": r.stage,
-            "exit": r.exit,
-            "error": r.error,
-        }
-        for r in results
-    ]
-    return FindingRow(
-        signature=signature(verdict, program),
-        symptom=verdict.symptom,
-        target=verdict.target,
-        suspect=verdict.suspect,
-        title=title(verdict, program),
-        verdict=json.dumps(verdict.to_json()),
-        runs=json.dumps(runs),
-        trace=TRACE,
-        model=program.to_bytes(),
-        inputs=pack(inputs),
-        original_model=program.to_bytes(),
-        original_inputs=pack(inputs),
-        status=Status.CONFIRMED,
-        job=0,
-        iteration=3,
-    )
+def finding_of(program: Program, inputs: Mapping[str, Any], results: Sequence[RunResult], verdict: Verdict) -> Finding:
+    """What a campaign would store."""
+    case = FailingCase(program, inputs)
+    return Finding(verdict, case, case, results, trace=TRACE, iteration=3).signed()
 
 
 def run_script(folder: Path, cwd: Path, **env: str) -> tuple[int, str]:

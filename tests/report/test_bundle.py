@@ -17,25 +17,27 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.again import read_finding
 from irfuzz.errors import InternalError
+from irfuzz.findings.answers import element_place
+from irfuzz.findings.codec import read_folder
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Run
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report import linked_weights
 from irfuzz.report.bundle import replays, write_bundle
 from irfuzz.report.markdown import program_text, report_text
-from irfuzz.report.repro import Party, Scene, place_of, repro_source
+from irfuzz.report.repro import Scene, repro_source
 from irfuzz.store.blobs import FolderBlobs
-from irfuzz.store.database import FindingRow
 from irfuzz.store.packed_model import LARGE_PROGRAM
 from irfuzz.store.tensors import unpack
 from tests.large_weights import model as large_model
-from tests.report.conftest import FAULTS, RELU, WRONG, parse, row_of, run_script
+from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
 FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json"}
 ORIGINAL = {"original", "original/model.onnx", "original/inputs.npz"}
-Make = Callable[..., FindingRow]
+Make = Callable[..., Finding]
 
 HOSTILE = [
     "'",
@@ -65,7 +67,7 @@ def test_the_files(finding: Make, tmp_path: Path) -> None:
     write_bundle(tmp_path / "f" / "it", row)
     folder = tmp_path / "f" / "it"
     assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
-    assert (folder / "model.onnx").read_bytes() == row.model
+    assert (folder / "model.onnx").read_bytes() == row.case.model
     assert unpack((folder / "inputs.npz").read_bytes())["x"].tolist() == X["x"].tolist()  # type: ignore[union-attr]
     summary = json.loads((folder / "finding.json").read_text())
     assert (summary["schema"], summary["symptom"], summary["iteration"]) == (1, "difference", 3)
@@ -76,7 +78,7 @@ def test_the_files(finding: Make, tmp_path: Path) -> None:
 def test_large_weights_of_the_original_are_links_to_the_campaigns(finding: Make, tmp_path: Path) -> None:
     blobs = FolderBlobs(tmp_path / "blobs")
     large = large_model(LARGE_PROGRAM).SerializeToString()
-    row = replace(finding(parse(RELU), X, f"{WRONG}:Off"), original_model=large)
+    row = replace(finding(parse(RELU), X, f"{WRONG}:Off"), original=FailingCase(large, X))
     write_bundle(tmp_path / "it", row, blobs=blobs)
     (digest,) = blobs.digests()
     linked = tmp_path / "it" / "original" / f"{digest}.bin"
@@ -85,14 +87,14 @@ def test_large_weights_of_the_original_are_links_to_the_campaigns(finding: Make,
     copy = shutil.copytree(tmp_path / "it", tmp_path / "copy")
     shutil.rmtree(tmp_path / "blobs")
     shutil.rmtree(tmp_path / "it")
-    assert read_finding(copy).original.digest == Program.from_bytes(large).digest
+    assert read_folder(copy).original.program.digest == Program.from_bytes(large).digest
     write_bundle(tmp_path / "whole", row)
     assert (tmp_path / "whole" / "original" / "model.onnx").read_bytes() == large
 
 
 def test_a_plain_case_needs_few_lines() -> None:
-    blamed = Party("onnxruntime:all", "onnxruntime", {"level": "all"}, "1.31.1")
-    scene = Scene("t", Symptom.DIFFERENCE, blamed, [Party("reference", "reference", {})], "y", ((), (0,)), 1e-3)
+    blamed = Run("onnxruntime:all", "onnxruntime", {"level": "all"}, "1.31.1")
+    scene = Scene("t", Symptom.DIFFERENCE, blamed, [Run("reference", "reference", {})], "y", ((), (0,)), 1e-3)
     assert len(repro_source(scene).splitlines()) <= 95
 
 
@@ -102,13 +104,13 @@ def test_a_plain_case_needs_few_lines() -> None:
 @pytest.mark.parametrize("bound", [None, 0.0, 0.5, float("inf"), float("nan")])
 def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, place: Any, bound: float | None) -> None:
     parties = [
-        Party("onnxruntime:all", "onnxruntime", {"level": "all", "provider": "CUDAExecutionProvider"}),
-        Party("torch:eager", "torch", {"mode": "eager"}),
-        Party("torch:jit", "torch", {"mode": "jit"}),
-        Party("tensorflow:xla", "tensorflow", {"mode": "xla"}),
-        Party("openvino", "openvino", {}),
-        Party("reference", "reference", {}),
-        Party("a.py:B", "a.py:B", {"class": "a.py:B"}),
+        Run("onnxruntime:all", "onnxruntime", {"level": "all", "provider": "CUDAExecutionProvider"}),
+        Run("torch:eager", "torch", {"mode": "eager"}),
+        Run("torch:jit", "torch", {"mode": "jit"}),
+        Run("tensorflow:xla", "tensorflow", {"mode": "xla"}),
+        Run("openvino", "openvino", {}),
+        Run("reference", "reference", {}),
+        Run("a.py:B", "a.py:B", {"class": "a.py:B"}),
     ]
     text = repro_source(
         Scene("t", symptom, parties[0], parties[1:], "y", place, bound, ["y"], odd, odd, seconds=3.0, memory=5)
@@ -135,7 +137,7 @@ def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, pl
 
 def test_unknown_components_are_refused() -> None:
     with pytest.raises(InternalError, match="tvm"):
-        repro_source(Scene("t", Symptom.CRASH, Party("tvm", "tvm", {}), []))
+        repro_source(Scene("t", Symptom.CRASH, Run("tvm", "tvm", {}), []))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_unknown_components_are_refused() -> None:
     ],
 )
 def test_places(element: str, output: str, place: Any) -> None:
-    assert place_of(element, output) == place
+    assert element_place(element, output) == place
 
 
 def hostile(names: list[str]) -> Program:
@@ -179,9 +181,9 @@ def test_no_name_breaks_or_runs_anything(run_on: Any, tmp_path: Path, root: Path
     results = run_on(program, inputs, [f"{WRONG}:Off", *witnesses])
     verdict = Verdict(
         "o", Symptom.DIFFERENCE, f"{WRONG}:Off", tuple(witnesses), False, f"{last} y", 1.0, 0.5,
-        {"element": f"{last} y[1, 2]", **{name: name for name in names}},
+        dict.fromkeys(names, last), element=f"{last} y[1, 2]",
     )  # fmt: skip
-    row = replace(row_of(program, inputs, results, verdict), title="".join(names), signature=last)
+    row = replace(finding_of(program, inputs, results, verdict), title="".join(names), signature=last)
     write_bundle(tmp_path / "it", row)
     code, log = run_script(tmp_path / "it", root, PYTHONIOENCODING="ascii")
     assert code == 1, log
@@ -215,7 +217,7 @@ def test_any_text_stays_text(symptom: Symptom, name: str) -> None:
     texts = [
         repro_source(
             Scene(
-                text, symptom, Party("reference", "reference", {}, text), [Party("x.py:X", text, {"class": text})],
+                text, symptom, Run("reference", "reference", {}, text), [Run("x.py:X", text, {"class": text})],
                 text, None, 1.0, [text],
             )
         )
@@ -231,7 +233,7 @@ def test_any_text_stays_text(symptom: Symptom, name: str) -> None:
 
 def test_a_suspect_says_why(finding: Make, tmp_path: Path) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off", ["reference"])
-    assert row.suspect
+    assert row.verdict.suspect
     write_bundle(tmp_path / "it", row)
     report = (tmp_path / "it" / "report.md").read_text()
     assert "**Suspect**: no two independent witnesses" in report
@@ -240,31 +242,29 @@ def test_a_suspect_says_why(finding: Make, tmp_path: Path) -> None:
 
 def test_a_finding_without_figures_or_witnesses(finding: Make) -> None:
     row = finding(parse(RELU), X, f"{FAULTS}:Segfault")
-    verdict = {**json.loads(row.verdict), "witnesses": [], "distance": 1.0, "bound": None}
-    report = report_text(replace(row, verdict=json.dumps(verdict)))
+    report = report_text(replace(row, verdict=replace(row.verdict, witnesses=(), distance=1.0, bound=None)))
     assert "largest difference 1\n" in report
     assert "each other: none" in report
 
 
 def test_what_a_script_printed_in_vain_is_reported(finding: Make) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off")
-    runs = [*json.loads(row.runs), {"repro.py": "```\nnothing"}]
-    report = report_text(replace(row, runs=json.dumps(runs)))
+    report = report_text(replace(row, printed="```\nnothing"))
     assert "**It did not show the fault**; it printed:\n\n```\n'''\nnothing\n```" in report
 
 
 def test_long_programs_are_cut() -> None:
     nodes = "\n".join(f"v{i} = Relu(v{i - 1})" for i in range(1, 500))
-    text = program_text(parse(f"g (float[2] v0) => (float[2] v499) {{ {nodes} }}").to_bytes())
+    text = program_text(FailingCase(parse(f"g (float[2] v0) => (float[2] v499) {{ {nodes} }}"), {}))
     assert len(text.splitlines()) < 210
     assert "more lines (in model.onnx)" in text
     proto = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }").to_proto()
     proto.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((40, 2), np.float32), "w"))
-    assert "# float[40, 2] w = ... (in model.onnx)" in program_text(proto.SerializeToString())
+    assert "# float[40, 2] w = ... (in model.onnx)" in program_text(FailingCase(proto.SerializeToString(), {}))
 
 
 def test_what_is_no_model_is_said() -> None:
-    assert program_text(b"\xff rubbish").startswith("# not a model")
+    assert program_text(FailingCase(b"\xff rubbish", {})).startswith("# not a model")
 
 
 def test_an_older_folder_is_replaced(finding: Make, tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, t
     folder = tmp_path / "it"
     write_bundle(folder, row)
     assert (folder / "torch_model.py").exists()
-    model = onnx.load_from_string(row.model)
+    model = onnx.load_from_string(row.case.model)
     model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 7
     write_bundle(folder, replace(row, model=model.SerializeToString()))
     assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
@@ -366,7 +366,7 @@ def test_scripts_of_large_models_read_weights_that_are_links(
     shutil.rmtree(tmp_path / "it")
     code, log = run_script(tmp_path / "copy", root)
     assert code == 1, log
-    assert read_finding(tmp_path / "copy").program.digest == program.digest
+    assert read_folder(tmp_path / "copy").case.program.digest == program.digest
 
 
 @pytest.mark.parametrize(("size", "linked"), [(-1, False), (0, True)])

@@ -15,14 +15,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from irfuzz.findings.finding import Finding
 from irfuzz.oracle.types import Symptom
 from irfuzz.report import bundle
 from irfuzz.report.bundle import replays, write_bundle
-from irfuzz.store.database import FindingRow
 from tests.report.conftest import FAULTS, RELU, WRONG, parse, run_script
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
-Make = Callable[..., FindingRow]
+Make = Callable[..., Finding]
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_fault_shows_again(finding: Make, tmp_path: Path, faulty: str, symptom: Symptom) -> None:
     row = finding(parse(RELU), X, faulty)
-    assert (row.symptom, row.suspect) == (symptom, False)
+    assert (row.verdict.symptom, row.verdict.suspect) == (symptom, False)
     write_bundle(tmp_path / "it", row)
     shown, log = replays(tmp_path / "it", seconds=60)
     assert shown, log
@@ -195,7 +195,7 @@ STRINGS = np.array([["a", 'b"""'], ["", "é\n"]], dtype=object)
 @pytest.mark.backend
 def test_every_type_of_value(finding: Make, tmp_path: Path, text: str, opset: int, inputs: dict[str, Any]) -> None:
     row = finding(parse(text, opset), inputs, f"{WRONG}:Off", ("reference", "onnxruntime:disabled"))
-    assert row.symptom == Symptom.DIFFERENCE
+    assert row.verdict.symptom == Symptom.DIFFERENCE
     write_bundle(tmp_path / "it", row)
     shown, log = replays(tmp_path / "it", seconds=60)
     assert shown, log
@@ -224,8 +224,8 @@ def test_frameworks_run_in_one_process(finding: Make, tmp_path: Path) -> None:
 
 def test_infinite_bounds_accept_everything(finding: Make, tmp_path: Path, root: Path) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off")
-    verdict = {**json.loads(row.verdict), "bound": float("inf"), "distance": float("nan")}
-    write_bundle(tmp_path / "it", replace(row, verdict=json.dumps(verdict)))
+    verdict = replace(row.verdict, bound=float("inf"), distance=float("nan"))
+    write_bundle(tmp_path / "it", replace(row, verdict=verdict))
     assert run_script(tmp_path / "it", root)[0] == 0
     stored = json.loads((tmp_path / "it" / "finding.json").read_text(), parse_constant=pytest.fail)
     assert (stored["verdict"]["bound"], stored["verdict"]["distance"]) == ("inf", "nan")
@@ -236,8 +236,7 @@ def test_an_oracle_that_names_no_element_means_all_of_the_output(
     finding: Make, tmp_path: Path, root: Path, faulty: str
 ) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:{faulty}")
-    verdict = {**json.loads(row.verdict), "evidence": {}}
-    write_bundle(tmp_path / "it", replace(row, verdict=json.dumps(verdict)))
+    write_bundle(tmp_path / "it", replace(row, verdict=replace(row.verdict, element="")))
     shown, log = replays(tmp_path / "it", seconds=60)
     assert shown, log
     _swap(tmp_path / "it" / "repro.py", f"{WRONG}:{faulty}'}}", f"{WRONG}:Right'}}")
@@ -252,20 +251,20 @@ def test_a_folder_can_be_moved(finding: Make, tmp_path: Path, root: Path) -> Non
 
 @pytest.mark.planted
 @pytest.mark.parametrize(
-    ("faulty", "symptom", "evidence"),
+    ("faulty", "symptom", "seen"),
     [
-        (f"{FAULTS}:Leaks", Symptom.MEMORY, {"runs": 6, "limit": 256 << 20}),
-        (f"{FAULTS}:ThirdTime", Symptom.CRASH, {"runs": 3}),
+        (f"{FAULTS}:Leaks", Symptom.MEMORY, {"runs": 6, "limit": 256 << 20, "element": ""}),
+        (f"{FAULTS}:ThirdTime", Symptom.CRASH, {"runs": 3, "element": ""}),
         (f"{WRONG}:ThirdOff", Symptom.DIFFERENCE, {"runs": 3, "element": "y[1, 2]"}),
     ],
 )
 def test_what_shows_only_after_several_runs(
-    finding: Make, tmp_path: Path, root: Path, faulty: str, symptom: Symptom, evidence: dict[str, Any]
+    finding: Make, tmp_path: Path, root: Path, faulty: str, symptom: Symptom, seen: dict[str, Any]
 ) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off")
-    verdict = {**json.loads(row.verdict), "evidence": evidence, "target": faulty}
-    runs = row.runs.replace(f"{WRONG}:Off", faulty)
-    row = replace(row, symptom=symptom, target=faulty, runs=runs, verdict=json.dumps(verdict))
+    own = next(run for run in row.runs if run.name == f"{WRONG}:Off")
+    runs = [replace(own, name=faulty, component=faulty, options={"class": faulty}), *row.runs]
+    row = replace(row, runs=runs, verdict=replace(row.verdict, symptom=symptom, target=faulty, **seen))
     write_bundle(tmp_path / "it", row)
     shown, log = replays(tmp_path / "it", seconds=60)
     assert shown, log

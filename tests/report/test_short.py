@@ -14,9 +14,11 @@ import pytest
 
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.types import Target
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Run
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.reason import sections_of
-from irfuzz.report.repro import Party, Scene, repro_source
+from irfuzz.report.repro import Scene, repro_source
 from irfuzz.report.short import short_source
 from irfuzz.store.tensors import pack
 
@@ -34,14 +36,14 @@ X = {"x": np.array([[[-1, -2, -3, -4]]], np.float32)}
 
 def scene(symptom: Symptom, answer: str, component: str = "reference", **more: object) -> Scene:
     options = {"level": "disabled"} if component == "onnxruntime" else {}
-    blamed = Party(component, component, options, "1")
-    witness = Party("other", "other", {}, "2", answer=answer)
+    blamed = Run(component, component, options, "1")
+    witness = Run("other", "other", {}, "2", answer=answer)
     fields = {"output": "y", "place": ((), (0, 0, 3)), "bound": 1e-6, "outputs": ["y"], **more}
     return Scene('it """ is\n\\wrong', symptom, blamed, [witness], **fields)  # type: ignore[arg-type]
 
 
 def script(scene: Scene, model: bytes = b"") -> str | None:
-    return short_source(scene, model or onnx.parser.parse_model(TEXT).SerializeToString(), pack(X))
+    return short_source(scene, FailingCase(model or onnx.parser.parse_model(TEXT).SerializeToString(), X))
 
 
 def run(text: str | None, folder: Path) -> tuple[int, str]:
@@ -88,7 +90,7 @@ def test_what_comes_without_the_passes_to_blame(tmp_path: Path) -> None:
     assert (code, told.splitlines()[1:]) == (1, ["without EliminateDropout -2.0", "the fault shows"]), told
     folder = tmp_path / "long"
     folder.mkdir()
-    witness = Party("reference", "reference", {}, "1")
+    witness = Run("reference", "reference", {}, "1")
     source = repro_source(replace(faulty, witnesses=[witness]))
     assert "It vanishes with InferenceSession(..., disabled_optimizers=['EliminateDropout'])." in source
     (folder / "repro.py").write_text(source)
@@ -151,7 +153,7 @@ NESTED = (
 def test_models_with_bodies_and_tools(name: str, to: int, tmp_path: Path) -> None:
     component = name.partition(":")[0]
     options = {"tool": "version_converter", "to": to, "beyond": 25} if to else {}
-    shown = replace(scene(Symptom.DIFFERENCE, "-8.0"), blamed=Party(name, component, options, "1"))
+    shown = replace(scene(Symptom.DIFFERENCE, "-8.0"), blamed=Run(name, component, options, "1"))
     text = script(shown, onnx.parser.parse_model(NESTED).SerializeToString())
     code, told = run(text, tmp_path)
     assert (code, told.splitlines()[0]) == (0, "expected -8.0 got -8.0")
@@ -161,7 +163,7 @@ def test_models_with_bodies_and_tools(name: str, to: int, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("target", [t for a in TOOL_ADAPTERS for t in a.targets], ids=lambda t: t.name)
 def test_tools_that_make_onnx_of_onnx_have_short_scripts(target: Target) -> None:
-    shown = replace(scene(Symptom.REJECTION, ""), blamed=Party(target.name, target.component, target.options, "1"))
+    shown = replace(scene(Symptom.REJECTION, ""), blamed=Run(target.name, target.component, target.options, "1"))
     plain = '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) { y = Neg (x) }'
     text = script(shown, onnx.parser.parse_model(plain).SerializeToString())
     if target.component in ("torch-onnx", "tf2onnx", "keras", "keras-onnx") or target.name == "onnx-compose:merge":

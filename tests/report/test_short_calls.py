@@ -13,16 +13,17 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.rows import Origin, row_of
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Run
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report import bundle
 from irfuzz.report.bundle import module_files, write_shown
-from irfuzz.report.repro import Party, Scene
+from irfuzz.report.repro import Scene
 from irfuzz.report.short_calls import FORMS, calls_in, calls_source, form_of
-from irfuzz.store.database import FindingRow, Status
+from irfuzz.store.database import Status
 from irfuzz.store.tensors import pack
 
 pytestmark = pytest.mark.backend
@@ -53,20 +54,20 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, d
     return found
 
 
-def party(component: str, mode: str) -> Party:
+def party(component: str, mode: str) -> Run:
     tool = next((a for a in TOOL_ADAPTERS if a.tool == component), None)
     if tool is None:
-        return Party(f"{component}:{mode}", component, {"mode": mode}, "1")
-    return Party(tool.component, tool.component, {**tool.variants.get(mode, {}), "tool": component}, "1")
+        return Run(f"{component}:{mode}", component, {"mode": mode}, "1")
+    return Run(tool.component, tool.component, {**tool.variants.get(mode, {}), "tool": component}, "1")
 
 
-def source(folders: Any, blamed: Party, *, answer: str, witness: str = "reference") -> str | None:
+def source(folders: Any, blamed: Run, *, answer: str, witness: str = "reference") -> str | None:
     form = form_of(blamed)
     assert form is not None
     folder, calls = folders[form.framework]
     with np.load(folder / f"{form.framework}_weights.npz") as members:
         weights = {name.removesuffix(".npy"): members[name] for name in members.files}
-    seen = Party(witness, witness.partition(":")[0], {}, "2", answer=answer)
+    seen = Run(witness, witness.partition(":")[0], {}, "2", answer=answer)
     scene = Scene("it", Symptom.DIFFERENCE, blamed, [seen], "y", ((), (0, 1, 1)), 1e-3, ["n", "y"])
     return calls_source(scene, onnx.parser.parse_model(TEXT), calls, INPUTS, weights)
 
@@ -114,7 +115,7 @@ def test_random_numbers_and_whatever_fails_are_not_told(tmp_path: Path) -> None:
     assert calls_in(tmp_path, "torch", seconds=1.0) is None
 
 
-def row(symptom: Symptom, error: str = "") -> FindingRow:
+def row(symptom: Symptom, error: str = "") -> Finding:
     """A finding in ``torch:eager``, which the reference is said to contradict."""
 
     def result(name: str, value: float, error: str = "") -> RunResult:
@@ -132,14 +133,13 @@ def row(symptom: Symptom, error: str = "") -> FindingRow:
         element="" if error else "y[0, 1, 1]",
     )
     program = parsed()
-    origin = Origin(program.to_bytes(), pack(INPUTS))
-    results = [result("torch:eager", RIGHT, error), result("reference", 6.0)]
-    return row_of(verdict, program, INPUTS, results, "key", Status.CONFIRMED, origin)
+    case = FailingCase(program, INPUTS)
+    return Finding(verdict, case, case, [result("torch:eager", RIGHT, error), result("reference", 6.0)]).signed()
 
 
 def test_a_finding_has_it_beside_the_long_one(tmp_path: Path) -> None:
-    stored, shown, told = write_shown(tmp_path / "it", row(Symptom.DIFFERENCE), seconds=120)
-    assert shown, told
+    stored = write_shown(tmp_path / "it", row(Symptom.DIFFERENCE), seconds=120)
+    assert stored.status is Status.CONFIRMED, stored.printed
     short = (tmp_path / "it" / "repro.py").read_text()
     assert "x0.split(" in short
     assert "torch_model" in (tmp_path / "it" / "compare.py").read_text()
@@ -154,9 +154,9 @@ def test_calls_refused_for_another_reason_do_not_stand_for_the_finding(
     calls = {"arguments": {"x": "x0", "z": "x1"}, "weights": {}, "outputs": [["n", "x0"], ["y", "x0"]]}
     monkeypatch.setattr(bundle, "calls_in", lambda *_, **__: {**calls, "body": ["raise KeyError('gone')"]})
     found = row(Symptom.REJECTION, "KeyError: 'gone'")
-    assert write_shown(tmp_path / "same", found, seconds=120)[1]
+    assert not write_shown(tmp_path / "same", found, seconds=120).printed
     assert (tmp_path / "same" / "compare.py").exists()
-    runs = json.loads(found.runs)
-    other = replace(found, runs=json.dumps([{**runs[0], "error": "ValueError: no"}, *runs[1:]]))
-    assert not write_shown(tmp_path / "other", other, seconds=120)[1]  # the long one runs torch, which answers
+    other = replace(found, runs=[replace(found.runs[0], error="ValueError: no"), *found.runs[1:]])
+    stored = write_shown(tmp_path / "other", other, seconds=120)
+    assert (stored.status, bool(stored.printed)) == (Status.UNREPLAYED, True)  # the long one runs torch, which answers
     assert not (tmp_path / "other" / "compare.py").exists()

@@ -14,7 +14,7 @@ from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
 from irfuzz.oracle.types import Symptom
 from irfuzz.report.bundle import replays, write_bundle
-from tests.report.conftest import parse, row_of
+from tests.report.conftest import finding_of, parse
 
 pytestmark = pytest.mark.backend
 
@@ -45,7 +45,7 @@ def test_a_fault_shows_again(tmp_path: Path, name: str) -> None:
         results = runner.run(program, inputs)
     (verdict,) = judge(program, inputs, results)
     assert (verdict.target, verdict.symptom, verdict.suspect) == (name, symptom, False)
-    write_bundle(tmp_path / "it", row_of(program, inputs, results, verdict))
+    write_bundle(tmp_path / "it", finding_of(program, inputs, results, verdict))
     shown, log = replays(tmp_path / "it", seconds=200)
     assert shown, log
     assert len((tmp_path / "it" / "repro.py").read_text().splitlines()) < 200

@@ -1,0 +1,227 @@
+"""The one place in which findings become rows of a database and folders' ``finding.json``, and are read again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from irfuzz import __version__
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
+from irfuzz.oracle.types import Verdict
+from irfuzz.store.blobs import FolderBlobs
+from irfuzz.store.database import FindingRow, Status
+from irfuzz.store.shared_weights import shared_program
+from irfuzz.store.tensors import unpack
+
+ABOUT = "finding.json"
+"""File in a finding's folder."""
+
+SCHEMA = 1
+"""Version of ``finding.json``, and of the texts in a finding's row; rows of older campaigns do not name theirs."""
+
+_LONG = "long"
+_PRINTED = "repro.py"
+"""Key of the last of a row's runs, if its script did not show the finding."""
+
+
+def row_of(finding: Finding) -> FindingRow:
+    """The row that is stored."""
+    verdict = finding.verdict
+    about: dict[str, Any] = {**verdict.to_json(), "schema": SCHEMA, "irfuzz": __version__}
+    about |= {"shown": [asdict(s) for s in finding.shown]} if finding.shown else {}
+    about |= {"known": [asdict(k) for k in finding.known]}
+    about |= {"script": _LONG} if finding.long_script else {}
+    about |= {"calls": finding.calls} if finding.calls is not None else {}
+    runs = [_run_json(run) for run in finding.runs]
+    return FindingRow(
+        signature=finding.signature,
+        symptom=verdict.symptom.value,
+        target=verdict.target,
+        suspect=verdict.suspect,
+        title=finding.title,
+        verdict=json.dumps(about),
+        runs=json.dumps([*runs, {_PRINTED: finding.printed}] if finding.printed else runs),
+        trace=trace_text(finding),
+        model=finding.case.model,
+        inputs=finding.case.packed,
+        original_model=finding.original.model,
+        original_inputs=finding.original.packed,
+        status=finding.status.value,
+        job=finding.job,
+        iteration=finding.iteration,
+        times=finding.times,
+        number=finding.number,
+        first=finding.first,
+        last=finding.last,
+    )
+
+
+def finding_of(row: FindingRow) -> Finding:
+    """Read a row; models and inputs are read when they are asked for.
+
+    Raises:
+        UsageError: another version of irfuzz wrote it, or it is damaged.
+    """
+    where = f"finding {row.number}"
+    try:
+        about: Mapping[str, Any] = json.loads(row.verdict)
+        _check_schema(about, where)
+        runs: Sequence[Mapping[str, Any]] = json.loads(row.runs)
+        return Finding(
+            Verdict.from_json(about),
+            FailingCase(row.model, row.inputs),
+            FailingCase(row.original_model, row.original_inputs),
+            runs=tuple(_run_of(run) for run in runs if "target" in run),
+            trace=json.loads(row.trace) if row.trace else {},
+            signature=row.signature,
+            title=row.title,
+            status=Status(row.status),
+            shown=tuple(Shown(**s) for s in about.get("shown", ())),
+            known=tuple(KnownIssue(**k) for k in about.get("known", ())),
+            long_script=about.get("script") == _LONG,
+            calls=about.get("calls"),
+            printed="".join(str(run[_PRINTED]) for run in runs if _PRINTED in run),
+            job=row.job,
+            iteration=row.iteration,
+            times=row.times,
+            number=row.number,
+            first=row.first,
+            last=row.last,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{where}: cannot be read: {type(error).__name__}: {error}") from None
+
+
+def with_cases(finding: Finding, row: FindingRow) -> Finding:
+    """A finding that was read without models and inputs, with those of its row."""
+    original = FailingCase(row.original_model, row.original_inputs)
+    return replace(finding, case=FailingCase(row.model, row.inputs), original=original)
+
+
+def _check_schema(about: Mapping[str, Any], where: str) -> None:
+    found = about.get("schema", SCHEMA)
+    if found != SCHEMA:
+        by = f", written by irfuzz {about['irfuzz']}" if "irfuzz" in about else ""
+        raise UsageError(f"{where}: expected schema {SCHEMA}, got {found}{by}; this is irfuzz {__version__}")
+
+
+def _run_json(run: Run) -> dict[str, Any]:
+    return {
+        "target": run.name,
+        "component": run.component,
+        "version": run.version,
+        "environment": run.environment,
+        "requirement": run.requirement,
+        "options": dict(run.options),
+        "stage": run.stage,
+        "exit": run.exit,
+        "error": run.error,
+        "answer": run.answer,
+    }
+
+
+def _run_of(data: Mapping[str, Any]) -> Run:
+    """The inverse; runs of older versions have fewer fields."""
+    texts = {
+        key: str(data.get(key, ""))
+        for key in ("version", "environment", "requirement", "answer", "stage", "exit", "error")
+    }
+    return Run(str(data["target"]), str(data["component"]), data.get("options", {}), **texts)
+
+
+def trace_text(finding: Finding) -> str:
+    """The text of ``trace.json``; empty if nothing is known."""
+    return json.dumps(finding.trace, allow_nan=False) if finding.trace else ""
+
+
+# ---- folders ----------------------------------------------------------------------------------
+
+
+def about_text(finding: Finding) -> str:
+    """The text of ``finding.json`` (docs/findings.md)."""
+    verdict, runs = finding.verdict, finding.runs
+    about = {
+        "schema": SCHEMA,
+        "title": finding.title,
+        "signature": finding.signature,
+        "symptom": verdict.symptom.value,
+        "target": verdict.target,
+        "suspect": verdict.suspect,
+        "status": finding.status.value,
+        "label": finding.label,
+        "known": [asdict(k) for k in finding.known],
+        "verdict": verdict.to_json(),
+        "versions": {r.name: r.version for r in runs},
+        "environments": {r.name: r.requirement for r in runs if r.requirement},
+        "shown": [asdict(s) for s in finding.shown],
+        "job": finding.job,
+        "iteration": finding.iteration,
+    }
+    return json.dumps(_plain(about), indent=1, allow_nan=False)
+
+
+def _plain(data: Any) -> Any:
+    """Data with NaN and infinities as text: JSON has no such numbers."""
+    if isinstance(data, Mapping):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(item) for item in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def read_folder(folder: Path) -> Finding:
+    """Read a finding's folder; of what targets did it has their versions only.
+
+    Raises:
+        UsageError: it is none, or of another schema version.
+    """
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+        if missing := {"symptom", "target", "versions", "verdict"} - set(about):
+            raise UsageError(f"{folder}/{ABOUT}: expected {', '.join(sorted(missing))} too")
+        _check_schema(about, f"{folder}/{ABOUT}")
+        case, original = (
+            FailingCase(
+                shared_program((at / "model.onnx").read_bytes(), FolderBlobs(at)),
+                unpack((at / "inputs.npz").read_bytes(), str(at)),
+            )
+            for at in (folder, folder / "original")
+        )
+        needed: Mapping[str, str] = about.get("environments", {})
+        return Finding(
+            Verdict.from_json({**about["verdict"], "symptom": about["symptom"], "target": about["target"]}),
+            case,
+            original,
+            runs=tuple(
+                Run(name, name.partition(":")[0].partition("@")[0], version=version, requirement=needed.get(name, ""))
+                for name, version in dict(about["versions"]).items()
+            ),
+            trace=_trace(folder / "trace.json"),
+            signature=str(about.get("signature", "")),
+            title=str(about.get("title", "")),
+            status=Status(about.get("status", Status.CONFIRMED)),
+            shown=tuple(Shown(**s) for s in about.get("shown", ())),
+            known=tuple(KnownIssue(**k) for k in about.get("known", ())),
+            label=str(about.get("label", "")),
+            job=int(about.get("job", 0)),
+            iteration=int(about.get("iteration", 0)),
+        )
+    except OSError as error:
+        raise UsageError(f"{folder}: not the folder of a finding: {error.filename}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, InvalidProgram) as error:
+        raise UsageError(f"{folder}: not the folder of a finding that can be used: {error}") from None
+
+
+def _trace(path: Path) -> Mapping[str, Any]:
+    """How a program was made; nothing if the file does not say."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
