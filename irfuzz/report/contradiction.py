@@ -95,7 +95,10 @@ def with_both_forms(
         parts.append(_way_runner(blamed).strip("\n"))
         if "class" not in blamed.options:
             name = blamed.component
-            made[f"ways_{name}.py"] = (_WAYS / f"{name}.py").read_bytes()
+            source = (_WAYS / f"{name}.py").read_bytes()
+            made[f"ways_{name}.py"] = source.replace(b"from .layers", b"from ways_layers")
+            if name != "onnxruntime":
+                made["ways_layers.py"] = (_WAYS / "layers.py").read_bytes()
     graph = onnx.load_model_from_string(made["original/model.onnx"]).graph
     stored = {tensor.name for tensor in graph.initializer}
     names = [value.name for value in graph.input if value.name not in stored]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .factory import FactoryError, call, function_of, told
 
 
 def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """Call ``request["function"]`` of ``request["path"]``; at most ``request["most"]`` samples, where that is given."""
     os.chdir(request["folder"])
-    script, name = _factory(), request["function"]
-    made = script.call(script.function_of(request["path"], name), name)
+    name = request["function"]
+    made = call(function_of(request["path"], name), name)
     names: list[list[str]] = []
     arrays: list[Any] = []
     wrong = ""
@@ -30,9 +30,9 @@ def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any],
     except MemoryError:
         raise
     except Exception as error:
-        raise script.FactoryError(f"{name}() raised {script.told(error)}") from error
+        raise FactoryError(f"{name}() raised {told(error)}") from error
     if wrong:
-        raise script.FactoryError(f"{name}() gave {wrong}; expected a dict of arrays by input name")
+        raise FactoryError(f"{name}() gave {wrong}; expected a dict of arrays by input name")
     return {"names": names}, arrays
 
 
@@ -40,13 +40,3 @@ def _array(value: Any) -> Any:
     """As a tensor; texts as objects."""
     array = np.asarray(value)
     return array.astype(object) if array.dtype.kind in "SU" else array
-
-
-def _factory() -> Any:
-    """How functions of users are found and called: the file beside this one, which cannot be imported by name."""
-    spec = importlib.util.spec_from_file_location("irfuzz_factory", Path(__file__).with_name("factory.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.util
 import os
@@ -165,9 +166,4 @@ def _call_of(inputs: Any, name: str) -> tuple[tuple[Any, ...], Mapping[str, Any]
 
 def _sibling(name: str) -> ModuleType:
     """Another file of this folder, which must not be importable as ``torch`` or ``tensorflow``."""
-    spec = importlib.util.spec_from_file_location(f"irfuzz_frontend_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+    return importlib.import_module(f".{name}", __package__)

@@ -1,17 +1,19 @@
 """A generated TensorFlow module enters; its outputs leave, computed after a save and a load, by data set, or sparsely.
 
-Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and TensorFlow.
+Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and
+TensorFlow, and ``layers.py``.
 """
 
 from __future__ import annotations
 
-import inspect
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+
+from .layers import through_layers
 
 
 def _tensors(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -250,51 +252,20 @@ def _sparse_tensor(module: dict[str, Any], weights: dict[str, Any], inputs: dict
 
 GATES = {"rnn": [0], "gru": [0, 1, 2], "lstm": [0, 2, 3, 1]}
 """ONNX's gates (zrh, iofc) in Keras' order (zrh, ifco)."""
-ACTIVE = {"rnn": (("tanh",), ("relu",)), "gru": (("sigmoid", "tanh"),), "lstm": (("sigmoid", "tanh", "tanh"),)}
-"""Activations that are given to Keras' layers."""
 
 
 def _recurrent_layer(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """Keras' recurrent layers, in ``Bidirectional``, for the steps that the module spells out."""
-    names, used = module["forward"].__globals__, [0]
-    own = {kind: names[kind] for kind in GATES if kind in names}
-    for kind, compute in own.items():
-        names[kind] = _as_layer(kind, compute, used)
-    try:
-        outputs = module["forward"](weights, inputs)
-    finally:
-        names.update(own)
-    if not used[0]:
-        raise NotImplementedError("nothing in it is a layer of Keras'")
-    return outputs
+    return through_layers(module, weights, inputs, _run_layer)
 
 
-def _as_layer(kind: str, own: Callable[..., Any], used: list[int]) -> Callable[..., Any]:
-    asked = inspect.signature(own)
-
-    def compute(*args: Any, **kwargs: Any) -> Any:
-        call = asked.bind(*args, **kwargs)
-        call.apply_defaults()
-        given = call.arguments
-        count = len(given["activations"]) // given["w"].shape[0]
-        active = {tuple(n for n, *_ in given["activations"][d : d + count])
-                  for d in range(0, len(given["activations"]), count)}  # fmt: skip
-        unusual = any(given.get(n) is not None for n in ("lengths", "clip", "p")) or given.get("input_forget", 0)
-        if unusual or len(active) != 1 or active.isdisjoint(ACTIVE[kind]):
-            return own(*args, **kwargs)
-        if given["x"].dtype not in (tf.float32, tf.float64) or 0 in given["x"].shape:
-            return own(*args, **kwargs)
-        used[0] += 1
-        return _run_layer(kind, given, active.pop()[-1])
-
-    return compute
-
-
-def _run_layer(kind: str, given: dict[str, Any], active: str) -> tuple[Any, ...]:
+def _run_layer(kind: str, given: dict[str, Any], active: str) -> tuple[Any, ...] | None:
     """ONNX's outputs; Keras has the batch first."""
     import keras
 
     x, w, r, layout, direction = (given[n] for n in ("x", "w", "r", "layout", "direction"))
+    if x.dtype not in (tf.float32, tf.float64):
+        return None
     directions, rows, _ = w.shape
     hidden = r.shape[2]
     kinds: dict[str, Any] = {"rnn": keras.layers.SimpleRNN, "gru": keras.layers.GRU, "lstm": keras.layers.LSTM}

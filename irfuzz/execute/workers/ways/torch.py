@@ -1,11 +1,11 @@
 """A generated PyTorch module enters; its outputs leave, computed after a save and a load, from a data set, or sparsely.
 
-Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and torch.
+Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and
+torch, and ``layers.py``.
 """
 
 from __future__ import annotations
 
-import inspect
 import io
 import tempfile
 import warnings
@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+
+from .layers import through_layers
 
 
 class _Lowered(torch.nn.Module):
@@ -179,49 +181,18 @@ def _sparsely(layout: torch.layout) -> Callable[..., dict[str, Any]]:
 
 GATES = {"rnn": [0], "gru": [1, 0, 2], "lstm": [0, 2, 3, 1]}
 """ONNX's gates (zrh, iofc) in torch's order (rzn, ifgo)."""
-ACTIVE = {"rnn": (("tanh",), ("relu",)), "gru": (("sigmoid", "tanh"),), "lstm": (("sigmoid", "tanh", "tanh"),)}
-"""Activations that torch's layers have."""
 
 
 def _recurrent_layer(module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """``torch.nn.RNN``, ``GRU`` and ``LSTM`` for the steps that the module spells out, with the batch elsewhere."""
-    names, used = module["forward"].__globals__, [0]
-    own = {kind: names[kind] for kind in GATES if kind in names}
-    for kind, compute in own.items():
-        names[kind] = _as_layer(kind, compute, used)
-    try:
-        outputs = module["forward"](weights, inputs)
-    finally:
-        names.update(own)
-    if not used[0]:
-        raise NotImplementedError("nothing in it is a layer of torch's")
-    return outputs
+    return through_layers(module, weights, inputs, _run_layer)
 
 
-def _as_layer(kind: str, own: Callable[..., Any], used: list[int]) -> Callable[..., Any]:
-    asked = inspect.signature(own)
-
-    def compute(*args: Any, **kwargs: Any) -> Any:
-        call = asked.bind(*args, **kwargs)
-        call.apply_defaults()
-        given = call.arguments
-        count = len(given["activations"]) // given["w"].shape[0]
-        active = {tuple(n for n, *_ in given["activations"][d : d + count])
-                  for d in range(0, len(given["activations"]), count)}  # fmt: skip
-        unusual = any(given.get(n) is not None for n in ("lengths", "clip", "p")) or given.get("input_forget", 0)
-        if unusual or not given.get("linear_before_reset", 1) or len(active) != 1 or active.isdisjoint(ACTIVE[kind]):
-            return own(*args, **kwargs)
-        if given["x"].dtype not in (torch.float32, torch.float64) or 0 in given["x"].shape:
-            return own(*args, **kwargs)
-        used[0] += 1
-        return _run_layer(kind, given, active.pop()[-1])
-
-    return compute
-
-
-def _run_layer(kind: str, given: dict[str, Any], active: str) -> tuple[Any, ...]:
+def _run_layer(kind: str, given: dict[str, Any], active: str) -> tuple[Any, ...] | None:
     """ONNX's outputs, of a layer that has the batch first where ONNX has time first, and the other way round."""
     x, w, r, b, layout = (given[n] for n in ("x", "w", "r", "b", "layout"))
+    if x.dtype not in (torch.float32, torch.float64) or not given.get("linear_before_reset", 1):
+        return None
     directions, rows, size = w.shape
     hidden = r.shape[2]
     options = {"nonlinearity": active} if kind == "rnn" else {}
