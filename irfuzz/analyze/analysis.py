@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import onnx_ir as ir
 
 from irfuzz.analyze import faults
-from irfuzz.analyze.context import Context, whole
+from irfuzz.analyze.context import Context, operand, whole
 from irfuzz.analyze.faults import Fault
 from irfuzz.analyze.formats import format_of
 from irfuzz.analyze.interval import INF, TOP, Range, finite_part, hull
@@ -279,8 +279,7 @@ class _Walk:
 
     def if_(self, node: ir.Node, inputs: list[Tensor | None]) -> list[Tensor]:
         """If: what either branch gives under the condition, or the one that is taken."""
-        condition = inputs[0]
-        assert condition is not None
+        condition = operand(inputs)
         results = [self._branch(node, name, tests) for name, tests in taken(condition)]
         return [self._joined(node, i, [r[i] for r in results]) for i in range(len(node.outputs))]
 

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.analyze import interval
 from irfuzz.analyze.cells import Rule, apply
-from irfuzz.analyze.context import Context, Inputs
+from irfuzz.analyze.context import Context, Inputs, operand
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
 from irfuzz.analyze.symbols import DOUBLE, Form, Symbol, bounds_of, combined, computed, times
@@ -266,8 +266,7 @@ def prelu(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> P
 
 def clip(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Clip; limits are attributes before opset 11. Where they cross, runtimes give either."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
 
     def limit(index: int, name: str, absent: float) -> Range:

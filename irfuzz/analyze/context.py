@@ -82,6 +82,10 @@ class Context:
         """An output of which nothing is known but its type."""
         return self.plain(node, whole(self.format(node, index)), index)
 
+    def rest(self, node: ir.Node) -> list[Tensor]:
+        """The outputs after the first, of which nothing is known but their types."""
+        return [self.top(node, index) for index in range(1, len(node.outputs))]
+
     def related(self, node: ir.Node, parts: Sequence[Part], bounds: Range, *more: Any) -> Part:
         """A partition that is a function of others, element by element."""
         args = (*self.key(node)[1:], *more, *(p.symbol for p in parts))
@@ -122,6 +126,13 @@ class Context:
             return (part.symbol,)
         known = tensor.shape is not None and None not in tensor.shape
         return (part.symbol, tensor.shape if known else node.outputs[0])
+
+
+def operand(inputs: Inputs, index: int = 0) -> Tensor:
+    """An input that an operator always has."""
+    tensor = inputs[index]
+    assert tensor is not None
+    return tensor
 
 
 def measured(array: np.ndarray) -> Range:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from irfuzz.analyze.cells import Rule, apply
-from irfuzz.analyze.context import Context, Inputs, whole
+from irfuzz.analyze.context import Context, Inputs, operand, whole
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import Range, hull, rounded
 from irfuzz.analyze.symbols import Form, combined
@@ -179,8 +179,7 @@ def _implied(part: Part, test: Test) -> tuple[str, float, float] | None:
 
 def cast(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Cast and CastLike: to floating point rounds; to integers truncates, and is anything beyond their range."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     source = data.dtype
 
     def rule(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:

@@ -9,31 +9,25 @@ from collections.abc import Mapping
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.analyze.context import Context, Inputs, Transfer
+from irfuzz.analyze.context import Context, Inputs, Transfer, operand
 from irfuzz.analyze.interval import INF, Range, add, hull, rounded
 from irfuzz.analyze.reductions import OPEN_SIZE, added
 from irfuzz.analyze.regions import bordered, ends_of, overwritten
 from irfuzz.analyze.tensor import Part, Tensor, place_in
 
 
-def _first(inputs: Inputs) -> Tensor:
-    data = inputs[0]
-    assert data is not None
-    return data
-
-
 def rearranged(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """An operator that gives some elements of its first input, whatever the order: one partition, known by the call."""
-    data = ctx.grid.smashed(_first(inputs))
+    data = ctx.grid.smashed(operand(inputs))
     others = tuple(t.parts[0].symbol if t is not None and t.whole else t and node.outputs[0] for t in inputs[1:])
     part = ctx.grid.moved(data.parts[0], (node.op_type, *ctx.key(node)[1:], *others, repr(data.shape)))
     made = ctx.grid.one(ctx.dtype(node), ctx.shape(node), Part(part.range, part.symbol, part.form, part.tests))
-    return [made, *(ctx.top(node, i) for i in range(1, len(node.outputs)))]
+    return [made, *ctx.rest(node)]
 
 
 def reshape(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Reshape, Flatten, Squeeze and Unsqueeze: in place where only sizes of 1 come and go, else as one partition."""
-    data = _first(inputs)
+    data = operand(inputs)
     shape = ctx.shape(node)
     array = None
     if data.array is not None and shape is not None and all(isinstance(d, int) for d in shape):
@@ -72,7 +66,7 @@ def _kept(before: tuple[object, ...], after: tuple[object, ...]) -> list[int | N
 
 def transpose(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Transpose: the grid is transposed with the elements."""
-    data = _first(inputs)
+    data = operand(inputs)
     shape = ctx.shape(node)
     if data.shape is None or shape is None:
         return [ctx.plain(node, data.range)]
@@ -177,7 +171,7 @@ def _known(data: Tensor, dimension: int) -> int:
 
 def split(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Split (section 3.2.3)."""
-    data = _first(inputs)
+    data = operand(inputs)
     found: list[Tensor] = []
     start = 0
     axis = ctx.attr(node, "axis", 0)
@@ -195,7 +189,7 @@ def split(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def slice_(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Slice: exact for known starts and steps of 1; else any of the elements."""
-    data = _first(inputs)
+    data = operand(inputs)
     boxes = _boxes(ctx, node, inputs, data)
     if boxes is None:
         return rearranged(ctx, node, inputs)
@@ -234,7 +228,7 @@ def _boxes(ctx: Context, node: ir.Node, inputs: Inputs, data: Tensor) -> dict[in
 
 def gather(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Gather: for known indices the hull of the rows that they take, else of all."""
-    data, indices = _first(inputs), inputs[1]
+    data, indices = operand(inputs), inputs[1]
     assert indices is not None
     if data.shape is not None and indices.array is not None and indices.array.size:
         axis = ctx.attr(node, "axis", 0) % len(data.shape)
@@ -268,7 +262,7 @@ def _squeezed(ctx: Context, node: ir.Node, row: Tensor, axis: int, rank: int) ->
 
 def expand(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Expand."""
-    data = _first(inputs)
+    data = operand(inputs)
     shape = ctx.shape(node)
     cuts, ((*parts,),) = ctx.grid.aligned([data], shape)
     return [Tensor(ctx.dtype(node), shape, cuts, tuple(parts))]
@@ -276,7 +270,7 @@ def expand(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def pad(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Pad: a border of the constant; of elements of the input in the other modes."""
-    data = _first(inputs)
+    data = operand(inputs)
     if str(ctx.attr(node, "mode", "constant")) != "constant":
         return rearranged(ctx, node, inputs)
     value = inputs[2] if len(inputs) > 2 else None
@@ -303,7 +297,7 @@ def united(*indices: int, zero: bool = False) -> Transfer:
     def transfer(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         found = [t.range for i in indices if i < len(inputs) and (t := inputs[i]) is not None]
         bounds = hull([*found, Range(0.0, 0.0)] if zero else found)
-        return [ctx.plain(node, bounds), *(ctx.top(node, i) for i in range(1, len(node.outputs)))]
+        return [ctx.plain(node, bounds), *ctx.rest(node)]
 
     return transfer
 

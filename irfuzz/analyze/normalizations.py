@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.analyze import interval
-from irfuzz.analyze.context import Context, Inputs, Transfer
+from irfuzz.analyze.context import Context, Inputs, Transfer, operand
 from irfuzz.analyze.formats import SINGLE, Format
 from irfuzz.analyze.interval import INF, Range, hull, rounded
 from irfuzz.analyze.reductions import OPEN_SIZE, added, counted
@@ -27,7 +27,7 @@ def batch_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         # A deviation is at most sqrt(n - 1) standard deviations.
         ratio = _normalised(data.range, most, form, epsilon, unfolded=True)
         bounds = _scaled(ratio, scale.range, bias.range, form)
-        return [ctx.plain(node, bounds), *(ctx.top(node, i) for i in range(1, len(node.outputs)))]
+        return [ctx.plain(node, bounds), *ctx.rest(node)]
     arrays = [t.array for t in (scale, bias, mean, var)]
     if all(a is not None for a in arrays) and data.range.finite and form.floating:
         with np.errstate(all="ignore"):
@@ -48,7 +48,7 @@ def batch_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         ratio = Range(ratio.low - off, ratio.high + off, loose=ratio.loose)
     return [
         ctx.plain(node, _scaled(ratio, scale.range, bias.range, form)),
-        *(ctx.top(node, i) for i in range(1, len(node.outputs))),
+        *ctx.rest(node),
     ]
 
 
@@ -94,8 +94,7 @@ def _over(error: float, floor: float) -> float:
 
 def layer_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """LayerNormalization."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
     epsilon = float(ctx.attr(node, "epsilon", 1e-5))
@@ -113,13 +112,12 @@ def _affine(ctx: Context, node: ir.Node, inputs: Inputs, ratio: Range) -> list[T
     if bias is not None:
         bounds = rounded(interval.add(bounds, bias.range), form)
     bounds = rounded(bounds, form, 4)
-    return [ctx.plain(node, bounds), *(ctx.top(node, i) for i in range(1, len(node.outputs)))]
+    return [ctx.plain(node, bounds), *ctx.rest(node)]
 
 
 def rms_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """RMSNormalization: x / sqrt(mean(x * x) + epsilon) is at most sqrt(n) in magnitude."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
     epsilon = float(ctx.attr(node, "epsilon", 1e-5))
@@ -129,8 +127,7 @@ def rms_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def instance_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """InstanceNormalization."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     _, terms = counted(data, None if data.shape is None else tuple(range(2, len(data.shape))))
     epsilon = float(ctx.attr(node, "epsilon", 1e-5))
     ratio = _normalised(data.range, terms, ctx.format(node), epsilon, single=True, unfolded=True)
@@ -139,8 +136,7 @@ def instance_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def group_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """GroupNormalization: its function body takes the variance as mean(x * x) - mean(x) ** 2."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     terms, form, epsilon = grouped(ctx, node, data)
     if data.range.magnitude > equal_limit(terms, form, epsilon):
         return [ctx.plain(node, Range(-INF, INF, nan=True, loose=data.range.loose))]
@@ -164,8 +160,7 @@ def equal_limit(terms: float, form: Format, epsilon: float) -> float:
 
 def mean_variance(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """MeanVarianceNormalization: 1e-9 is added to the deviation."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     axes = tuple(ctx.attr(node, "axes") or (0, 2, 3))
     _, terms = counted(data, None if data.shape is None else axes)
     return _affine(ctx, node, (data,), _normalised(data.range, terms, ctx.format(node), 1e-18))
@@ -173,8 +168,7 @@ def mean_variance(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def lrn(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """LRN: x / (bias + alpha / size * sum of squares) ** beta."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
     bias, alpha, beta = (float(ctx.attr(node, n)) for n in ("bias", "alpha", "beta"))
     squares = added(rounded(interval.square(data.range), form, low=0.0), 1.0, float(ctx.attr(node, "size")), form)
@@ -186,8 +180,7 @@ def lrn(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def lp_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """LpNormalization: shares of a norm; NaN where that is 0 (ONNX leaves it open)."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
     wild = data.range.zero or not data.range.finite
     return [ctx.plain(node, Range(-1 - 64 * form.eps, 1 + 64 * form.eps, wild))]
@@ -232,9 +225,7 @@ def quantize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def dequantize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """DequantizeLinear: (x - zero point) * scale."""
-    data, scale = inputs[0], inputs[1]
-    assert data is not None
-    assert scale is not None
+    data, scale = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     zero = inputs[2].range if len(inputs) > 2 and (inputs[2] is not None) else Range(0.0, 0.0)  # type: ignore[union-attr]
     moved = interval.add(Range(data.range.low, data.range.high, data.range.nan), interval.neg(zero))
@@ -243,8 +234,7 @@ def dequantize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def dynamic_quantize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """DynamicQuantizeLinear: the scale is the width of the range, 0 included, over 255."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     r = hull([data.range, Range(0.0, 0.0)])
     # Where all elements are 0, runtimes give 1.
     width = max(r.high - r.low, 255.0 if r.zero else 0.0) if r.finite else INF
@@ -258,8 +248,7 @@ def dynamic_quantize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor
 
 def resize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Resize and Upsample: between the extremes; cubic weights overshoot by at most 1.5 in each dimension."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
     mode = str(ctx.attr(node, "mode", "nearest"))
     r = data.range
@@ -279,8 +268,7 @@ def resize(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def dropout(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Dropout: its input; in training some elements are 0 and the others are scaled up."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     training = inputs[2] if len(inputs) > 2 else None
     form = ctx.format(node)
     first = data

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.analyze import interval
-from irfuzz.analyze.context import Context, Inputs, Transfer
+from irfuzz.analyze.context import Context, Inputs, Transfer, operand
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
 from irfuzz.analyze.reductions import OPEN_SIZE, added
@@ -53,9 +53,7 @@ def _bounded(data: Range) -> bool:
 
 def matmul(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """MatMul."""
-    a, b = inputs[0], inputs[1]
-    assert a is not None
-    assert b is not None
+    a, b = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     size = _inner(a, b)
     bounds = dot(a.range, b.range, size, form)
@@ -84,9 +82,7 @@ def _inner(a: Tensor, b: Tensor) -> tuple[float, float]:
 
 def gemm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Gemm: alpha * A @ B + beta * C."""
-    a, b = inputs[0], inputs[1]
-    assert a is not None
-    assert b is not None
+    a, b = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     alpha, beta = float(ctx.attr(node, "alpha", 1.0)), float(ctx.attr(node, "beta", 1.0))
     flipped_a, flipped_b = ctx.attr(node, "transA"), ctx.attr(node, "transB")
@@ -108,9 +104,7 @@ def gemm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def conv(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Conv: padding adds 0 to what the input may be."""
-    data, weight = inputs[0], inputs[1]
-    assert data is not None
-    assert weight is not None
+    data, weight = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     r = hull([data.range, Range(0.0, 0.0)]) if _pads(ctx, node) else data.range
     static = weight.static
@@ -134,9 +128,7 @@ def _biased(bounds: Range, inputs: Inputs, form: Format) -> Range:
 
 def conv_transpose(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """ConvTranspose: each result gets at most all taps of the kernel for each channel of its group, or none."""
-    data, weight = inputs[0], inputs[1]
-    assert data is not None
-    assert weight is not None
+    data, weight = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     static = weight.static
     groups = float(ctx.attr(node, "group", 1))
@@ -171,9 +163,7 @@ def einsum(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def integer_product(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """MatMulInteger and ConvInteger: exact, modulo 2**32; zero points are taken off first."""
-    a, b = inputs[0], inputs[1]
-    assert a is not None
-    assert b is not None
+    a, b = operand(inputs), operand(inputs, 1)
     points = [t.range if t is not None else Range(0.0, 0.0) for t in (*inputs[2:4], None, None)][:2]
     left = interval.add(a.range, interval.neg(points[0]))
     right = interval.add(b.range, interval.neg(points[1]))

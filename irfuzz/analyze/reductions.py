@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.analyze import interval
 from irfuzz.analyze.arithmetic import is_reduction, unspread
-from irfuzz.analyze.context import Context, Inputs, Transfer, any_finite
+from irfuzz.analyze.context import Context, Inputs, Transfer, any_finite, operand
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
 from irfuzz.analyze.symbols import Symbol
@@ -23,8 +23,7 @@ OPEN_SIZE = 2.0**31
 
 def reduced_axes(ctx: Context, node: ir.Node, inputs: Inputs) -> tuple[int, ...] | None:
     """Axes that a reduction reduces, non-negative; ``None`` where they are not known. Empty: it does nothing."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     rank = None if data.shape is None else len(data.shape)
     given = inputs[1] if len(inputs) > 1 else None
     if given is not None:
@@ -161,8 +160,7 @@ def reduction(summary: Summary) -> Transfer:
     """A reduction, for each partition of what is left of the grid."""
 
     def transfer(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-        data = inputs[0]
-        assert data is not None
+        data = operand(inputs)
         axes = reduced_axes(ctx, node, inputs)
         form = ctx.format(node)
         if axes == ():
@@ -220,8 +218,7 @@ def _of_exponentials(symbol: Symbol, axes: tuple[int, ...], bounds: Range, form:
 
 def softmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Softmax: within [0, 1]; above 0 where the inputs are not too far apart; NaN of infinities."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
     r = data.range
     wild = r.nan or r.high == INF or (r.low == -INF)
@@ -252,8 +249,7 @@ def _terms(ctx: Context, node: ir.Node, data: Tensor) -> float:
 
 def log_softmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """LogSoftmax: at most 0, and no further below than the inputs are apart plus the logarithm of their number."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
     r = data.range
     wild = not r.finite
@@ -270,8 +266,7 @@ def hardmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def position(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """ArgMax and ArgMin."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     size = None
     if data.shape:
         size = data.shape[ctx.attr(node, "axis", 0)]
@@ -280,8 +275,7 @@ def position(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def running(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """CumSum and CumProd: sums (products) of one to all elements along the axis, or of none."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     form = ctx.format(node)
     axis = inputs[1]
     size: float = OPEN_SIZE
@@ -305,8 +299,7 @@ def _area(data: Tensor) -> tuple[float, float]:
 
 def average_pool(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """AveragePool: means of windows, with padding where it is included."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     padded = bool(ctx.attr(node, "count_include_pad", 0)) or bool(ctx.attr(node, "ceil_mode", 0))
     r = hull([data.range, Range(0.0, 0.0)]) if padded else data.range
     return [ctx.plain(node, _mean(r, 1.0, _window(ctx, node), ctx.format(node)))]
@@ -314,8 +307,7 @@ def average_pool(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def max_pool(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """MaxPool: its elements; windows of padding alone do not occur in valid calls but give the lowest number."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     return [
         ctx.plain(node, _windowed(data.range)),
         *(ctx.plain(node, Range(0.0, 2.0**62), i) for i in range(1, len(node.outputs))),
@@ -337,8 +329,7 @@ def global_pool(summary: Summary) -> Transfer:
     """GlobalAveragePool and its like."""
 
     def transfer(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-        data = inputs[0]
-        assert data is not None
+        data = operand(inputs)
         return [ctx.plain(node, summary(data.range, *_area(data), ctx.format(node)))]
 
     return transfer
@@ -348,8 +339,7 @@ def lp(area: Callable[[Context, ir.Node, Tensor], tuple[float, float]]) -> Trans
     """LpPool and GlobalLpPool: at most count ** (1 / p) times the largest magnitude."""
 
     def transfer(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-        data = inputs[0]
-        assert data is not None
+        data = operand(inputs)
         form = ctx.format(node)
         _, most = area(ctx, node, data)
         p = float(ctx.attr(node, "p", 2) or 2)

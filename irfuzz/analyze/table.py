@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import onnx_ir as ir
 
-from irfuzz.analyze.context import Context, Inputs, Transfer
+from irfuzz.analyze.context import Context, Inputs, Transfer, operand
 from irfuzz.analyze.elementwise import ELEMENTWISE
 from irfuzz.analyze.interval import INF, Range, hull, rounded
 from irfuzz.analyze.losses import LOSSES
@@ -38,8 +38,7 @@ def _normal(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def _sampled(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """GridSample: between the extremes, and 0 outside; cubic weights overshoot."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     r = hull([data.range, Range(0.0, 0.0)])
     if str(ctx.attr(node, "mode")) in ("cubic", "bicubic"):
         reach = 2.5 ** (len(data.shape) if data.shape is not None else 5) * r.magnitude
@@ -55,8 +54,7 @@ def _collected(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def _spectrum(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """DFT and STFT: sums of at most as many elements as a frame has, times numbers of magnitude 1 (and the window)."""
-    data = inputs[0]
-    assert data is not None
+    data = operand(inputs)
     size = data.count() if data.count() < INF else OPEN_SIZE
     reach = data.range.magnitude * size
     if node.op_type == "STFT" and len(inputs) > 2 and inputs[2] is not None:
@@ -70,9 +68,7 @@ def _spectrum(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 def _pooled_regions(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """RoiAlign: means or maxima of interpolated elements, and 0 outside."""
-    data, regions = inputs[0], inputs[1]
-    assert data is not None
-    assert regions is not None
+    data, regions = operand(inputs), operand(inputs, 1)
     r = hull([data.range, Range(0.0, 0.0)])
     slack = 1e-3 * r.magnitude if r.magnitude < INF else 0.0
     wild = r.nan or not regions.range.finite
