@@ -10,6 +10,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import operand
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -29,15 +30,9 @@ MOVEMENTS = frozenset({"Transpose", "Reshape", "Slice", "Squeeze", "Unsqueeze", 
 """Operators whose output's elements are elements of the first input."""
 
 
-def _first(node: ir.Node) -> ir.Value:
-    value = node.inputs[0]
-    assert value is not None
-    return value
-
-
 def _behind(program: Program, node: ir.Node, ops: frozenset[str]) -> ir.Node | None:
     """The node that computes the first input, where it is one of ``ops``."""
-    inner = _first(node).producer()
+    inner = operand(node).producer()
     if inner is None or inner.graph is not program.graph or inner.op_type not in ops or not inner.inputs:
         return None
     if inner.domain not in ("", "ai.onnx") or inner.inputs[0] is None:
@@ -56,7 +51,7 @@ def _layered_movement(program: Program, node: ir.Node) -> bool:
 
 def _exchanged(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """``outer(inner(x))`` as ``inner(outer(x))``; further inputs stay with their operator."""
-    program, inner = inserter.program, _first(node).producer()
+    program, inner = inserter.program, operand(node).producer()
     assert inner is not None
     outer = inserter.node(node.op_type, [inner.inputs[0], *node.inputs[1:]], program.attrs(node)).outputs[0]
     return inserter.node(inner.op_type, [outer, *inner.inputs[1:]], program.attrs(inner)).outputs[0]
@@ -67,19 +62,19 @@ def _joined(program: Program, node: ir.Node) -> bool:
 
 
 def _each_part(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    program, join = inserter.program, _first(node).producer()
+    program, join = inserter.program, operand(node).producer()
     assert join is not None
     parts = [inserter.node(node.op_type, [v], program.attrs(node)).outputs[0] for v in join.inputs]
     return inserter.node("Concat", parts, program.attrs(join)).outputs[0]
 
 
 def _batched(program: Program, node: ir.Node) -> bool:
-    shape = tensor_fact(program, _first(node)).static_shape or ()
+    shape = tensor_fact(program, operand(node)).static_shape or ()
     return len(shape) >= 2 and shape[0] >= 2
 
 
 def _in_batches(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    program, x = inserter.program, _first(node)
+    program, x = inserter.program, operand(node)
     size = (inserter.fact(x).static_shape or (2,))[0]
     cut = choices.integer(1, size - 1)
     parts: list[ir.Value] = []
@@ -90,7 +85,7 @@ def _in_batches(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
 
 
 def _images(program: Program, node: ir.Node) -> bool:
-    return _batched(program, node) and (tensor_fact(program, _first(node)).rank or 0) >= 3
+    return _batched(program, node) and (tensor_fact(program, operand(node)).rank or 0) >= 3
 
 
 def _rows(program: Program, node: ir.Node) -> bool:

@@ -12,6 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import operand, pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def _padded(program: Program, node: ir.Node) -> bool:
 
 def _unpadded(inserter: Inserter, node: ir.Node, value: ir.Value, filler: float | None = None) -> ir.Value:
     """The node without padding, on an input that has it already."""
-    program, x = inserter.program, node.inputs[0]
-    assert x is not None
+    program, x = inserter.program, operand(node)
     pads, count = pads_of(program, node), _spatial(program, node)
     attrs = {k: v for k, v in _attrs(node).items() if k not in ("auto_pad", "pads")}
     whole = inserter.ints([0, 0, *pads[:count], 0, 0, *pads[count:]])
@@ -74,13 +74,11 @@ def _unpadded(inserter: Inserter, node: ir.Node, value: ir.Value, filler: float 
 
 
 def _explicit(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    assert node.inputs[0] is not None
-    return _unpadded(inserter, node, node.inputs[0])
+    return _unpadded(inserter, node, operand(node))
 
 
 def _explicit_max(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    assert node.inputs[0] is not None
-    return _unpadded(inserter, node, node.inputs[0], -np.inf)
+    return _unpadded(inserter, node, operand(node), -np.inf)
 
 
 def _poolable(program: Program, node: ir.Node) -> bool:
@@ -96,9 +94,7 @@ def _poolable(program: Program, node: ir.Node) -> bool:
 def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """One more spatial axis of size 1, in front of the others or behind them."""
     program, count = inserter.program, _spatial(inserter.program, node)
-    x, w = node.inputs[0], node.inputs[1]
-    assert x is not None
-    assert w is not None
+    x, w = pair(node)
     first = choices.boolean()
     at = 2 if first else 2 + count
 
@@ -123,9 +119,7 @@ def _grouped(program: Program, node: ir.Node) -> bool:
 
 def _per_group(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     program = inserter.program
-    x, w = node.inputs[0], node.inputs[1]
-    assert x is not None
-    assert w is not None
+    x, w = pair(node)
     bias = node.inputs[2] if len(node.inputs) > 2 else None
     attrs = _attrs(node)
     groups = attrs.pop("group")
@@ -167,8 +161,7 @@ def _biased(program: Program, node: ir.Node) -> bool:
 
 
 def _bias_apart(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    bias = node.inputs[2]
-    assert bias is not None
+    bias = operand(node, 2)
     plain = inserter.node("Conv", list(node.inputs[:2]), _attrs(node)).outputs[0]
     count = _spatial(inserter.program, node)
     return inserter.value("Add", plain, inserter.reshape(bias, [-1, *[1] * count]))
@@ -187,9 +180,7 @@ def _pointwise(program: Program, node: ir.Node) -> bool:
 
 def _as_product(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     program = inserter.program
-    x, w = node.inputs[0], node.inputs[1]
-    assert x is not None
-    assert w is not None
+    x, w = pair(node)
     batch, channels, *sizes = _shape(program, x)
     flat = inserter.reshape(x, [batch, channels, -1])
     product = inserter.value("MatMul", inserter.reshape(w, _shape(program, w)[:2]), flat)

@@ -10,6 +10,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
 _FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 _WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
 _SUMS = ("Add", "Sub")
-
-
-def _pair(node: ir.Node) -> tuple[ir.Value, ir.Value]:
-    a, b = node.inputs[:2]
-    assert a is not None
-    assert b is not None
-    return a, b
 
 
 def _made_by(program: Program, value: ir.Value, ops: tuple[str, ...]) -> ir.Node | None:
@@ -37,40 +31,40 @@ def _made_by(program: Program, value: ir.Value, ops: tuple[str, ...]) -> ir.Node
 
 def _summed(program: Program, node: ir.Node) -> list[int]:
     """Places of the factors that are sums."""
-    return [place for place, factor in enumerate(_pair(node)) if _made_by(program, factor, _SUMS) is not None]
+    return [place for place, factor in enumerate(pair(node)) if _made_by(program, factor, _SUMS) is not None]
 
 
 def _of_sum(kinds: tuple[ir.DataType, ...]):
     def fits(program: Program, node: ir.Node) -> bool:
-        return tensor_fact(program, _pair(node)[0]).dtype in kinds and bool(_summed(program, node))
+        return tensor_fact(program, pair(node)[0]).dtype in kinds and bool(_summed(program, node))
 
     return fits
 
 
 def _distributed(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     place = choices.pick(_summed(inserter.program, node))
-    factors = _pair(node)
+    factors = pair(node)
     inner = factors[place].producer()
     assert inner is not None
     other = factors[1 - place]
-    parts = [inserter.value("Mul", *((v, other) if place == 0 else (other, v))) for v in _pair(inner)]
+    parts = [inserter.value("Mul", *((v, other) if place == 0 else (other, v))) for v in pair(inner)]
     return inserter.value(inner.op_type, *parts)
 
 
 def _common(program: Program, node: ir.Node) -> tuple[ir.Value, ir.Value, ir.Value] | None:
     """``a``, ``b``, ``c`` of ``a * b + a * c``."""
-    one, other = (_made_by(program, v, ("Mul",)) for v in _pair(node))
+    one, other = (_made_by(program, v, ("Mul",)) for v in pair(node))
     if one is None or other is None:
         return None
-    for left, b in (_pair(one), _pair(one)[::-1]):
-        for right, c in (_pair(other), _pair(other)[::-1]):
+    for left, b in (pair(one), pair(one)[::-1]):
+        for right, c in (pair(other), pair(other)[::-1]):
             if left is right:
                 return left, b, c
     return None
 
 
 def _shared(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, _pair(node)[0]).dtype in _FLOATS and _common(program, node) is not None
+    return tensor_fact(program, pair(node)[0]).dtype in _FLOATS and _common(program, node) is not None
 
 
 def _factored(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
@@ -81,19 +75,19 @@ def _factored(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _product_of_sum(program: Program, node: ir.Node) -> bool:
-    a, b = _pair(node)
+    a, b = pair(node)
     inner = _made_by(program, a, _SUMS)
     if inner is None or tensor_fact(program, a).dtype not in _FLOATS or tensor_fact(program, b).rank != 2:
         return False
-    shapes = {tensor_fact(program, v).static_shape for v in _pair(inner)}
+    shapes = {tensor_fact(program, v).static_shape for v in pair(inner)}
     return len(shapes) == 1 and None not in shapes and len(next(iter(shapes)) or ()) >= 2
 
 
 def _products(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    a, b = _pair(node)
+    a, b = pair(node)
     inner = a.producer()
     assert inner is not None
-    return inserter.value(inner.op_type, *(inserter.value("MatMul", v, b) for v in _pair(inner)))
+    return inserter.value(inner.op_type, *(inserter.value("MatMul", v, b) for v in pair(inner)))
 
 
 def _scale(program: Program, value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
@@ -101,19 +95,19 @@ def _scale(program: Program, value: ir.Value) -> tuple[ir.Value, ir.Value] | Non
     inner = _made_by(program, value, ("Mul",))
     if inner is None:
         return None
-    for x, factor in (_pair(inner), _pair(inner)[::-1]):
+    for x, factor in (pair(inner), pair(inner)[::-1]):
         if tensor_fact(program, factor).rank == 0 and (tensor_fact(program, x).rank or 0) >= 2:
             return x, factor
     return None
 
 
 def _scaled(program: Program, node: ir.Node) -> bool:
-    a, _ = _pair(node)
+    a, _ = pair(node)
     return tensor_fact(program, a).dtype in _FLOATS and _scale(program, a) is not None
 
 
 def _scaled_after(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    a, b = _pair(node)
+    a, b = pair(node)
     found = _scale(inserter.program, a)
     assert found is not None
     return inserter.value("Mul", inserter.value("MatMul", found[0], b), found[1])

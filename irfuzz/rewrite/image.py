@@ -11,6 +11,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes, rewrite_values
+from irfuzz.rewrite.operands import operand
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ def _scalable(program: Program, node: ir.Node) -> bool:
 
 
 def _scaled(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    first = node.inputs[0]
-    assert first is not None
+    first = operand(node)
     white = inserter.scalar(_WHITE, inserter.fact(first).dtype)
     attrs = inserter.program.attrs(node)
     layer = inserter.node(node.op_type, [inserter.value("Div", first, white), *node.inputs[1:]], attrs)

@@ -10,6 +10,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -18,20 +19,13 @@ if TYPE_CHECKING:
 _FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 
 
-def _pair(node: ir.Node) -> tuple[ir.Value, ir.Value]:
-    a, b = node.inputs[:2]
-    assert a is not None
-    assert b is not None
-    return a, b
-
-
 def _matrices(program: Program, node: ir.Node) -> bool:
-    facts = [tensor_fact(program, v) for v in _pair(node)]
+    facts = [tensor_fact(program, v) for v in pair(node)]
     return all(f.rank == 2 and f.dtype in _FLOATS for f in facts)
 
 
 def _as_gemm(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    a, b = _pair(node)
+    a, b = pair(node)
     flags = [choices.boolean(0.3), choices.boolean(0.3)]
     given = [inserter.value("Transpose", v, perm=[1, 0]) if flag else v for v, flag in zip((a, b), flags, strict=True)]
     if inserter.opset < 11:
@@ -41,7 +35,7 @@ def _as_gemm(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 def _as_product(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     attrs = inserter.program.attrs(node)
-    given = list(_pair(node))
+    given = list(pair(node))
     for place, name in enumerate(("transA", "transB")):
         if attrs.get(name, 0):
             given[place] = inserter.value("Transpose", given[place], perm=[1, 0])
@@ -58,17 +52,17 @@ def _as_product(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
 
 
 def _swapped(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    a, b = _pair(node)
+    a, b = pair(node)
     turned = [inserter.value("Transpose", v, perm=[1, 0]) for v in (b, a)]
     return inserter.value("Transpose", inserter.value("MatMul", *turned), perm=[1, 0])
 
 
 def _splittable(program: Program, node: ir.Node) -> bool:
-    return _matrices(program, node) and ((tensor_fact(program, _pair(node)[0]).static_shape or (0, 0))[1] >= 2)
+    return _matrices(program, node) and ((tensor_fact(program, pair(node)[0]).static_shape or (0, 0))[1] >= 2)
 
 
 def _halves(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    a, b = _pair(node)
+    a, b = pair(node)
     inner = (inserter.fact(a).static_shape or (0, 2))[1]
     cut = choices.integer(1, inner - 1)
     parts = [

@@ -11,6 +11,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes, rewrite_values
+from irfuzz.rewrite.operands import operand
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ def _there_and_back(inserter: Inserter, value: ir.Value, choices: Choices) -> ir
 
 
 def _wide(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    first = node.inputs[0]
-    assert first is not None
+    first = operand(node)
     wide = choices.pick([k for k in WIDER[inserter.fact(first).dtype] if k in (_D.DOUBLE, _D.INT64)])
     given = [inserter.cast(v, wide) for v in node.inputs if v is not None]
     result = inserter.value(node.op_type, *given)

@@ -9,6 +9,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import operand
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def _one_way(program: Program, node: ir.Node) -> bool:
 def _turned(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     attrs = inserter.program.attrs(node)
     way = "forward" if attrs.get("direction", "forward") == "reverse" else "reverse"
-    x = node.inputs[0]
-    assert x is not None
+    x = operand(node)
     layer = inserter.node(node.op_type, [_reversed(inserter, x), *node.inputs[1:]], {**attrs, "direction": way})
     return _reversed(inserter, layer.outputs[0])
 

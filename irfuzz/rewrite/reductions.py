@@ -10,6 +10,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import operand
 from irfuzz.rewrite.spelling import reduced_axes
 from irfuzz.rewrite.types import Exactness, Rewrite
 
@@ -23,18 +24,12 @@ _JOINED = {"ReduceSum": "Add", "ReduceProd": "Mul", "ReduceMax": "Max", "ReduceM
 _REDUCTIONS = ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", *_JOINED)
 
 
-def _first(node: ir.Node) -> ir.Value:
-    value = node.inputs[0]
-    assert value is not None
-    return value
-
-
 def _known(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, _first(node)).dtype in _FLOATS and bool(reduced_axes(program, node))
+    return tensor_fact(program, operand(node)).dtype in _FLOATS and bool(reduced_axes(program, node))
 
 
 def _movable(program: Program, node: ir.Node) -> bool:
-    return _known(program, node) and (tensor_fact(program, _first(node)).rank or 0) >= 2
+    return _known(program, node) and (tensor_fact(program, operand(node)).rank or 0) >= 2
 
 
 def _keeps(program: Program, node: ir.Node) -> bool:
@@ -42,7 +37,7 @@ def _keeps(program: Program, node: ir.Node) -> bool:
 
 
 def _transposed(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    program, x = inserter.program, _first(node)
+    program, x = inserter.program, operand(node)
     axes, rank = reduced_axes(program, node) or [], inserter.fact(x).rank or 0
     perm = choices.sample(range(rank), rank)
     moved = inserter.value("Transpose", x, perm=perm)
@@ -57,7 +52,7 @@ def _several(program: Program, node: ir.Node) -> bool:
 
 def _stepwise(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """The last axes first, so that those in front stay where they are."""
-    axes, value = reduced_axes(inserter.program, node) or [], _first(node)
+    axes, value = reduced_axes(inserter.program, node) or [], operand(node)
     cut = choices.integer(1, len(axes) - 1)
     keepdims = _keeps(inserter.program, node)
     for part in (axes[cut:], axes[:cut]):
@@ -66,7 +61,7 @@ def _stepwise(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _long(program: Program, node: ir.Node) -> list[int]:
-    shape = tensor_fact(program, _first(node)).static_shape or ()
+    shape = tensor_fact(program, operand(node)).static_shape or ()
     return [axis for axis in reduced_axes(program, node) or () if shape[axis] >= 2]
 
 
@@ -75,7 +70,7 @@ def _cuttable(program: Program, node: ir.Node) -> bool:
 
 
 def _halved(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    program, x = inserter.program, _first(node)
+    program, x = inserter.program, operand(node)
     axes, axis = reduced_axes(program, node) or [], choices.pick(_long(program, node))
     size = (inserter.fact(x).static_shape or ())[axis]
     cut = choices.integer(1, size - 1)

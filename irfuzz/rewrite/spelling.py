@@ -12,6 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import operand, pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -20,23 +21,17 @@ if TYPE_CHECKING:
 _FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 
 
-def _first(node: ir.Node) -> ir.Value:
-    value = node.inputs[0]
-    assert value is not None
-    return value
-
-
 def _float(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, _first(node)).dtype in _FLOATS
+    return tensor_fact(program, operand(node)).dtype in _FLOATS
 
 
 def _as_reshape(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    return inserter.reshape(_first(node), inserter.fact(node.outputs[0]).static_shape or ())
+    return inserter.reshape(operand(node), inserter.fact(node.outputs[0]).static_shape or ())
 
 
 def reduced_axes(program: Program, node: ir.Node) -> list[int] | None:
     """The reduced axes, where they are known."""
-    attrs, rank = program.attrs(node), tensor_fact(program, _first(node)).rank or 0
+    attrs, rank = program.attrs(node), tensor_fact(program, operand(node)).rank or 0
     given = attrs.get("axes")
     if given is None and len(node.inputs) > 1 and node.inputs[1] is not None:
         array = program.const_array(node.inputs[1])
@@ -53,7 +48,7 @@ def _mean(program: Program, node: ir.Node) -> bool:
 
 
 def _sum_over_count(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    program, x = inserter.program, _first(node)
+    program, x = inserter.program, operand(node)
     axes = reduced_axes(program, node) or []
     shape = inserter.fact(x).static_shape or ()
     total = inserter.reduce("ReduceSum", x, axes, keepdims=bool(program.attrs(node).get("keepdims", 1)))
@@ -62,20 +57,20 @@ def _sum_over_count(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.V
 
 def _pooled(op: str):
     def build(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-        rank = inserter.fact(_first(node)).rank or 0
-        return inserter.reduce(op, _first(node), range(2, rank))
+        rank = inserter.fact(operand(node)).rank or 0
+        return inserter.reduce(op, operand(node), range(2, rank))
 
     return build
 
 
 def _inference(program: Program, node: ir.Node) -> bool:
     kinds = {tensor_fact(program, v).dtype for v in node.inputs if v is not None}
-    rank = tensor_fact(program, _first(node)).rank or 0
+    rank = tensor_fact(program, operand(node)).rank or 0
     return _float(program, node) and len(kinds) == 1 and rank >= 2 and not program.attrs(node).get("training_mode", 0)
 
 
 def _normalised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    x = _first(node)
+    x = operand(node)
     fact = inserter.fact(x)
     wide = [-1, *[1] * ((fact.rank or 2) - 2)]
     scale, bias, mean, variance = (inserter.reshape(v, wide) for v in node.inputs[1:5] if v is not None)
@@ -91,16 +86,14 @@ _INTEGERS = (ir.DataType.INT32, ir.DataType.INT64, ir.DataType.UINT32, ir.DataTy
 def _divisible(program: Program, node: ir.Node) -> bool:
     """Neither 0 nor -1, whose quotients ONNX leaves open or processors refuse."""
     divisor = program.const_array(node.inputs[1])
-    if divisor is None or tensor_fact(program, _first(node)).dtype not in _INTEGERS or program.opset < _WHERE_SINCE:
+    if divisor is None or tensor_fact(program, operand(node)).dtype not in _INTEGERS or program.opset < _WHERE_SINCE:
         return False
     return divisor.dtype.kind in "iu" and bool(np.all(divisor.astype(object) > 0))
 
 
 def _remainder(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """ONNX Operators.md, Div: integers are divided towards zero; Mod: of the divisor's sign, or with fmod as in C."""
-    x, divisor = node.inputs
-    assert x is not None
-    assert divisor is not None
+    x, divisor = pair(node)
     rest = inserter.value("Sub", x, inserter.value("Mul", divisor, inserter.value("Div", x, divisor)))
     if inserter.program.attrs(node).get("fmod", 0):
         return rest
