@@ -62,23 +62,23 @@ def _padded(program: Program, node: ir.Node) -> bool:
     return any(pads_of(program, node))
 
 
-def _unpadded(inserter: Inserter, node: ir.Node, value: ir.Value, filler: float | None = None) -> ir.Value:
+def _unpadded(inserter: Inserter, node: ir.Node, filler: float | None = None) -> ir.Value:
     """The node without padding, on an input that has it already."""
     program, x = inserter.program, operand(node)
     pads, count = pads_of(program, node), _spatial(program, node)
     attrs = {k: v for k, v in _attrs(node).items() if k not in ("auto_pad", "pads")}
     whole = inserter.ints([0, 0, *pads[:count], 0, 0, *pads[count:]])
     rest = [] if filler is None else [inserter.scalar(filler, inserter.fact(x).dtype)]
-    wide = inserter.value("Pad", value, whole, *rest)
+    wide = inserter.value("Pad", x, whole, *rest)
     return inserter.node(node.op_type, [wide, *node.inputs[1:]], attrs).outputs[0]
 
 
 def _explicit(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    return _unpadded(inserter, node, operand(node))
+    return _unpadded(inserter, node)
 
 
 def _explicit_max(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    return _unpadded(inserter, node, operand(node), -np.inf)
+    return _unpadded(inserter, node, -np.inf)
 
 
 def _poolable(program: Program, node: ir.Node) -> bool:
