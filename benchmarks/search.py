@@ -119,7 +119,7 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
         else:
             parent = search.choose(parents, choices)
         plan = search.plan(parent, choices, limit.edits)
-        mutant = engine.mutate(parent.program, choices, plan.edits, plan.mutators)
+        mutant = engine.mutate(parent.program, choices, len(plan), plan)
         if mutant is None:
             search.learn(parent, plan, Outcome((), 0, 0, len(parent.program.nodes())))
             continue

@@ -39,7 +39,7 @@ FUSIONS = "fusion patterns of job "
 LEARNT = "search of job "
 """Key of the setting in which a job says what its search has learnt, before its number."""
 
-CALLS, CALLED = 0.85, Plan(1, (InsertNeighbours.name,))
+CALLS, CALLED = 0.85, (InsertNeighbours.name,)
 """How often a program that grows from one node is one or two drawn calls and nothing else, and what makes it that."""
 
 TELL = 5.0
@@ -93,7 +93,7 @@ class Steering:
         """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
         plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)
-        mutant = self.engine.mutate(program, choices, plan.edits, plan.mutators, max_nodes=most)
+        mutant = self.engine.mutate(program, choices, len(plan), plan, max_nodes=most)
         if mutant is None:
             self.search.learn(entry, plan, Outcome((), 0, 0, entry.nodes))
         return mutant, plan

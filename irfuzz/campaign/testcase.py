@@ -33,10 +33,6 @@ class Entry:
     picked: int = 0
 
 
-AS_IT_IS = Plan(0)
-"""That of a seed which is not mutated."""
-
-
 @dataclass(frozen=True, slots=True)
 class Testcase:
     """One program of a campaign, first as it is mutated, then with all that is needed to run it.
@@ -63,7 +59,7 @@ class Testcase:
     parent: Program
     program: Program
     edits: tuple[Edit, ...] = ()
-    plan: Plan = AS_IT_IS
+    plan: Plan = ()
     model: bytes = b""
     inputs: Mapping[str, Value] = field(default_factory=dict)
     targets: tuple[Target, ...] = ()

@@ -18,7 +18,7 @@ from irfuzz.execute.together import Asked, run_together
 from irfuzz.execute.tools import ToolAdapter
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.ir.program import Program
-from irfuzz.isolate import Answers, Limits, Reply, Worker, WorkerSpec
+from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
 
 _T = TypeVar("_T")
 
@@ -166,16 +166,15 @@ class Lane:
         self.before = before
         return alone
 
-    def ask(self, row: Sequence[Asked]) -> Answers:
-        answers = self._worker.call_all([asked.request for asked in row], fresh=self.full)
-        replies = answers.replies if answers.failure is None else [*answers.replies, answers.failure]
+    def ask(self, row: Sequence[Asked]) -> list[Reply]:
+        replies = self._worker.call_all([asked.request for asked in row], fresh=self.full)
         if replies[0].served == 0:
             self._history.clear()
-        self._history.extend(asked.tag for asked in row[: answers.at if answers.failure else len(row) - 1])
+        self._history.extend(asked.tag for asked in row[: replies[-1].place])
         self.before = list(self._history)
-        self._history.append(row[answers.at if answers.failure else -1].tag)
+        self._history.append(row[replies[-1].place].tag)
         self.full = False
-        return answers
+        return replies
 
     def _call(
         self, request: Request, targets: list[Target], tag: str, *, fresh: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from irfuzz.execute.adapter import Request
 from irfuzz.execute.answers import failed
 from irfuzz.execute.types import Exit, RunResult, Target, Value
-from irfuzz.isolate import Answers, Reply
+from irfuzz.isolate import Reply
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -60,8 +60,8 @@ class Asking(Protocol):
         """Whether the last result read says that memory ran out, so that the process must not go on."""
         ...
 
-    def ask(self, row: Sequence[Asked]) -> Answers:
-        """Send requests as one."""
+    def ask(self, row: Sequence[Asked]) -> list[Reply]:
+        """Send requests as one; what ``Worker.call_all`` returns."""
         ...
 
     def read(self, reply: Reply, asked: Asked) -> list[RunResult]:
@@ -91,19 +91,20 @@ def run_together(worker: Asking, asked: Sequence[Asked]) -> list[list[RunResult]
             done.append(_blame(asked[first], worker.alone(asked[first]), blamed.pop(first, None)))
             continue
         row = asked[first:stop]
-        answers = worker.ask(row)
-        for reply, one in zip(answers.replies, row, strict=False):
+        replies = worker.ask(row)
+        failure = replies.pop() if replies[-1].exit != "ok" else None
+        for reply, one in zip(replies, row, strict=False):
             done.append(worker.read(reply, one))
             if worker.full:
                 break  # what the same process answered behind it does not count
         else:
-            failure = answers.failure
             if failure is None:
                 continue
+            at = failure.place
             if failure.exit != "error":
-                blamed[first + answers.at] = failure
-            elif answers.at == len(answers.replies):
-                done.append(worker.one_by_one(row[answers.at], failed(failure, row[answers.at].targets)))
+                blamed[first + at] = failure
+            elif at == len(replies):
+                done.append(worker.one_by_one(row[at], failed(failure, row[at].targets)))
             else:  # the answers could not be sent, and whose fault that is nobody knows
                 blamed[first] = None
     return done

@@ -89,7 +89,7 @@ class Reply:
         warming: True where it was not the request but ``warm()`` that failed, so that the request never ran.
         before: what went wrong in the child after its previous answer (it died, it wrote again); empty otherwise.
         each: where several requests were sent as one and were answered, the reply to each, as far as it came.
-        place: where they were not, the place of the request that ran.
+        place: of several requests that were sent as one, the place of the one that failed or ran.
     """
 
     exit: ExitKind
@@ -107,18 +107,3 @@ class Reply:
     before: str = ""
     each: list[Reply] = field(default_factory=list["Reply"])
     place: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What became of several requests that were sent as one.
-
-    Attributes:
-        replies: to the first of them, all ``ok``; none where the child died, for it answers once at the end.
-        failure: why not all are answered; ``None`` where they are.
-        at: place of the request that failed, or that ran when the child failed.
-    """
-
-    replies: list[Reply]
-    failure: Reply | None = None
-    at: int = 0

@@ -15,7 +15,7 @@ from irfuzz.errors import InternalError
 from irfuzz.isolate import ending, linux, transport
 from irfuzz.isolate.line import Ended, LateAnswer, Line
 from irfuzz.isolate.process import Zygote, ZygoteGone
-from irfuzz.isolate.types import Answers, Limits, Reply, StartError, Value, WorkerSpec
+from irfuzz.isolate.types import Limits, Reply, StartError, Value, WorkerSpec
 
 
 class Worker:
@@ -93,7 +93,7 @@ class Worker:
         *,
         seconds: float | None = None,
         fresh: bool = False,
-    ) -> Answers:
+    ) -> list[Reply]:
         """Have the handler answer several requests in turn for the price of one: they travel and come back together.
 
         Ends at the first that is not answered ``ok``; the caller decides what becomes of the others.
@@ -102,6 +102,10 @@ class Worker:
             requests: at least one, each as for ``call``.
             seconds: wall time allowed for each of them instead of ``Limits.seconds``.
             fresh: use a child that has served nothing yet.
+
+        Returns:
+            The reply to each; where not all are ``ok``, the last one is the failure, and its ``place`` tells of which.
+            A child that died answered none of those before.
 
         Raises:
             StartError: the interpreter does not start or fails to import.
@@ -114,11 +118,11 @@ class Worker:
         whole = self._guarded(parts, self._limits.seconds if seconds is None else seconds, fresh=fresh, many=len(calls))
         replies = whole.each
         if whole.exit != "ok":
-            return Answers([], whole, min(whole.place, len(calls) - 1))
+            return [replace(whole, place=min(whole.place, len(calls) - 1))]
         if whole.before:
             replies[0] = replace(replies[0], before=whole.before)
-        failure = None if replies[-1].exit == "ok" else replies.pop()
-        return Answers(replies, failure, len(replies))
+        replies[-1] = replace(replies[-1], place=len(replies) - 1)
+        return replies
 
     def describe(self) -> dict[str, Any]:
         """What the handler's ``describe()`` says (asked once, in a child), with the ``python`` and ``numpy`` versions.

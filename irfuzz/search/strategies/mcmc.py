@@ -55,7 +55,7 @@ class Mcmc:
                 break
         self._last = ranked[k2]
         layers = choices.integer(*LAYERS)
-        return Plan(layers, (self._last,) * layers)
+        return (self._last,) * layers
 
     def fitness(self, operator: str) -> float:
         """Mean score of the models that an operator made (equation 7); 0 of none."""
@@ -66,7 +66,7 @@ class Mcmc:
         if not outcome.applied:
             self._pool.spent()
             return
-        operator = plan.mutators[0] if plan.mutators else None
+        operator = plan[0] if plan else None
         if operator in self._operators:
             self._made[operator] += 1
             self._score[operator] += score(outcome)

@@ -138,7 +138,7 @@ class Thompson:
         share = min(max(self._recent, AIMED[0]), AIMED[1]) if arms else 0.0
         aimed = [choices.boolean(share) for _ in range(choices.integer(1, most))]
         best = iter(self._mutators.draw(choices, times=sum(aimed)).argmax(axis=1).tolist() if any(aimed) else ())
-        return Plan(len(aimed), tuple(arms[next(best)] if one else None for one in aimed))
+        return tuple(arms[next(best)] if one else None for one in aimed)
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
         """Share what a mutant brought among the mutators that made it; those that failed cost as much.
@@ -146,7 +146,7 @@ class Thompson:
         Each gets what is due to it by its cost and what it was known to bring before: cheap mutators would live on what
         dear ones bring beside them. The root keeps the first that was lucky from taking all.
         """
-        failed = [name for name in plan.mutators if name is not None and name not in outcome.applied]
+        failed = [name for name in plan if name is not None and name not in outcome.applied]
         made = (*outcome.applied, *failed)
         worth = float(outcome.gain) if outcome.worth is None else outcome.worth
         base = (0.5 + outcome.nodes / 60.0) / max(1, len(made))

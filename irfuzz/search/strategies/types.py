@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from irfuzz.choices import Choices
 
@@ -28,17 +28,8 @@ class Parent(Protocol):
 P = TypeVar("P", bound=Parent)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a parent is to be mutated.
-
-    Attributes:
-        edits: how many edits.
-        mutators: of the first of them; ``None``, and what comes behind, is drawn by the engine's weights.
-    """
-
-    edits: int
-    mutators: tuple[str | None, ...] = ()
+Plan: TypeAlias = tuple[str | None, ...]
+"""How a parent is to be mutated: the mutator of each edit in order; ``None`` is drawn by the engine's weights."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Uniform:
     def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
         """Any operator, on one to ten layers."""
         layers = choices.integer(*LAYERS)
-        return Plan(layers, (choices.pick(self._operators),) * layers)
+        return (choices.pick(self._operators),) * layers
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
         """Nothing, but that a member came to nothing."""

@@ -32,7 +32,7 @@ class Weighted:
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
         """Some edits, all by weight."""
-        return Plan(choices.integer(1, most))
+        return (None,) * choices.integer(1, most)
 
     def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
         """Nothing."""
