@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from irfuzz.campaign import journal, lineage
+from irfuzz.campaign import journal
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.covered import Covered
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
@@ -26,6 +26,7 @@ from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
+from irfuzz.mutate.trace import Trace
 from irfuzz.store.database import Database, ProgramRow, Status
 
 POLL = 0.5
@@ -162,7 +163,7 @@ class Campaign:
         if not remember(self.database, self.layout, name, program, spec, given or program.digest):
             return
         data = self.database.programs.seed(program)
-        trace = lineage.dump(lineage.seed_trace(program, name))
+        trace = Trace.of_seed(program, name).to_text()
         self.database.add_program(ProgramRow(program.digest, data, name, "", trace, 0, -1, 0))
 
     # ---- running ----------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
-from irfuzz.campaign import lineage
 from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
@@ -15,7 +14,7 @@ from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import replay
 from irfuzz.mutate.table import is_steered
-from irfuzz.mutate.trace import FixedDonors, Origin, Trace
+from irfuzz.mutate.trace import FixedDonors, Trace
 from irfuzz.search.strategies.types import Search
 from irfuzz.search.strategies.weighted import Weighted
 from irfuzz.spec import load_specs
@@ -57,7 +56,7 @@ class Corpus:
         self._new: list[ProgramRow] = []
         self._seeds: dict[str, Entry] = {}
         self._sizes: dict[str, int] = {}
-        self._donors: tuple[Origin, ...] = ()
+        self._donors: tuple[Trace, ...] = ()
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
         self._held = 0
 
@@ -87,7 +86,7 @@ class Corpus:
             model = self._programs.mutant(testcase.program)
             if not self._programs.is_whole(model) and is_steered(trace.edits):
                 return False  # nothing would make its large weights again
-        entry, text = testcase.entry, lineage.dump(trace)
+        entry, text = testcase.entry, trace.to_text()
         self._new.append(
             ProgramRow(
                 testcase.program.digest, model, entry.seed, entry.digest, text, testcase.features, job,
@@ -149,18 +148,18 @@ class Corpus:
         """How the entry was made."""
         if entry.digest in self._sprouts:
             program = self._load(entry.digest)
-            return lineage.seed_trace(program, entry.seed)
-        return lineage.load(self._database.program(entry.digest).trace)
+            return Trace.of_seed(program, entry.seed)
+        return Trace.from_text(self._database.program(entry.digest).trace)
 
     def trace_of(self, testcase: Testcase) -> Trace:
         """How a program that is not in the corpus was made."""
         data = testcase.program if is_packed(testcase.model) else testcase.model
-        return lineage.extend(self.trace(testcase.entry), testcase.edits, self.donors(), data)
+        return self.trace(testcase.entry).extended(testcase.edits, self.donors(), data)
 
-    def donors(self) -> tuple[Origin, ...]:
-        """The seeds, in the order in which splices see them."""
+    def donors(self) -> tuple[Trace, ...]:
+        """Traces of the seeds, in the order in which splices see them."""
         if len(self._donors) != len(self._seeds):
-            self._donors = tuple(self.trace(entry).seed for entry in self._seeds.values())
+            self._donors = tuple(self.trace(entry) for entry in self._seeds.values())
         return self._donors
 
     def digests(self) -> Sequence[str]:
@@ -192,7 +191,7 @@ class Corpus:
         Raises:
             InvalidProgram: they make another program, as those of another version of irfuzz may.
         """
-        trace = lineage.load(row.trace)
+        trace = Trace.from_text(row.trace)
         donors = FixedDonors({origin.digest: self._load(origin.digest) for origin in trace.donors})
         program = replay(self._load(trace.seed.digest), trace.edits, load_specs(), donors)
         if program.digest != row.digest:

@@ -23,7 +23,7 @@ from irfuzz.search.coverage.frontier import Frontier
 from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.space import load
 from irfuzz.search.strategies.table import USES, make_search
-from irfuzz.search.strategies.types import Outcome, Parent, Plan, Search
+from irfuzz.search.strategies.types import Outcome, Parent, Search
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
 
@@ -89,7 +89,7 @@ class Steering:
         """The next parent."""
         return self._corpus.pick(choices, self.search)
 
-    def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, Plan]:
+    def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, tuple[str | None, ...]]:
         """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
         plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)
@@ -166,7 +166,7 @@ class Steering:
 
 def plan_of(
     search: Search, entry: Parent, program: Program, choices: Choices, most: int, mutators: Container[str]
-) -> Plan:
+) -> tuple[str | None, ...]:
     """What a search plans, or drawn calls in the place of a program that only copies its input.
 
     Calls on their own run in a fraction of the time, are small already, and no cast, slice or clip that leads to them

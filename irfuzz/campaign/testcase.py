@@ -10,7 +10,6 @@ from irfuzz.execute.mapped_model import LARGE_MODEL, mapped_bytes
 from irfuzz.execute.types import Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.mutate.types import Edit, Relation
-from irfuzz.search.strategies.types import Plan
 from irfuzz.store.packed_model import is_packed
 
 
@@ -59,7 +58,7 @@ class Testcase:
     parent: Program
     program: Program
     edits: tuple[Edit, ...] = ()
-    plan: Plan = ()
+    plan: tuple[str | None, ...] = ()
     model: bytes = b""
     inputs: Mapping[str, Value] = field(default_factory=dict)
     targets: tuple[Target, ...] = ()

@@ -62,6 +62,30 @@ class Trace:
     sha256: str
     irfuzz: str = __version__
 
+    @classmethod
+    def of_seed(cls, program: Program, name: str) -> Trace:
+        """That of a seed: no edits."""
+        made = program_sha256(program)
+        return cls(Origin(program.digest, made, name), (), (), made)
+
+    def extended(self, edits: Sequence[Edit], donors: Sequence[Trace], made: Program | bytes) -> Trace:
+        """That of a mutant, given as program or in its bytes; ``donors`` are those of seeds."""
+        hashed = sha256(made) if isinstance(made, bytes) else program_sha256(made)
+        return Trace(self.seed, tuple(donor.seed for donor in donors), (*self.edits, *edits), hashed)
+
+    def to_text(self) -> str:
+        """The trace as JSON text."""
+        return json.dumps(self.to_json(), allow_nan=False)
+
+    @classmethod
+    def from_text(cls, text: str) -> Trace:
+        """The inverse of ``to_text``.
+
+        Raises:
+            InvalidProgram: it is not a trace.
+        """
+        return parse_trace(json.loads(text), "stored trace")
+
     def to_json(self) -> dict[str, Any]:
         """The trace as JSON-able data."""
         return {

@@ -9,7 +9,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from irfuzz.campaign import lineage
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.corpus import Corpus, Entry
@@ -126,14 +125,14 @@ def test_a_mutant_whose_weights_were_not_kept_is_made_again_by_its_edits(tmp_pat
     engine = Engine(load_specs(), ["change-weights"])
     made = (engine.mutate(program, Choices.from_seed(n)) for n in range(50))
     mutant = next(m for m in made if m is not None and "Gaussian" in m.edits[0].detail)
-    trace = lineage.extend(corpus.trace(entry), mutant.edits, (), mutant.program)
+    trace = corpus.trace(entry).extended(mutant.edits, (), mutant.program)
     assert trace.sha256 == program_sha256(mutant.program) == sha256(mutant.program.to_bytes())
     stored = database.programs.mutant(mutant.program)
     assert len(stored) < 2000
     digest = mutant.program.digest
 
     def added(digest: str) -> Entry:
-        database.add_program(ProgramRow(digest, stored, entry.seed, entry.digest, lineage.dump(trace), 1, 0, 1))
+        database.add_program(ProgramRow(digest, stored, entry.seed, entry.digest, trace.to_text(), 1, 0, 1))
         return Entry(digest, entry.seed, 1, 8)
 
     again = Corpus(database).program(added(digest))

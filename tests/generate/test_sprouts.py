@@ -8,7 +8,6 @@ from pathlib import Path
 import onnx
 import pytest
 
-from irfuzz.campaign import lineage
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
@@ -48,7 +47,7 @@ def test_what_grew_from_one_is_rebuilt_from_its_trace_alone(tmp_path: Path, caps
     entry = corpus.pick(choices)
     mutant = Engine(load_specs()).mutate(corpus.program(entry), choices, edits=2)
     assert mutant is not None
-    trace = lineage.extend(corpus.trace(entry), mutant.edits, (), mutant.to_bytes())
+    trace = corpus.trace(entry).extended(mutant.edits, (), mutant.to_bytes())
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(trace.to_json()))
     assert main(["replay", str(path), "-o", str(tmp_path / "again.onnx")]) == 0

@@ -22,7 +22,7 @@ from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.pool import SIZE, Pool
 from irfuzz.search.strategies.table import SEARCHES, make_search
 from irfuzz.search.strategies.thompson import AIMED, Arms, Thompson
-from irfuzz.search.strategies.types import Outcome, Plan, Search
+from irfuzz.search.strategies.types import Outcome, Search
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit
@@ -93,7 +93,7 @@ def test_members_that_come_to_nothing_give_their_places_to_seeds(name: str) -> N
         row = search.choose(rows, choices)
         plan = search.plan(row, choices, 4)
         full = row.nodes >= 200
-        search.learn(row, plan, Outcome(() if full else plan, 1, 1, row.nodes))
+        search.learn(row, plan, Outcome(() if full else tuple(name for name in plan if name), 1, 1, row.nodes))
         if not full:
             rows.append(Row(row.seed, row.nodes + 30))
     places = search.state()["pool"]["places"]
@@ -156,7 +156,7 @@ def test_what_counts_is_worth_not_number() -> None:
 def test_a_search_that_recalls_goes_on_as_the_one_before(name: str) -> None:
     names = group("comet")
 
-    def learns(search: Search, rows: list[Row], first: int, last: int) -> list[tuple[str, Plan]]:
+    def learns(search: Search, rows: list[Row], first: int, last: int) -> list[tuple[str, tuple[str | None, ...]]]:
         done = []
         for n in range(first, last):
             choices = Choices.from_seed(n)

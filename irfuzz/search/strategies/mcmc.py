@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from irfuzz.choices import Choices
 from irfuzz.mutate.published import group
 from irfuzz.search.strategies.pool import Pool
-from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+from irfuzz.search.strategies.types import Outcome, P, Parent
 
 SUCCESS = 0.4
 """p of the geometric distribution over the sorted operators (equation 8)."""
@@ -43,7 +43,7 @@ class Mcmc:
         """A random member of the pool."""
         return self._pool.pick(parents, choices)
 
-    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+    def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
         """Propose operators at random until one is accepted with probability ``min(1, (1 - p) ** (k2 - k1))``."""
         ranked = sorted(self._operators, key=lambda op: -self.fitness(op))
         if not self._last:
@@ -61,7 +61,7 @@ class Mcmc:
         """Mean score of the models that an operator made (equation 7); 0 of none."""
         return self._score[operator] / max(1, self._made[operator])
 
-    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
         """Count a mutant and its score (equation 4) for the planned operator; what came to nothing is none."""
         if not outcome.applied:
             self._pool.spent()

@@ -11,7 +11,7 @@ import numpy as np
 from irfuzz.choices import Choices
 from irfuzz.mutate.table import BUILTIN
 from irfuzz.mutate.types import Profile, profile_of
-from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+from irfuzz.search.strategies.types import Outcome, P, Parent
 from irfuzz.search.strategies.weighted import candidates, energy
 
 FADES, SEEDS_FADE = 0.997, 0.999
@@ -132,7 +132,7 @@ class Thompson:
         parent.picked += 1
         return parent
 
-    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+    def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
         """Some edits, each by the best of a draw for every mutator, or by weight."""
         arms = self._mutators.names()
         share = min(max(self._recent, AIMED[0]), AIMED[1]) if arms else 0.0
@@ -140,7 +140,7 @@ class Thompson:
         best = iter(self._mutators.draw(choices, times=sum(aimed)).argmax(axis=1).tolist() if any(aimed) else ())
         return tuple(arms[next(best)] if one else None for one in aimed)
 
-    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:
         """Share what a mutant brought among the mutators that made it; those that failed cost as much.
 
         Each gets what is due to it by its cost and what it was known to bring before: cheap mutators would live on what

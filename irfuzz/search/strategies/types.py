@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from irfuzz.choices import Choices
 
@@ -26,10 +26,6 @@ class Parent(Protocol):
 
 
 P = TypeVar("P", bound=Parent)
-
-
-Plan: TypeAlias = tuple[str | None, ...]
-"""How a parent is to be mutated: the mutator of each edit in order; ``None`` is drawn by the engine's weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +66,14 @@ class Search(Protocol):
         """The next parent, of those that were kept so far: at least one, seeds first, only ever appended to."""
         ...
 
-    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:
-        """What to do with it, in no more than about ``most`` edits unless a paper says otherwise."""
+    def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:
+        """Names of the mutators of its edits, in order; ``None`` is drawn by the engine's weights.
+
+        They are no more than about ``most`` unless a paper says otherwise.
+        """
         ...
 
-    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:
         """Take note of what became of it."""
         ...
 

@@ -9,7 +9,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.published import group
 from irfuzz.search.strategies.mcmc import LAYERS, score
 from irfuzz.search.strategies.pool import Pool
-from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+from irfuzz.search.strategies.types import Outcome, P, Parent
 
 
 class Uniform:
@@ -27,12 +27,12 @@ class Uniform:
         """A random member of the pool."""
         return self._pool.pick(parents, choices)
 
-    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+    def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
         """Any operator, on one to ten layers."""
         layers = choices.integer(*LAYERS)
         return (choices.pick(self._operators),) * layers
 
-    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
         """Nothing, but that a member came to nothing."""
         if not outcome.applied:
             self._pool.spent()

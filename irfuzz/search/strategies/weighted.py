@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
-from irfuzz.search.strategies.types import Outcome, P, Parent, Plan
+from irfuzz.search.strategies.types import Outcome, P, Parent
 
 CANDIDATES = 32
 """Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
@@ -30,11 +30,11 @@ class Weighted:
         parent.picked += 1
         return parent
 
-    def plan(self, parent: Parent, choices: Choices, most: int) -> Plan:  # noqa: ARG002 - the protocol's
+    def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
         """Some edits, all by weight."""
         return (None,) * choices.integer(1, most)
 
-    def learn(self, parent: Parent, plan: Plan, outcome: Outcome) -> None:
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:
         """Nothing."""
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
