@@ -1,4 +1,4 @@
-"""Types that modules take from other folders of a package, read from its text: imports, and signatures of what is used."""
+"""Types that modules take from other folders of a package: imported, or in signatures of what they use."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ class Package:
     def crossing(self, way: Sequence[str]) -> dict[str, set[str]]:
         """Types by name, each with the modules that take it from another folder.
 
-        A type is a dataclass, a name for a tuple, ``Program`` or ONNX's ``ModelProto``. A module takes it if it imports
-        it, or uses a function or method of another folder which takes or gives it.
+        A type is a dataclass, a name for a tuple of several things, ``Program`` or ONNX's ``ModelProto``. A module
+        takes it if it imports it, or uses a function or method of another folder which takes or gives it; methods are
+        known by their names alone, so that rather too many are found.
 
         Args:
             way: the modules that are looked at, as ``folder/module``, or ``folder/`` for all of a folder.
@@ -72,6 +73,8 @@ class Package:
             if found is None or self._folder(found[0]) == self._folder(module):
                 continue
             definition = self._defined[found]
+            if self._is_type(found):
+                yield found
             for node in ast.walk(definition) if isinstance(definition, ast.ClassDef) else [definition]:
                 if isinstance(node, ast.FunctionDef) and (node is definition or node.name in used):
                     yield from self._types(found[0], node.args)
@@ -104,4 +107,6 @@ class Package:
         if isinstance(node, ast.ClassDef):
             return any("dataclass" in ast.unparse(one) for one in node.decorator_list)
         value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-        return isinstance(value, ast.Subscript) and ast.unparse(value.value) == "tuple"
+        return (
+            isinstance(value, ast.Subscript) and ast.unparse(value.value) == "tuple" and "..." not in ast.unparse(value)
+        )

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import irfuzz
+from tests.crossing_types import Package
 from tests.operator_decisions import decisions, only_names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -244,3 +245,52 @@ def test_a_comment_above_a_decision_is_its_reason_and_spelling_modules_are_found
     assert only_names(tmp_path) == ["rule.py"]
     (tmp_path / "rule.py").write_text('A = {"Cast": 1}\n\ndef f(op):\n    return A[op]\n')
     assert only_names(tmp_path) == []
+
+
+# The way of a program from its file to the report, through all folders.
+WAY = (
+    *("frontends/onnx_file", "campaign/campaign", "store/database", "store/stored_program", "campaign/job"),
+    *("campaign/loop", "campaign/strategy", "campaign/differential", "campaign/testcase", "campaign/corpus"),
+    *("campaign/steering", "search/strategies/types", "mutate/engine", "execute/runner", "execute/lane"),
+    *("execute/together", "execute/answers", "execute/adapter", "isolate/worker", "isolate/process", "oracle/judge"),
+    *("oracle/case", "campaign/triage", "campaign/waiting", "reduce/", "findings/", "report/bundle"),
+    *("report/repro", "report/markdown"),
+)
+
+# What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators.
+SAME = frozenset({
+    "Availability", "Constraints", "InputSpec", "InsertNeighbours", "Limits", "Space", "Target",
+    "ToolAdapter", "WorkerSpec",
+})  # fmt: skip
+
+
+def test_few_types_cross_the_border_of_a_folder_on_the_way_of_a_program() -> None:
+    """Each is one more thing that a reader has to know before the next folder says anything."""
+    assert all((ROOT / "irfuzz" / one).is_dir() or (ROOT / "irfuzz" / f"{one}.py").is_file() for one in WAY)
+    crossing = Package(ROOT / "irfuzz").crossing(WAY)
+    assert crossing.keys() >= SAME, "some are no longer there"
+    handed_on = {name: sorted(modules) for name, modules in crossing.items() if name not in SAME}
+    assert {"Program", "RunResult", "Verdict"} <= handed_on.keys()
+    assert len(handed_on) <= 20, json.dumps(handed_on, indent=1)
+
+
+def test_types_that_cross_are_found(tmp_path: Path) -> None:
+    files = {
+        "p/a/__init__.py": "from p.a.made import Inner as Inner",
+        "p/a/made.py": "from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Made: ...\n"
+        "@dataclass\nclass Inner: ...\nclass Plain: ...\nPair = tuple[int, str]\nRow = tuple[int, ...]\n"
+        "def make() -> 'Made': ...\ndef other() -> Inner: ...",
+        "p/a/service.py": "from p.a.made import Inner, Made, Pair\n\nclass Service:\n"
+        "    def run(self, made: Made) -> list[Pair]: ...\n    def unused(self) -> Inner: ...",
+        "p/a/near.py": "from p.a.made import Inner, Made",
+        "p/b/direct.py": "from p.a.made import Made, Plain, Row",
+        "p/b/again.py": "from p.a import Inner",
+        "p/b/calls.py": "from p.a.made import make\nmake()",
+        "p/b/uses.py": "from p.a.service import Service\nService().run(1)",
+        "p/b/off.py": "from p.a.made import other",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = Package(tmp_path / "p").crossing(["a/", "b/direct", "b/again", "b/calls", "b/uses"])
+    assert found == {"Made": {"b/direct", "b/calls", "b/uses"}, "Inner": {"b/again"}, "Pair": {"b/uses"}}
