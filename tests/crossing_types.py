@@ -62,7 +62,7 @@ class Package:
     def _folder(self, module: str) -> str:
         """Empty if it lies in none."""
         _, *parts = module.split(".")
-        return parts[0] if len(parts) > 1 or module in self._packages else ""
+        return parts[0] if len(parts) > 1 or (parts and module in self._packages) else ""
 
     def _taken(self, module: str) -> Iterator[Name]:
         tree = self._trees[module]
