@@ -28,6 +28,8 @@ from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.memory import settle
 from irfuzz.mutate.engine import Engine, why_not_mutated
+from irfuzz.mutate.invalid_element import InvalidElement
+from irfuzz.mutate.invalid_value import InvalidValue
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.table import campaign_weights
 from irfuzz.mutate.trace import FixedDonors
@@ -42,6 +44,9 @@ from irfuzz.spec import load_specs
 
 SPROUTS = 0.4
 """Share of programs that grow from one node, in searches that do so; as in ``irfuzz fuzz``."""
+
+INVALID = (InvalidValue.name, InvalidElement.name)
+"""Mutators whose programs cover nothing."""
 
 MOST_EDITS = 4
 CROWD = 500
@@ -83,7 +88,7 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
         frontier.add(program)
     engine = Engine(
         specs, USES.get(name), max_nodes=DEPTH, seen=seen, donors=FixedDonors(donors), wanted=frontier,
-        weights=campaign_weights() | {"invalid-value": 0.0, "invalid-element": 0.0} if USES.get(name) is None else None,
+        weights=campaign_weights() | dict.fromkeys(INVALID, 0.0) if USES.get(name) is None else None,
     )  # fmt: skip
     search = make_search(name, tuple(engine.mutators))
     small = [Kept(n, 1, 0, p) for n, p in sprouts().items()]

@@ -22,7 +22,7 @@ from irfuzz.spec import Specs, check_call, sample_call
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MOST_LINES = 30
+MOST_LINES = 34
 
 
 def example(language: str, containing: str) -> str:
@@ -82,6 +82,16 @@ def test_an_operator(tmp_path: Path) -> None:
         assert got.shape == (n, c * size**2, y // size, x // size)
         assert check_call(spec, [fact], {"blocksize": 1000})
     assert len(sizes) > 1
+
+
+@pytest.mark.unit
+def test_the_mutator_passes_the_linters() -> None:
+    """As a module of irfuzz that the project's own rules hold for."""
+    for words in (["check"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", "irfuzz/mutate/negate_first.py", "-"]
+        code = example("python", "class NegateFirst")
+        linted = subprocess.run(command, cwd=ROOT, input=code, capture_output=True, text=True, check=False)
+        assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
 MUTATE = """

@@ -12,6 +12,7 @@ from onnx import AttributeProto, TensorProto, TypeProto
 
 from irfuzz.choices import Choices
 from irfuzz.embed.schemas import ONNX, Attr, Schema, Slot, callable_at, newest, refused, schema_of, steps
+from irfuzz.spec import trait_values
 
 WIDTHS: dict[int, int] = {
     TensorProto.FLOAT: 4,
@@ -236,13 +237,16 @@ class Parts:
     def _body(self, body: onnx.GraphProto, scope: Scope, op: str, outputs: int) -> None:
         """Identities and constants: as many results as the operator takes, give or take one."""
         body.name = self.name()
-        takes = {"If": 0, "Loop": 2 + outputs, "Scan": 2}.get(op, self.choices.integer(0, 3))
-        gives = {"If": outputs, "Loop": 1 + outputs, "Scan": outputs}.get(op, self.choices.integer(1, 2))
+        # How many values the body of a valid one takes and gives, and the types of the first that a Loop takes.
+        right = {"If": (0, outputs), "Loop": (2 + outputs, 1 + outputs), "Scan": (2, outputs)}
+        drawn = self.choices.integer(0, 3), self.choices.integer(1, 2)
+        takes, gives = right.get(op, drawn)
+        first = ("tensor(int64)", "tensor(bool)")[: trait_values("body_inputs_from").get(op, 0)]
         if self.chance(15):
             takes, gives = max(0, takes + self.choices.integer(-1, 1)), max(1, gives + self.choices.integer(-1, 1))
         for at in range(takes):
             value = body.input.add(name=self.name())
-            word = ("tensor(int64)", "tensor(bool)")[at] if op == "Loop" and at < 2 else self.word_of(COMMON)
+            word = first[at] if at < len(first) else self.word_of(COMMON)
             if self.chance(85):
                 self.type_of(word, value.type, shaped=self.chance(60))
         inside = [value.name for value in body.input]
@@ -250,7 +254,7 @@ class Parts:
         for at in range(gives):
             node = body.node.add(op_type="Identity", output=[self.name()])
             way = self.choices.integer(0, 3)
-            if op == "Loop" and at == 0 and len(inside) > 1:
+            if first and at == 0 and len(inside) > 1:
                 node.input.append(inside[1])
             elif inside and way < 2:
                 node.input.append(self.choices.pick(inside))

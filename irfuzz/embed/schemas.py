@@ -142,8 +142,9 @@ def _schema(schema: OpSchema) -> Schema:
 
 
 def _slot(formal: Any) -> Slot:
-    option = formal.option.name
-    return Slot(formal.name, tuple(sorted(formal.types)), formal.type_str, option == "Optional", option == "Variadic")
+    option, options = formal.option, OpSchema.FormalParameterOption
+    optional, variadic = option == options.Optional, option == options.Variadic
+    return Slot(formal.name, tuple(sorted(formal.types)), formal.type_str, optional, variadic)
 
 
 def _attr(schema: OpSchema, name: str) -> Attr:

@@ -91,7 +91,6 @@ class Limits:
         return [(node.outputs[0], step)] if step is not None else []
 
     def _arithmetic(self, node: ir.Node, index: int) -> Step | None:
-        # The four are what they are: each moves its elements by a rule of its own.
         rule = _ARITHMETIC.get(node.op_type)
         other = node.inputs[1 - index] if rule is not None and len(node.inputs) == 2 else None
         bounds = None if other is None else self._bounds(other)
@@ -107,6 +106,7 @@ class Limits:
         return float(array.min()), float(array.max())
 
 
+# Each of the four moves its elements by a rule of its own.
 _ARITHMETIC: Mapping[str, Callable[[int, float, float], Step | None]] = {
     "Add": lambda index, low, high: (1.0, low, high),
     "Sub": lambda index, low, high: (1.0, -high, -low) if index == 0 else None,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
@@ -13,6 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS, runs
+from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs
@@ -189,19 +190,14 @@ def _fit(specs: Specs, inserter: Inserter, value: ir.Value, target: Shape, choic
 def _reshape(inserter: Inserter, value: ir.Value, prefix: int, target: Shape, choices: Choices) -> ir.Value:
     """Same number of elements: ``Reshape``, or ``Squeeze``, ``Unsqueeze`` or ``Flatten`` where these do it."""
     source = inserter.fact(value).shape or ()
-    ways = ["Reshape"]
-    dropped = _ones_between(source, target)
-    added = _ones_between(target, source)
-    if dropped:
-        ways.append("Squeeze")
-    if added:
-        ways.append("Unsqueeze")
-    way = choices.pick(ways)
-    if way == "Squeeze":
-        return inserter.squeeze(value, dropped or ())
-    if way == "Unsqueeze":
-        return inserter.unsqueeze(value, added or ())
-    return inserter.reshape(value, [0] * prefix + list(target[prefix:]))  # type: ignore[list-item]
+    sizes = [0] * prefix + list(target[prefix:])
+    ways: list[tuple[Callable[..., ir.Value], Sequence[Any]]] = [(inserter.reshape, sizes)]
+    if dropped := _ones_between(source, target):
+        ways.append((inserter.squeeze, dropped))
+    if added := _ones_between(target, source):
+        ways.append((inserter.unsqueeze, added))
+    way, argument = choices.pick(ways)
+    return way(value, argument)
 
 
 def _ones_between(longer: Shape, shorter: Shape) -> list[int] | None:
@@ -244,8 +240,8 @@ def _resize_axis(
             for op in ("ReduceMax", "ReduceMean", "ReduceSum")
             if want == 1 and _reduces(specs, inserter.opset, op, fact.dtype)
         ]
-        way = choices.pick(["Slice", *reductions])
-        if way != "Slice":
+        way = choices.pick([None, *reductions])
+        if way is not None:
             return inserter.reduce(way, value, [axis])
         start = choices.integer(0, have - want)
         return inserter.slice(value, [axis], [start], [start + want])
@@ -263,7 +259,7 @@ def _resize_axis(
 
 def _reduces(specs: Specs, opset: int, op: str, dtype: ir.DataType) -> bool:
     """True where a reduction runs with this type and gives a determined result in it."""
-    return runs(specs, op, opset, dtype) and (op == "ReduceMax" or dtype.is_floating_point())
+    return runs(specs, op, opset, dtype) and (op in with_trait("copies") or dtype.is_floating_point())
 
 
 def _reduce_named(specs: Specs, inserter: Inserter, value: ir.Value) -> ir.Value:

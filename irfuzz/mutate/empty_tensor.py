@@ -122,6 +122,7 @@ def _axes(node: ir.Node, rank: int) -> range:
     """Axes along which there may be no elements."""
     if has_trait(node, "empty_batch_only"):
         return range(min(rank, 1))
+    # The only one whose attribute is where the normalised axes begin.
     if node.op_type == "LayerNormalization":
         axis = node.attributes["axis"].as_int() if "axis" in node.attributes else -1
         return range(axis % max(rank, 1))

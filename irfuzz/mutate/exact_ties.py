@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,7 +18,19 @@ from irfuzz.mutate.portable import CASTABLE, runs
 from irfuzz.mutate.relayer import largest, predict, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
-from irfuzz.spec import has_trait, in_order
+from irfuzz.spec import OpSpec, with_trait
+
+# What a mutant's call of each is given; a window, which needs no axis, lies along all of them.
+CHOOSERS: Mapping[str, tuple[str, ...]] = {
+    "TopK": ("axis", "largest"),
+    "ArgMax": ("axis", "keepdims", "select_last_index"),
+    "ArgMin": ("axis", "keepdims", "select_last_index"),
+    "Hardmax": ("axis",),
+    "MaxPool": (),
+    "ReduceMax": ("keepdims",),
+    "ReduceMin": ("keepdims",),
+}
+"""Operators whose result hangs on the order of equal elements, or that compare them, with the attributes drawn."""
 
 _COARSE = ("Round", "Floor", "Ceil", "Sign")
 """Operators that make equal what was close; a cast to bool and back does for all types."""
@@ -52,28 +64,29 @@ class ExactTies:
             return Skipped("no numbers among which to choose")
         ways = [op for op in _COARSE if runs(specs, op, opset, fact.dtype)]
         way = choices.pick([*ways, "Cast"])
-        there = [use for use in main_uses(program, value) if has_trait(use[0], "chooses") and use[1] == 0]
+        there = [use for use in main_uses(program, value) if use[0].op_type in CHOOSERS and use[1] == 0]
         if there and choices.boolean(0.7):
             inserter = Inserter(program, there[0][0])
             program.replace_uses(value, _coarse(inserter, value, way, fact), users=there)
             return f"ties by {way} in {site}, read by {there[0][0].op_type}"
         limit = largest(program)
         for _ in range(_TRIES):
-            op = self.context.prefer(choices, in_order("chooses"), lambda name: ("ties", name, way))
-            drawn = _call(op, fact, choices)
-            if drawn is None:
+            op = self.context.prefer(choices, tuple(CHOOSERS), lambda name: ("ties", name, way))
+            spec = specs.get(op, opset)
+            drawn = None if spec is None else _call(spec, fact, choices)
+            if spec is None or drawn is None:
                 continue
-            attrs, more = drawn
+            attrs, more, count = *drawn, _outputs(spec)
             rest = [TensorFact(ir.DataType.INT64, (1,), value=(k,)) for k in more]
-            result = predict(specs, opset, op, [fact.without_value(), *rest], attrs, _outputs(op), limit)
+            result = predict(specs, opset, op, [fact.without_value(), *rest], attrs, count, limit)
             if isinstance(result, Skipped):
                 continue
-            read = choices.index(_outputs(op))
+            read = choices.index(count)
             if why_not(specs, opset, result[read], fact) is not None:
                 continue
             inserter = Inserter(program, node_after(program, value))
             coarse = _coarse(inserter, value, way, fact)
-            node = inserter.node(op, [coarse, *(inserter.ints([k]) for k in more)], attrs, _outputs(op))
+            node = inserter.node(op, [coarse, *(inserter.ints([k]) for k in more)], attrs, count)
             splice_in(program, specs, inserter, value, node.outputs[read], choices)
             return f"{op} chooses among ties by {way} in {site}"
         return Skipped("no operator that chooses takes it")
@@ -87,31 +100,28 @@ def _can(fact: TensorFact) -> bool:
     )
 
 
-def _outputs(op: str) -> int:
-    return 2 if op == "TopK" else 1
+def _outputs(spec: OpSpec) -> int:
+    return sum(formal.option == "single" for formal in spec.outputs)
 
 
-def _call(op: str, fact: TensorFact, choices: Choices) -> tuple[dict[str, Any], Sequence[int]] | None:
+def _call(spec: OpSpec, fact: TensorFact, choices: Choices) -> tuple[dict[str, Any], Sequence[int]] | None:
     """Attributes, and the elements of further inputs."""
     shape = fact.shape or ()
-    if op == "MaxPool":
+    if not CHOOSERS[spec.op]:
         return ({"kernel_shape": [2] * (len(shape) - 2)}, ()) if len(shape) > 2 else None
     axes = [axis for axis, size in enumerate(shape) if type(size) is int and size > 1]
     if not axes:
         return None
     axis = choices.pick(axes)
-    if op == "TopK":
-        size = shape[axis]
-        assert type(size) is int
-        return {"axis": axis, "largest": choices.integer(0, 1), "sorted": 1}, [choices.integer(1, min(size, 8))]
-    if op == "Hardmax":
-        return {"axis": axis}, ()
-    if op.startswith("Arg"):
-        return {"axis": axis, "keepdims": choices.integer(0, 1), "select_last_index": choices.integer(0, 1)}, ()
-    return {"keepdims": choices.integer(0, 1)}, ()
+    attrs = {name: axis if name == "axis" else choices.integer(0, 1) for name in CHOOSERS[spec.op]}
+    if _outputs(spec) == 1:
+        return attrs, ()
+    size = shape[axis]
+    assert type(size) is int
+    return attrs | {"sorted": 1}, [choices.integer(1, min(size, 8))]
 
 
 def _coarse(inserter: Inserter, value: ir.Value, way: str, fact: TensorFact) -> ir.Value:
-    if way != "Cast":
-        return inserter.value(way, value)
-    return inserter.cast(inserter.cast(value, ir.DataType.BOOL), fact.dtype)
+    if way in with_trait("casts"):
+        return inserter.cast(inserter.cast(value, ir.DataType.BOOL), fact.dtype)
+    return inserter.value(way, value)

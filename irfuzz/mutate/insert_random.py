@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,18 +23,44 @@ from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 from irfuzz.spec import Call, sample_call
 
 _F = ir.DataType.FLOAT
-_DRAWS = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial")
-_BOUNDED = ("RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial")
 _MOST_ELEMENTS = 1 << 12
 _CLASSES = 8
 """Most columns that a value is given before Multinomial reads them as classes."""
+
+
+class _Reads(Enum):
+    """What an operator that draws reads, and so whether its result has the sizes of a value."""
+
+    NOTHING = auto()
+    SIZES = auto()
+    PROBABILITIES = auto()
+    CLASSES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """An operator that draws; ``bounded`` if its numbers have limits."""
+
+    op: str
+    reads: _Reads
+    bounded: bool
+
+
+_SOURCES = (
+    _Source("RandomNormal", _Reads.NOTHING, bounded=False),
+    _Source("RandomNormalLike", _Reads.SIZES, bounded=False),
+    _Source("RandomUniform", _Reads.NOTHING, bounded=True),
+    _Source("RandomUniformLike", _Reads.SIZES, bounded=True),
+    _Source("Bernoulli", _Reads.PROBABILITIES, bounded=True),
+    _Source("Multinomial", _Reads.CLASSES, bounded=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
     """A call that draws, and the tensor that it reads (``None``: nothing)."""
 
-    op: str
+    source: _Source
     call: Call
     reads: TensorFact | None
 
@@ -81,34 +108,32 @@ class InsertRandom:
         numbers = self._insert(inserter, drawn, value, choices)
         if way == "output":
             program.add_output(numbers)
-            return Applied(f"{drawn.op} beside {site} is an output", Relation.EQUIVALENT)
+            return Applied(f"{drawn.source.op} beside {site} is an output", Relation.EQUIVALENT)
         if way == "shape":
             same = inserter.value("Reshape", value, inserter.value("Shape", numbers))
         else:
             same = self._between(inserter, value, fact, numbers, choices)
         splice_in(program, specs, inserter, value, same, choices, one)
-        return Applied(f"{drawn.op} lends {site} its {way}", Relation.EQUIVALENT)
+        return Applied(f"{drawn.source.op} lends {site} its {way}", Relation.EQUIVALENT)
 
     def _draw(self, opset: int, fact: TensorFact, way: str, choices: Choices) -> _Drawn | None:
         """A call that exists at this opset and runs; for ``shape`` one whose result has the value's shape."""
         specs = self.context.specs
         shape = fact.shape or ()
-        ops = [op for op in (_BOUNDED if way == "limits" else _DRAWS) if _runs_at_all(self.context, op, opset)]
+        found = [s for s in _SOURCES if (s.bounded or way != "limits") and _runs_at_all(self.context, s.op, opset)]
         if way == "shape":
-            ops = [op for op in ops if op != "Multinomial"]
+            found = [s for s in found if s.reads is not _Reads.CLASSES]
         if not fact.is_static:
-            ops = [op for op in ops if op.endswith("Like") or op == "Bernoulli"]
-        if not ops or (fact.size() or 0) > _MOST_ELEMENTS:
+            found = [s for s in found if s.reads in (_Reads.SIZES, _Reads.PROBABILITIES)]
+        if not found or (fact.size() or 0) > _MOST_ELEMENTS:
             return None
-        op = self.context.prefer(
-            choices, ops, lambda o: ("op", o, 0 if o in ("RandomNormal", "RandomUniform") else 1, 1)
-        )
-        spec = specs.get(op, opset)
+        source = self.context.prefer(choices, found, lambda s: ("op", s.op, int(s.reads is not _Reads.NOTHING), 1))
+        spec = specs.get(source.op, opset)
         assert spec is not None
         reads: TensorFact | None = None
         if spec.inputs:
-            dtype = fact.dtype if op.endswith("Like") else _F
-            if op == "Multinomial":
+            dtype = fact.dtype if source.reads is _Reads.SIZES else _F
+            if source.reads is _Reads.CLASSES:
                 columns = choices.integer(2, _CLASSES)
                 shape = (choices.integer(1, 4), columns)
             reads = TensorFact(dtype, shape)
@@ -119,14 +144,14 @@ class InsertRandom:
         call = sample_call(spec, {} if static is None else {0: static}, choices)
         if call is None or not call_runs(spec, [reads] if reads is not None else []):
             return None
-        default = ir.DataType.INT32 if op == "Multinomial" else reads.dtype if reads is not None else _F
+        default = _F if reads is None else ir.DataType.INT32 if source.reads is _Reads.CLASSES else reads.dtype
         dtype = ir.DataType(call.attrs.get("dtype", default))
         # Numpy has no bfloat16, so that hardly anybody could read such an output.
         if dtype is ir.DataType.BFLOAT16 or (way == "limits" and not self._compares(opset, dtype)):
             return None
         if reads is None and way == "shape":
             call.attrs["shape"] = list(shape)
-        return _Drawn(op, call, reads)
+        return _Drawn(source, call, reads)
 
     def _compares(self, opset: int, dtype: ir.DataType) -> bool:
         """True where numbers of a type keep their limits on the way to a comparison."""
@@ -136,10 +161,10 @@ class InsertRandom:
         inputs: list[ir.Value] = []
         if drawn.reads is not None:
             given = adapt(self.context.specs, inserter, value, drawn.reads, choices)
-            if drawn.op == "Bernoulli":
+            if drawn.source.reads is _Reads.PROBABILITIES:
                 given = inserter.value("Sigmoid", given)
             inputs.append(given)
-        return inserter.node(drawn.op, inputs, drawn.call.attrs).outputs[0]
+        return inserter.node(drawn.source.op, inputs, drawn.call.attrs).outputs[0]
 
     def _between(
         self, inserter: Inserter, value: ir.Value, fact: TensorFact, numbers: ir.Value, choices: Choices

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -109,86 +110,19 @@ class InsertSequence:
 
     def _begin(self, plan: _Plan, opset: int, fact: TensorFact, choices: Choices) -> bool:
         """The steps that make a sequence of the value."""
-        specs, value = self.context.specs, plan.value
         axes = [i for i, d in enumerate(fact.shape or ()) if type(d) is int and d >= 1]
-        ways = ["SequenceConstruct", "SequenceEmpty"]
-        if axes and runs(specs, "SplitToSequence", opset, fact.dtype):
-            ways.append("SplitToSequence")
-        way = self.context.prefer(choices, ways, lambda op: ("op", op, 1 if op != "SequenceEmpty" else 0, 1))
-        if way == "SplitToSequence":
-            return _split(plan, fact, axes, choices)
-        if way == "SequenceEmpty":
-            kind = int(fact.dtype.value)
-            attrs = {} if fact.dtype is ir.DataType.FLOAT and choices.boolean() else {"dtype": kind}
-
-            def grow(inserter: Inserter, current: ir.Value) -> ir.Value:
-                empty = inserter.value("SequenceEmpty", **attrs)
-                return inserter.value("SequenceInsert", empty, current)
-
-            plan.then("SequenceEmpty and SequenceInsert", grow, (fact,), (fact,))
-            return True
-        others = [_other(fact, choices) for _ in range(choices.integer(0, 3))]
-        place = choices.integer(0, len(others))
-        facts = [other[0] for other in others]
-
-        def construct(inserter: Inserter, current: ir.Value) -> ir.Value:
-            rest = [value if array is None else inserter.constant(array) for _, array in others]
-            return inserter.value("SequenceConstruct", *rest[:place], current, *rest[place:])
-
-        made = (*facts[:place], fact, *facts[place:])
-        plan.then("SequenceConstruct", construct, made, made)
-        return True
+        splits = axes and runs(self.context.specs, "SplitToSequence", opset, fact.dtype)
+        ways = list(_BEGINNINGS) if splits else list(_BEGINNINGS)[:-1]
+        way = self.context.prefer(choices, ways, lambda op: ("op", op, _BEGINNINGS[op][0], 1))
+        return _BEGINNINGS[way][1](plan, fact, axes, choices)
 
     def _edit(self, plan: _Plan, program: Program, opset: int, fact: TensorFact, choices: Choices) -> None:
         """One step from a sequence to a sequence."""
-        specs, elements, value = self.context.specs, plan.elements, plan.value
-        ways = ["SequenceInsert"]
-        if len(elements) > 1:
-            ways.append("SequenceErase")
-        unary = [op for op in _UNARY if runs(specs, op, opset, fact.dtype)]
-        common = plan.common
-        if opset >= 17 and unary and common is not None:
-            ways.append("SequenceMap")
-        if opset >= 15:
-            ways.append("Optional")
-        if opset >= 14:
-            ways.append("Identity")
-        way = self.context.prefer(choices, ways, lambda op: ("op", op, 2 if op == "SequenceInsert" else 1, 1))
-        if way == "SequenceInsert":
-            new, array = _other(fact, choices)
-            position, index = _position(len(elements), len(elements), choices)
-
-            def insert(inserter: Inserter, current: ir.Value) -> ir.Value:
-                tensor = value if array is None else inserter.constant(array)
-                rest = [] if index is None else [inserter.constant(index)]
-                return inserter.value("SequenceInsert", current, tensor, *rest)
-
-            plan.then("SequenceInsert", insert, put(elements, new, position), (new,))
-        elif way == "SequenceErase":
-            position, index = _position(len(elements), len(elements) - 1, choices)
-
-            def erase(inserter: Inserter, current: ir.Value) -> ir.Value:
-                rest = [] if index is None else [inserter.constant(index)]
-                return inserter.value("SequenceErase", current, *rest)
-
-            plan.then("SequenceErase", erase, drop(elements, position))
-        elif way == "SequenceMap":
-            op = choices.pick(unary)
-            whole = choices.boolean()
-
-            def apply_each(inserter: Inserter, current: ir.Value) -> ir.Value:
-                draft = Draft(program, inserter.before)
-                assert common is not None
-                item = draft.input("item", common, whole=whole and common.shape is not None)
-                body = draft.close([draft.inserter.value(op, item)], whole=whole and common.shape is not None)
-                attribute = ir.Attr("body", ir.AttributeType.GRAPH, body)
-                return control_node(program, "SequenceMap", [current], 1, [attribute], inserter.before).outputs[0]
-
-            plan.then(f"SequenceMap of {op}", apply_each, elements)
-        elif way == "Optional":
-            plan.then("Optional and OptionalGetElement", _there_and_back, elements)
-        else:
-            plan.then("Identity", lambda inserter, current: inserter.value("Identity", current), elements)
+        unary = [op for op in _UNARY if runs(self.context.specs, op, opset, fact.dtype)]
+        edit = _Edit(plan, program, fact, unary, choices)
+        ways = [op for op, (_, fits, _) in _EDITS.items() if fits(edit, opset)]
+        way = self.context.prefer(choices, ways, lambda op: ("op", op, _EDITS[op][0], 1))
+        _EDITS[way][2](edit)
 
     def _end(self, plan: _Plan, opset: int, fact: TensorFact, choices: Choices) -> None:
         """The step from the sequence to a tensor, where one fits."""
@@ -198,38 +132,39 @@ class InsertSequence:
         rank = len(elements[0].shape or ())
         axes = [a for a in range(rank) if concatenated(elements, a) is not None]
         new_axes = [a for a in range(rank + 1) if rank < 6 and stacked(elements, a) is not None]
-        ways = ["SequenceAt", "SequenceAt"] + ["ConcatFromSequence"] * (2 if axes else 0) + ["stack"] * bool(new_axes)
+        ways: list[Callable[[], None]] = [partial(_pick_one, plan, choices)] * 2
+        ways += [partial(_concatenate, plan, axes, choices, new=False)] * (2 if axes else 0)
+        ways += [partial(_concatenate, plan, new_axes, choices, new=True)] * bool(new_axes)
         arithmetic = [op for op in ("Add", "Mul") if runs(self.context.specs, op, opset, fact.dtype)]
         if arithmetic and fact.dtype in CASTABLE and fact.dtype is not ir.DataType.BOOL:
-            ways.append("SequenceLength")
-        way = choices.pick(ways)
-        if way == "SequenceAt":
-            position, index = _position(len(elements), len(elements) - 1, choices, always=True)
-            assert position is not None
-            assert index is not None
-            plan.then(
-                way, lambda inserter, current: inserter.value("SequenceAt", current, inserter.constant(index)), ()
-            )
-            plan.result = elements[position]
-        elif way == "SequenceLength":
-            op = choices.pick(arithmetic)
+            ways.append(partial(_count, plan, fact, arithmetic, choices))
+        choices.pick(ways)()
 
-            def count(inserter: Inserter, current: ir.Value) -> ir.Value:
-                number = cast(inserter, inserter.value("SequenceLength", current), fact.dtype)
-                return inserter.value(op, plan.value, number)
 
-            plan.then(f"SequenceLength and {op}", count)
-            plan.result = fact
-        else:
-            new = way == "stack"
-            axis = choices.pick(new_axes if new else axes)
-            plan.result = (stacked if new else concatenated)(elements, axis)
-            written = axis - (rank + new) if choices.boolean(0.3) else axis
-            attrs = {"axis": written, **({"new_axis": int(new)} if new or choices.boolean(0.3) else {})}
-            plan.then(
-                "ConcatFromSequence",
-                lambda inserter, current: inserter.node("ConcatFromSequence", [current], attrs).outputs[0],
-            )
+def _construct(plan: _Plan, fact: TensorFact, axes: list[int], choices: Choices) -> bool:
+    others = [_other(fact, choices) for _ in range(choices.integer(0, 3))]
+    place = choices.integer(0, len(others))
+    facts = [other[0] for other in others]
+
+    def construct(inserter: Inserter, current: ir.Value) -> ir.Value:
+        rest = [plan.value if array is None else inserter.constant(array) for _, array in others]
+        return inserter.value("SequenceConstruct", *rest[:place], current, *rest[place:])
+
+    made = (*facts[:place], fact, *facts[place:])
+    plan.then("SequenceConstruct", construct, made, made)
+    return True
+
+
+def _grow(plan: _Plan, fact: TensorFact, axes: list[int], choices: Choices) -> bool:
+    kind = int(fact.dtype.value)
+    attrs = {} if fact.dtype is ir.DataType.FLOAT and choices.boolean() else {"dtype": kind}
+
+    def grow(inserter: Inserter, current: ir.Value) -> ir.Value:
+        empty = inserter.value("SequenceEmpty", **attrs)
+        return inserter.value("SequenceInsert", empty, current)
+
+    plan.then("SequenceEmpty and SequenceInsert", grow, (fact,), (fact,))
+    return True
 
 
 def _split(plan: _Plan, fact: TensorFact, axes: list[int], choices: Choices) -> bool:
@@ -267,6 +202,114 @@ def _split(plan: _Plan, fact: TensorFact, axes: list[int], choices: Choices) -> 
     parts = split(fact, axis, sizes, keepdims=keepdims)
     plan.then("SplitToSequence", make, parts, parts)
     return True
+
+
+# What a beginning reads of the value (inputs), and how it is drawn; the last one needs an axis to split.
+_BEGINNINGS: Mapping[str, tuple[int, Callable[[_Plan, TensorFact, list[int], Choices], bool]]] = {
+    "SequenceConstruct": (1, _construct),
+    "SequenceEmpty": (0, _grow),
+    "SplitToSequence": (1, _split),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """What an edit of a sequence is drawn from; ``unary`` are operators that run on its elements."""
+
+    plan: _Plan
+    program: Program
+    fact: TensorFact
+    unary: list[str]
+    choices: Choices
+
+
+def _insert(edit: _Edit) -> None:
+    plan, elements, choices = edit.plan, edit.plan.elements, edit.choices
+    new, array = _other(edit.fact, choices)
+    position, index = _position(len(elements), len(elements), choices)
+
+    def insert(inserter: Inserter, current: ir.Value) -> ir.Value:
+        tensor = plan.value if array is None else inserter.constant(array)
+        rest = [] if index is None else [inserter.constant(index)]
+        return inserter.value("SequenceInsert", current, tensor, *rest)
+
+    plan.then("SequenceInsert", insert, put(elements, new, position), (new,))
+
+
+def _erase(edit: _Edit) -> None:
+    elements = edit.plan.elements
+    position, index = _position(len(elements), len(elements) - 1, edit.choices)
+
+    def erase(inserter: Inserter, current: ir.Value) -> ir.Value:
+        rest = [] if index is None else [inserter.constant(index)]
+        return inserter.value("SequenceErase", current, *rest)
+
+    edit.plan.then("SequenceErase", erase, drop(elements, position))
+
+
+def _map(edit: _Edit) -> None:
+    op, common = edit.choices.pick(edit.unary), edit.plan.common
+    whole = edit.choices.boolean()
+
+    def apply_each(inserter: Inserter, current: ir.Value) -> ir.Value:
+        draft = Draft(edit.program, inserter.before)
+        assert common is not None
+        item = draft.input("item", common, whole=whole and common.shape is not None)
+        body = draft.close([draft.inserter.value(op, item)], whole=whole and common.shape is not None)
+        attribute = ir.Attr("body", ir.AttributeType.GRAPH, body)
+        return control_node(edit.program, "SequenceMap", [current], 1, [attribute], inserter.before).outputs[0]
+
+    edit.plan.then(f"SequenceMap of {op}", apply_each, edit.plan.elements)
+
+
+def _wrap(edit: _Edit) -> None:
+    edit.plan.then("Optional and OptionalGetElement", _there_and_back, edit.plan.elements)
+
+
+def _same(edit: _Edit) -> None:
+    edit.plan.then("Identity", lambda inserter, current: inserter.value("Identity", current), edit.plan.elements)
+
+
+# How many inputs an edit reads, when it is possible, and how it is drawn; each builds nodes of its own.
+_EDITS: Mapping[str, tuple[int, Callable[[_Edit, int], bool], Callable[[_Edit], None]]] = {
+    "SequenceInsert": (2, lambda edit, opset: True, _insert),
+    "SequenceErase": (1, lambda edit, opset: len(edit.plan.elements) > 1, _erase),
+    "SequenceMap": (1, lambda edit, opset: opset >= 17 and bool(edit.unary) and edit.plan.common is not None, _map),
+    "Optional": (1, lambda edit, opset: opset >= 15, _wrap),
+    "Identity": (1, lambda edit, opset: opset >= 14, _same),
+}
+
+
+def _pick_one(plan: _Plan, choices: Choices) -> None:
+    position, index = _position(len(plan.elements), len(plan.elements) - 1, choices, always=True)
+    assert position is not None
+    assert index is not None
+    result = plan.elements[position]
+    plan.then("SequenceAt", lambda inserter, current: inserter.value("SequenceAt", current, inserter.constant(index)))
+    plan.result = result
+
+
+def _count(plan: _Plan, fact: TensorFact, arithmetic: list[str], choices: Choices) -> None:
+    op = choices.pick(arithmetic)
+
+    def count(inserter: Inserter, current: ir.Value) -> ir.Value:
+        number = cast(inserter, inserter.value("SequenceLength", current), fact.dtype)
+        return inserter.value(op, plan.value, number)
+
+    plan.then(f"SequenceLength and {op}", count)
+    plan.result = fact
+
+
+def _concatenate(plan: _Plan, axes: list[int], choices: Choices, *, new: bool) -> None:
+    """Join the elements along an axis, or stack them along a new one."""
+    axis, rank = choices.pick(axes), len(plan.elements[0].shape or ())
+    plan.result = (stacked if new else concatenated)(plan.elements, axis)
+    written = axis - (rank + new) if choices.boolean(0.3) else axis
+    attrs = {"axis": written, **({"new_axis": int(new)} if new or choices.boolean(0.3) else {})}
+    plan.then(
+        "ConcatFromSequence",
+        lambda inserter, current: inserter.node("ConcatFromSequence", [current], attrs).outputs[0],
+    )
 
 
 def _other(fact: TensorFact, choices: Choices) -> tuple[TensorFact, np.ndarray | None]:

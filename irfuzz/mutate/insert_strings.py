@@ -197,6 +197,7 @@ def _matches(text: _Text) -> None:
     text.value = text.inserter.value("Where", mask, text.value, other)
 
 
+# The operators that are built, each with what builds it.
 _WAYS: dict[str, Step] = {
     "StringNormalizer": _normalise,
     "Identity": _identity,

@@ -15,6 +15,7 @@ from irfuzz.mutate.quantised import Scheme, of_constant, of_value, parameters, q
 from irfuzz.mutate.relayer import attributes, largest, predict, put_in_place, restorable
 from irfuzz.mutate.sites import exact_values, tensor_fact
 from irfuzz.mutate.types import Skipped
+from irfuzz.spec import has_trait, with_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -43,11 +44,11 @@ def integer_layer(program: Program, context: Context, node: ir.Node, way: str, c
     output, fact = node.outputs[0], tensor_fact(program, node.outputs[0])
     if any(v in exact_values(program) for v in (data, output)):
         return Skipped("its data decides a shape")
-    if bias is not None and way == "QLinearConv" and program.constant_of(bias) is None:
+    if bias is not None and way in with_trait("quantised") and program.constant_of(bias) is None:
         return Skipped("a computed bias has no fixed scale")
     plan = _plan(program, node, data, weight, way, choices)
     given = [_integers(program, data, plan.data), _integers(program, weight, plan.weight)]
-    if way.startswith("QLinear"):
+    if way in with_trait("quantised"):
         scalar = [(TensorFact(_D.FLOAT, s.scale.shape), TensorFact(s.dtype, s.zero.shape)) for s in _all(plan)]
         facts = [given[0], *scalar[0], given[1], *scalar[1], *scalar[2]]
         facts += [TensorFact(_D.INT32, tensor_fact(program, bias).shape)] if bias is not None else []
@@ -62,7 +63,7 @@ def integer_layer(program: Program, context: Context, node: ir.Node, way: str, c
     if found[0].shape != fact.shape:
         return Skipped("the integer operator gives another shape")
     inserter = Inserter(program, node)
-    build = _linear if way.startswith("QLinear") else _dynamic
+    build = _linear if way in with_trait("quantised") else _dynamic
     result = build(inserter, node, way, plan, bias)
     put_in_place(program, specs, inserter, [output], [result], choices)
     return f"{node.op_type} at {output.name} as {way} of {plan.data.dtype.name} and {plan.weight.dtype.name}"
@@ -74,12 +75,14 @@ def _all(plan: _Plan) -> tuple[Scheme, Scheme, Scheme]:
 
 def _plan(program: Program, node: ir.Node, data: ir.Value, weight: ir.Value, way: str, choices: Choices) -> _Plan:
     kind, weight_kind = choices.pick(_PAIRS)
-    if not way.startswith("QLinear"):
+    if way not in with_trait("quantised"):
         kind = _D.UINT8  # what DynamicQuantizeLinear gives
         weight_kind = choices.pick((_D.UINT8, _D.INT8))
     array = program.const_array(weight)
     # One zero point for all channels is what runtimes take, so weights per channel are symmetric.
-    channels = way == "QLinearConv" and array is not None and choices.boolean()
+    channels = (
+        has_trait(node, "neuron_axes") and way in with_trait("quantised") and array is not None and choices.boolean()
+    )
     symmetric = channels or choices.boolean()
     if array is not None:
         weights = of_constant(array, weight_kind, symmetric=symmetric, axis=0 if channels else None)

@@ -19,10 +19,10 @@ from irfuzz.mutate.relayer import largest, splice_in
 from irfuzz.mutate.sites import flow_values, main_uses, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
-_NUMERIC = ("Add", "Sub", "Mul", "Max", "Min", "Sum", "Mean", "PRelu", "Pow")
+_NUMERIC = ("Add", "Sub", "Mul", "Max", "Min", "Sum")
+_FLOATING = ("Mean", "PRelu", "Pow")
 _LOGICAL = ("And", "Or", "Xor")
-_ANY = ("Where", "Concat")
-_FLOAT_ONLY = frozenset({"Mean", "PRelu", "Pow"})
+_ANY = ("Where",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class MergeValues:
                 others.append(other)
         if not others:
             return Skipped("no other value that can be adapted")
-        ops = [op for op in _operators(fact.dtype) if runs(specs, op, opset, fact.dtype)]
-        size = fact.size()
-        if "Concat" in ops:
-            axes = [i for i, d in enumerate(fact.shape or ()) if type(d) is int]
-            doubled = [replace(fact, shape=_twice(fact.shape or (), axis)) for axis in axes]
-            if not axes or 2 * (size or 0) > largest(program) or any(why_not(specs, opset, d, fact) for d in doubled):
-                ops.remove("Concat")
+        # What a Concat gives is twice as large, and must be cut to the first one's size again.
+        axes = [i for i, d in enumerate(fact.shape or ()) if type(d) is int]
+        doubled = [replace(fact, shape=_twice(fact.shape or (), axis)) for axis in axes]
+        joined = bool(axes) and 2 * (fact.size() or 0) <= largest(program)
+        joined = joined and not any(why_not(specs, opset, d, fact) for d in doubled)
+        ops = [*_operators(fact.dtype), *(("Concat",) if joined else ())]
+        ops = [op for op in ops if runs(specs, op, opset, fact.dtype)]
         if not ops:
             return Skipped(f"no operator merges {fact.dtype.name}")
         other = choices.pick(others)
@@ -78,17 +78,15 @@ class MergeValues:
         pair = [value, second]
         if choices.boolean(0.3):
             pair.reverse()
-        if op == "Where":
+        spec = specs.get(op, opset)
+        assert spec is not None
+        if "data_input" in spec.traits:
             mask = np.random.default_rng(choices.seed()).integers(
                 0, 2, [d if type(d) is int else 1 for d in fact.shape or ()]
             )
-            merged = inserter.value("Where", inserter.constant(mask.astype(np.bool_), "mask"), *pair)
-        elif op == "Concat":
-            merged = inserter.value(
-                "Concat", *pair, axis=choices.pick([i for i, d in enumerate(fact.shape or ()) if type(d) is int])
-            )
+            merged = inserter.value(op, inserter.constant(mask.astype(np.bool_), "mask"), *pair)
         else:
-            merged = inserter.value(op, *pair)
+            merged = inserter.value(op, *pair, **({"axis": choices.pick(axes)} if "axis" in spec.attrs else {}))
         later = [(node, index) for node, index in uses if places[node] >= place]
         splice_in(program, specs, inserter, value, merged, choices, later)
         return f"{op} of {site} and {other.name}, read by {reader.op_type}"
@@ -102,4 +100,4 @@ def _twice(shape: tuple[Dim, ...], axis: int) -> tuple[Dim, ...]:
 def _operators(dtype: ir.DataType) -> list[str]:
     if dtype is ir.DataType.BOOL:
         return [*_LOGICAL, *_ANY]
-    return [op for op in _NUMERIC if dtype.is_floating_point() or op not in _FLOAT_ONLY] + list(_ANY)
+    return [*_NUMERIC, *(_FLOATING if dtype.is_floating_point() else ()), *_ANY]

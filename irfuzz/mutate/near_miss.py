@@ -335,26 +335,37 @@ def computed(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | 
     if name is None:
         return None
     made = draft.fresh("computed")
+    step = choices.pick((_same, _negated, _reshaped, _joined))(draft, name)
+    if step is None:
+        return None
+    step.outputs = [made]
+    for reader in draft.steps:
+        reader.inputs = [made if n == name else n for n in reader.inputs]
+    draft.steps[0:0] = [step]
+    return f"{name} computed by {step.op}"
+
+
+def _same(draft: Draft, name: str) -> Step | None:
+    return Step("Identity", [name], {}, [])
+
+
+def _negated(draft: Draft, name: str) -> Step | None:
     array = draft.constants[name]
-    op = choices.pick(("Identity", "Neg", "Reshape", "Concat"))
-    if op == "Neg":
-        if array.dtype.kind not in "fi":
-            return None
-        new = [Step("Neg", [_constant(draft, -array)], {}, [made])]
-    elif op == "Reshape":
-        flat, sizes = _constant(draft, array.reshape(-1)), _constant(draft, np.array(array.shape, np.int64))
-        new = [Step(op, [flat, sizes], {}, [made])]
-    elif op == "Concat":
-        if not array.ndim or array.shape[0] < 2:
-            return None
-        parts = [_constant(draft, array[:1].copy()), _constant(draft, array[1:].copy())]
-        new = [Step(op, [*parts], {"axis": 0}, [made])]
-    else:
-        new = [Step(op, [name], {}, [made])]
-    for step in draft.steps:
-        step.inputs = [made if n == name else n for n in step.inputs]
-    draft.steps[0:0] = new
-    return f"{name} computed by {op}"
+    return Step("Neg", [_constant(draft, -array)], {}, []) if array.dtype.kind in "fi" else None
+
+
+def _reshaped(draft: Draft, name: str) -> Step | None:
+    array = draft.constants[name]
+    flat, sizes = _constant(draft, array.reshape(-1)), _constant(draft, np.array(array.shape, np.int64))
+    return Step("Reshape", [flat, sizes], {}, [])
+
+
+def _joined(draft: Draft, name: str) -> Step | None:
+    array = draft.constants[name]
+    if not array.ndim or array.shape[0] < 2:
+        return None
+    parts = [_constant(draft, array[:1].copy()), _constant(draft, array[1:].copy())]
+    return Step("Concat", [*parts], {"axis": 0}, [])
 
 
 def repeated(specs: Specs, opset: int, draft: Draft, choices: Choices) -> str | None:

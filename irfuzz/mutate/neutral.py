@@ -165,6 +165,7 @@ def _negated(op: str) -> Neutral:
     return way
 
 
+# Not what is asked of a node: the operators that are built, each with what builds it.
 WAYS: Mapping[str, Neutral] = {
     **{op: _plain(op) for op in ("Identity", "Dropout", "Max", "Min", "Sum", "Mean", "Clip")},
     **{f"{op} {n}": _element(op, n, left=left) for op, n, left in (("Add", 0, True), ("Sub", 0, False))},

@@ -14,9 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.sites import exact_values, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
-
-_NOT_NEGATIVE = {("BatchNormalization", 4)}
-"""Inputs that any other number would turn into NaN."""
+from irfuzz.spec import names_input
 
 _READ = 64
 """Exact constants of at most this many elements are shared, where their elements are equal."""
@@ -76,7 +74,7 @@ def _kind(program: Program, value: ir.Value, exact: Container[ir.Value]) -> Kind
         if fact.dtype.is_string() or (fact.size() or 0) > _READ:
             return None
         elements = tensor.tobytes()
-    limited = any((use.node.op_type, use.idx) in _NOT_NEGATIVE for use in value.uses())
+    limited = any(names_input("nonnegative_inputs", use.node.op_type, use.idx) for use in value.uses())
     return fact.dtype, fact.shape, limited, elements
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
 
+# These have no file under ``ops/``: what they learnt is in attributes, which nothing here draws.
 _LEARNT = frozenset(
     {
         *("Binarizer", "FeatureVectorizer", "Imputer", "LabelEncoder", "LinearClassifier", "LinearRegressor"),
@@ -57,7 +58,7 @@ def exact_values(program: Program) -> set[ir.Value]:
 
 def _follow(exact: set[ir.Value], stack: list[ir.Value], fed: Mapping[ir.Value, list[ir.Value]]) -> None:
     """Add to ``exact`` what stands in ``stack`` and all that it is computed from."""
-    deep, always = with_trait("has_body"), with_trait("always_valid")
+    deep, always = with_trait("control_flow"), with_trait("always_valid")
     while stack:
         value = stack.pop()
         if value in exact:
@@ -156,7 +157,7 @@ def _layout(node: ir.Node) -> tuple[int, int, int]:
 def _enter_all(
     nodes: Iterable[ir.Node], functions: _Functions, stack: list[ir.Value], fed: dict[ir.Value, list[ir.Value]]
 ) -> None:
-    exact, deep = trait_values("exact_inputs"), with_trait("has_body")
+    exact, deep = trait_values("exact_inputs"), with_trait("control_flow")
     divides, casts = with_trait("divides"), with_trait("casts")
     for node in nodes:
         op = node.op_type
@@ -233,7 +234,7 @@ def has_open_indices(node: ir.Node) -> bool:
 def has_subgraph(node: ir.Node) -> bool:
     """True where an attribute holds a graph."""
     if node.domain in _DEFAULT:
-        return has_trait(node, "has_body")
+        return has_trait(node, "control_flow")
     return any(attr.type in _GRAPHS for attr in node.attributes.values())
 
 

@@ -17,6 +17,7 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, INTEGER_LIMITS, runs
 from irfuzz.mutate.sites import exact_values, is_exact, layer_nodes, main_uses, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
+from irfuzz.spec import with_trait
 
 _FEW = 3
 """At most this many elements become special, unless all do."""
@@ -31,6 +32,9 @@ FLOAT_SPECIALS = (
     "-largest finite",
     "smallest normal",
 )
+_WAYS = (("Where", 0, True), ("Add", 0, False), ("Max", 0, True), ("Min", 0, True), ("Mul", 1, False))
+"""Operators that bring special elements in, what stands beside these, and whether integers come through as they are."""
+
 INTEGER_SPECIALS = ("largest", "smallest", "0", "-1")
 
 
@@ -92,37 +96,25 @@ class SpecialValues:
             program.replace_uses(value, new)
             program.prune()
             return f"{kind} in the constant {site}"
-        ways = [
-            op
-            for op in ("Where", "Add", "Max", "Min", "Mul")
-            if _can(self.context, op, program.opset, fact.dtype, floating)
-        ]
+        specs, opset = self.context.specs, program.opset
+        ways = [w for w in _WAYS if (floating or w[2]) and runs(specs, w[0], opset, fact.dtype)]
         if not ways:
             return Skipped(f"no operator puts special values into {fact.dtype.name}")
-        way = choices.pick(ways)
+        way, neutral, _ = choices.pick(ways)
         shape = [d if type(d) is int else 1 for d in fact.shape or ()]
         size = int(np.prod(shape, dtype=np.int64))
         inserter = Inserter(program, uses[0][0])
-        neutral = 1 if way == "Mul" else 0
         array = np.full(shape, neutral, fact.dtype.numpy())
         mask = np.zeros(shape, np.bool_)
         for place in _places(size, choices):
             array.reshape(-1)[place] = special
             mask.reshape(-1)[place] = True
-        if way == "Where":
-            result = inserter.value(
-                "Where", inserter.constant(mask, "mask"), inserter.constant(array, "special"), value
-            )
+        if way in with_trait("data_input"):
+            result = inserter.value(way, inserter.constant(mask, "mask"), inserter.constant(array, "special"), value)
         else:
             result = inserter.value(way, value, inserter.constant(array, "special"))
         program.replace_uses(value, result, users=uses)
         return f"{kind} through {way} into {site}"
-
-
-def _can(context: Context, op: str, opset: int, dtype: ir.DataType, floating: bool) -> bool:
-    if not runs(context.specs, op, opset, dtype):
-        return False
-    return floating or op in ("Where", "Max", "Min")
 
 
 def _places(size: int, choices: Choices) -> list[int]:

@@ -27,29 +27,21 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
     {
         "absolute_error": Trait("Has an absolute error, by its formula or how it is approximated."),
         "activation": Trait(
-            "Its place in the list of those that replace each other: one input, no required attribute, finite results.",
-            int,
+            "Its place among operators of one input with finite results, which replace each other.", int
         ),
         "adapts": Trait("Mutators insert it to fit a value to the place where it is read."),
         "adds": Trait("Adds the inputs from this one on to a value, and rounds at their magnitude.", int),
         "along_axis": Trait("Treats all lines along its attribute ``axis`` alike, from opset 13 on."),
-        "always_valid": Trait(
-            "Its result stays usable as a shape, index or scale whatever the elements of its input are."
-        ),
+        "always_valid": Trait("Its result is a usable shape, index or scale whatever elements it reads."),
         "axes_input": Trait("The input that holds axes, which may count from the end.", int),
         "axis_from_end": Trait("Its attribute ``axis`` may count from the end of the first input."),
         "bit_exact": Trait("Every correct component computes it the same to the bit."),
-        "body_inputs_from": Trait(
-            "The input from which on its inputs are those of its body, at the same positions.", int
-        ),
+        "body_inputs_from": Trait("The input from which on inputs are those of its body, at the same positions.", int),
         "body_outputs_from": Trait("The output of its body that is the node's first.", int),
         "broadcasts": Trait("Broadcasts its inputs."),
-        "carries": Trait(
-            "Inputs whose elements come out unchanged, perhaps fewer or moved; all if the list is empty.", tuple
-        ),
-        "casts": Trait("Gives the elements of its input another type, in which floats out of range are undefined."),
+        "carries": Trait("Inputs whose elements come out unchanged, perhaps moved; all if the list is empty.", tuple),
+        "casts": Trait("Converts elements to another type, in which floats out of range are undefined."),
         "channels_from_weights": Trait("How many channels it gives hangs on its second input alone."),
-        "chooses": Trait("Its place in the list of those whose result hangs on the order of equal elements.", int),
         "common": Trait("Its place among the operators that Hypothesis draws if none are named.", int),
         "commutative": Trait("Two operands may change places."),
         "compares": Trait("Compares two numbers."),
@@ -59,7 +51,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         ),
         "copies": Trait("Rounds nothing: what it gives stood in its inputs, but for signs and constants."),
         "counted_by_rank": Trait(
-            "What its first input counts (``Kind``), by the least rank of that input or its weights.", dict
+            "What its first input counts (``Kind``), by its least rank or that of its weights.", dict
         ),
         "data_dependent_shape": Trait("The output shape depends on the elements of any input."),
         "data_input": Trait("The first input that holds data, if it is not the first of all.", int),
@@ -70,51 +62,36 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "divides": Trait("Divides by its second input, which must not be 0 if it holds integers."),
         "domain_edge": Trait("Gives NaN or Inf beyond an edge: rounding decides on which side of it an input falls."),
         "drawn_elements": Trait(
-            "What elements of inputs a run may draw: limits, or a rule of ``generate/domains.py``.", dict
+            "Elements that inputs may be drawn with: limits, or a rule of ``generate/domains.py``.", dict
         ),
-        "elementwise": Trait(
-            "Computes each element from one element of each input; what is not broadcast is a scalar."
-        ),
-        "empty_batch_only": Trait(
-            "ONNXRuntime refuses it, or ends at it, without channels or places; without images it does not."
-        ),
+        "elementwise": Trait("Computes each element from one of each input; what is not broadcast is a scalar."),
+        "empty_batch_only": Trait("ONNXRuntime takes it without images, but not without channels or places."),
         "exact_inputs": Trait(
-            "Inputs whose elements decide shapes, indices, lengths or scales; all if the list is empty.", tuple
+            "Inputs whose elements decide shapes, indices or scales; all if the list is empty.", tuple
         ),
         "family": Trait("The family of operators that stand where others stand, and its place in it.", tuple),
         "gathers": Trait("Picks elements at the indices of its second input: any do that are in range."),
-        "has_body": Trait("Has graphs as attributes."),
         "hides_nan": Trait("May answer NaN with a number, and ONNX does not say whether it does."),
         "incidental": Trait("Has a part in a fault's signature only if nothing else has."),
         "indexes": Trait("Its second input holds indices, which limit the sizes that the data may have."),
-        "indices_along_axis": Trait(
-            "Its second input holds indices along its attribute ``axis``, which may count from the end."
-        ),
+        "indices_along_axis": Trait("Its second input holds indices along ``axis``, which may count from the end."),
         "indices_bound_by_sizes": Trait(
-            "Its indices stay below the sizes of the data: a named size may be smaller than its stand-in."
+            "Its indices are bound by sizes of the data, so that none of these may be a name."
         ),
         "integer_forms": Trait("Operators of integers that do what it does with real numbers.", tuple),
         "intermediate_overflow": Trait("May overflow inside from moderate inputs, depending on the chosen formula."),
         "iterates": Trait("Runs its body in turns, each of which takes what the one before it left."),
-        "keeps_kind": Trait(
-            "Behind it an input is still what it was: it moves elements, or computes with each of them alone."
-        ),
+        "keeps_kind": Trait("Behind it an input is still what it was: elements are moved or computed one by one."),
         "keeps_order": Trait("Keeps all elements in row-major order."),
         "limited_indices": Trait("Reads indices of which any do that are clipped to the right limits."),
-        "limits_by_inputs": Trait(
-            "Inputs that must stay as they are survive a cast: they are limits, not scales or indices."
-        ),
+        "limits_by_inputs": Trait("Its exact inputs survive a cast: they are limits, not scales or indices."),
         "makes_nan": Trait("May make NaN of ordinary numbers: a test of `irfuzz/oracle/hidden.py`.", str),
         "moves": Trait("Moves elements and changes none."),
         "nan_objective": Trait("`name` in `irfuzz/search/fitness.py`: towards NaN, which lies `beyond`.", dict),
-        "needs_known_sizes": Trait(
-            "ONNX's inference refuses unknown sizes: in a body it does not see the constants around it."
-        ),
+        "needs_known_sizes": Trait("ONNX's inference refuses it with unknown sizes, as those in a body are."),
         "neuron_axes": Trait("Axes of its own neurons and of those before it, in its weights.", tuple),
         "nonnegative_inputs": Trait("Inputs at these positions hold no negative numbers (variances).", tuple),
-        "not_a_layer": Trait(
-            "Nothing is learnt by changing its input's type or shape, or its result is not determined."
-        ),
+        "not_a_layer": Trait("Nothing is learnt by changing the type or shape of its input."),
         "not_a_seed": Trait("No region of nodes begins with it."),
         "probabilities": Trait("Gives probabilities, or their logarithms, of its input, the logits."),
         "quantised": Trait("Takes or gives integers with a scale."),
@@ -122,12 +99,12 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "random": Trait("Draws numbers with a generator that ONNX leaves open even if a seed is given."),
         "random_in_training": Trait("Draws if its third input says that it trains."),
         "recognised_by_shape": Trait(
-            "Optimisers look at the shape of its constants, which may have several for the same result."
+            "Optimisers look at the shape of its constants, of which several give the same result."
         ),
         "recurrent": Trait("Repeats its roundings for every step of the sequence."),
         "reduces": Trait("Reduces along ``axes``, an attribute or its second input."),
         "refused_for": Trait(
-            "Why a valid call may be refused or read otherwise: a rule of ``mutate/refusals.py``.", str
+            "Why valid calls may be refused or read otherwise: a rule of ``mutate/refusals.py``.", str
         ),
         "refuses_empty": Trait("ONNXRuntime refuses it without elements."),
         "rounds_to_integers": Trait("Floats become whole numbers, so neighbouring results differ by one step."),
@@ -139,9 +116,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "shifts_indices": Trait("Behind it an index may still be one: exporters turn negative indices into others."),
         "sizes_input": Trait("Its second input holds sizes, of which others may have to be multiples."),
         "source": Trait("Makes values of none, or of the shape of one, so that nothing flows through it."),
-        "spatial_inputs": Trait(
-            "Its inputs have sizes ``N, C, *spatial``; how many of them gain a spatial axis together.", int
-        ),
+        "spatial_inputs": Trait("How many of its inputs, of sizes ``N, C, *spatial``, gain an axis together.", int),
         "state_inputs": Trait("Inputs that are what an earlier run left.", tuple),
         "transparent": Trait("Says nothing of a fault and so has no part in its signature."),
         "underflows": Trait("Makes subnormal numbers of ordinary ones."),

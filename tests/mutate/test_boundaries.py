@@ -12,9 +12,10 @@ import pytest
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.exact_ties import CHOOSERS
 from irfuzz.mutate.table import build_mutators
 from irfuzz.mutate.types import Mutator, Skipped
-from irfuzz.spec import Specs, with_trait
+from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]
 
@@ -45,7 +46,7 @@ def test_ties_reach_the_operators_that_choose(table: dict[str, Mutator], parse: 
     seen: set[str] = set()
     for seed in range(40):
         work, _ = apply(table["exact-ties"], program, "h", seed)
-        node = next(n for n in work.nodes() if n.op_type in with_trait("chooses"))
+        node = next(n for n in work.nodes() if n.op_type in CHOOSERS)
         seen.add(node.op_type)
         coarse = node.inputs[0]
         assert coarse is not None
@@ -53,7 +54,7 @@ def test_ties_reach_the_operators_that_choose(table: dict[str, Mutator], parse: 
         shown.add_output(shown.value(coarse.name or "") or coarse)
         elements = run(shown, X)[-1]
         assert len(np.unique(elements)) <= 4
-    assert seen == with_trait("chooses")
+    assert seen == set(CHOOSERS)
 
 
 def test_ties_are_put_before_who_chooses_already(table: dict[str, Mutator], parse: Parse) -> None:

@@ -150,7 +150,9 @@ def _length(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) 
     counted = any(
         (other := node.inputs[1 - index]) is not None
         and (producer := _source(other)) is not None
-        and producer.op_type == "Range"  # nothing else gives the places of an axis
+        # Nothing else gives the places of an axis.
+        and producer.op_type == "Range"
+        # Equal finds one place and no length.
         for node, index in reads.at(*with_trait("compares") - {"Equal"})
     )
     if counted or re.search(r"len(gth)?s?(\b|_|$)", value.name or "", re.IGNORECASE):
@@ -193,7 +195,6 @@ def _pixels(program: Program, value: ir.Value, fact: TensorFact, reads: _Reads) 
     if (fact.rank or 0) < 2 or fact.dtype in (ir.DataType.STRING, ir.DataType.BOOL):
         return None
     for node, index in reads.calls:
-        # How exporters write the first steps of preprocessing; a table of three, because each is read in its own way.
         rule = _PREPROCESSING.get(node.op_type)
         other = None if rule is None else _other(program, node, index)
         if rule is None or other is None or other.dtype.kind == "b":
@@ -218,6 +219,7 @@ def _shifted(index: int, other: np.ndarray, size: float) -> int | None:
     return 1 if index == 0 and 0.35 <= size <= 0.55 and other.size == 3 else None  # a number a colour
 
 
+# How exporters write the first steps of preprocessing: each of the three is read in its own way.
 _PREPROCESSING = {"Div": _divided, "Mul": _multiplied, "Sub": _shifted}
 
 
