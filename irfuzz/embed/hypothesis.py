@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Any
 
 import onnx
 import onnx.printer
+import onnx_ir as ir
 
 try:
     from hypothesis import assume, note
@@ -17,6 +19,7 @@ except ModuleNotFoundError as error:
     raise ImportError("irfuzz.embed.hypothesis needs Hypothesis; run `pip install 'irfuzz[embed]'`") from error
 
 from irfuzz.choices import Choices
+from irfuzz.embed.element_types import DType, element_type, of_types, types_in
 from irfuzz.embed.part import part, side_by_side
 from irfuzz.embed.single import MOST_ELEMENTS, OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
@@ -65,35 +68,46 @@ COMMON = (
 
 
 class _Only(Specs):
-    """Specs of which calls of some operators are drawn alone."""
+    """Specs of which calls of some operators are drawn alone, or calls with some element types."""
 
-    def __init__(self, specs: Specs, ops: Sequence[str]) -> None:
+    def __init__(self, specs: Specs, ops: Sequence[str], dtypes: frozenset[ir.DataType]) -> None:
         self.__dict__.update(specs.__dict__)
         self._names = frozenset(ops)
+        self._dtypes = dtypes
 
-    def overlaid(self, opset: int) -> tuple[OpSpec, ...]:
+    def overlaid(self, opset: int, domain: str = "") -> tuple[OpSpec, ...]:
         """See ``Specs.overlaid``."""
-        return tuple(spec for spec in super().overlaid(opset) if spec.op in self._names)
+        specs = [spec for spec in super().overlaid(opset, domain) if not self._names or spec.op in self._names]
+        return tuple(narrow for spec in specs if (narrow := of_types(spec, self._dtypes)) is not None)
 
 
 @cache
-def _engine(mutators: tuple[str, ...] | None, max_nodes: int, ops: tuple[str, ...]) -> Engine:
-    return Engine(_Only(load_specs(), ops) if ops else load_specs(), mutators, max_nodes=max_nodes)
+def _engine(
+    mutators: tuple[str, ...] | None, max_nodes: int, ops: tuple[str, ...], dtypes: frozenset[ir.DataType]
+) -> Engine:
+    specs = _Only(load_specs(), ops, dtypes) if ops or dtypes else load_specs()
+    return Engine(specs, mutators, max_nodes=max_nodes)
 
 
 @cache
-def _operators(ops: tuple[str, ...], opset: int) -> tuple[str, ...]:
+def _operators(ops: tuple[str, ...], opset: int, dtypes: frozenset[ir.DataType]) -> tuple[str, ...]:
     """Names to draw from, common ones often.
 
     Raises:
-        UsageError: of one of them no calls are drawn.
+        UsageError: of one of them no calls are drawn, or none with these element types.
     """
-    known = {spec.op for spec in load_specs().overlaid(opset) if not spec.domain}
+    of_all = [spec for spec in load_specs().overlaid(opset) if not spec.domain]
+    known = {spec.op for spec in of_all if of_types(spec, dtypes) is not None}
     for op in ops:
-        if op not in known:
+        if op not in {spec.op for spec in of_all}:
             raise UsageError(
                 f"ops: irfuzz draws no calls of {op!r} at opset {opset}; of these: {', '.join(sorted(known))}"
             )
+        if op not in known:
+            names = ", ".join(sorted(dtype.name for dtype in dtypes))
+            raise UsageError(f"dtypes: no call of {op!r} has only values of {names}")
+    if not known:
+        raise UsageError(f"dtypes: no operator has only values of {', '.join(sorted(d.name for d in dtypes))}")
     if ops:
         return ops
     often = [op for op in COMMON if op in known]
@@ -106,6 +120,7 @@ def programs(
     *,
     seeds: Sequence[onnx.ModelProto | bytes | Program] = (),
     ops: Sequence[str] = (),
+    dtypes: Sequence[DType] = (),
     opset: int = OPSET,
     max_edits: int = 6,
     max_nodes: int = 32,
@@ -115,34 +130,45 @@ def programs(
 
     They shrink towards no edits and one node.
 
+    Example:
+        >>> from hypothesis import given
+        >>> from irfuzz.embed.hypothesis import programs
+        >>> @given(programs(ops=["Relu", "Add", "Conv"], dtypes=["float32"]))
+        ... def test_it(program):
+        ...     assert {node.op_type for node in program.nodes()} <= {"Relu", "Add", "Conv"}
+
     Args:
         draw: given by Hypothesis.
         seeds: models to start from, instead of calls.
-        ops: names of operators; programs have no others (but for what ``seeds`` have). All where empty.
+        ops: names of operators; programs have no others (but for what ``seeds`` have). All if empty.
+        dtypes: element types of all values, inner ones and weights among them, such as ``float32`` or
+            ``numpy.int64``; programs have no others (but for what ``seeds`` have). All if empty. Operators that need
+            others, as ``Reshape`` needs int64, are left out.
         opset: of the calls; edits may convert to others, but not with ``ops``.
         max_edits: most edits.
         max_nodes: most nodes.
         mutators: names of those to use (default: all of irfuzz's).
 
     Raises:
-        UsageError: an operator that irfuzz draws no calls of, or an unknown mutator.
+        UsageError: an operator that irfuzz draws no calls of, or none with these types; an unknown type or mutator.
     """
-    names = _operators(tuple(ops), opset)
-    engine = _engine(None if mutators is None else tuple(mutators), max_nodes, tuple(ops))
+    types = frozenset(map(element_type, dtypes))
+    names = _operators(tuple(ops), opset, types)
+    engine = _engine(None if mutators is None else tuple(mutators), max_nodes, tuple(ops), types)
     drawn = draw(st.binary(min_size=1 + HALVES + max_edits, max_size=1 + HALVES + max_edits))
     way = WAYS[drawn[0] * len(WAYS) >> 8]
     if seeds:
         program = draw(st.sampled_from([load(seed) for seed in seeds]))
-    elif way is _Way.SPROUT and not ops and opset == OPSET:
+    elif way is _Way.SPROUT and not ops and not types and opset == OPSET:
         program = draw(st.sampled_from(list(sprouts().values())))
     else:
         op = draw(st.sampled_from(names)) if way is _Way.ALIKE else None
         letters = draw(_letters(SEEDS if op else len(names) * SEEDS, min(MOST_CALLS, max_nodes)))
         calls = [(op, ord(letter)) if op else _op_and_seed(ord(letter), names) for letter in letters]
-        program = _side_by_side(calls, opset)
+        program = _side_by_side(calls, opset, types)
     if seeds or way in (_Way.EDITED, _Way.SPROUT):
-        allowed = {*ops, *_used(program)} if ops else None
-        program = _edited(program, engine, drawn[1 + HALVES :], allowed)
+        limits = _Limits({*ops, *_used(program)} if ops else None, {*types, *types_in(program)} if types else None)
+        program = _edited(program, engine, drawn[1 + HALVES :], limits)
         program = _narrowed(program, drawn[1 : 1 + HALVES])
     note(_Text(program))
     return program
@@ -188,7 +214,22 @@ def _used(program: Program) -> set[str]:
     return found | {node.op_type for function in program.model.functions.values() for node in function.all_nodes()}
 
 
-def _edited(program: Program, engine: Engine, drawn: bytes, allowed: set[str] | None) -> Program:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What edited programs may have: operators and element types; ``None`` for all."""
+
+    ops: set[str] | None
+    dtypes: set[ir.DataType] | None
+
+    def allow(self, program: Program, opset: int) -> bool:
+        """Whether a program keeps to them; one that is limited stays at its opset, too."""
+        if self.ops is None and self.dtypes is None:
+            return True
+        fits = self.ops is None or _used(program) <= self.ops
+        return program.opset == opset and fits and (self.dtypes is None or types_in(program) <= self.dtypes)
+
+
+def _edited(program: Program, engine: Engine, drawn: bytes, limits: _Limits) -> Program:
     """An edit for every second byte; 0 is none.
 
     The draws within an edit are not Hypothesis's to shrink, as each hangs on the program that the edits before made.
@@ -200,7 +241,7 @@ def _edited(program: Program, engine: Engine, drawn: bytes, allowed: set[str] | 
         mutant = engine.mutate(program, Choices.from_seed(f"{place}:{byte}"))
         if mutant is None or any(edit.relation is Relation.INVALID for edit in mutant.edits):
             continue
-        if allowed is None or (mutant.program.opset == opset and _used(mutant.program) <= allowed):
+        if limits.allow(mutant.program, opset):
             program = mutant.program
     return program
 
@@ -226,9 +267,9 @@ def _narrowed(program: Program, drawn: bytes) -> Program:
     return made
 
 
-def _side_by_side(calls: Iterable[tuple[str, int]], opset: int) -> Program:
+def _side_by_side(calls: Iterable[tuple[str, int]], opset: int, dtypes: frozenset[ir.DataType]) -> Program:
     """Valid calls, once each; what they are called hangs on no other, as elements of inputs do on names."""
-    models = [model for op, seed in dict.fromkeys(calls) if (model := _call(op, seed, opset)) is not None]
+    models = [model for op, seed in dict.fromkeys(calls) if (model := _call(op, seed, opset, dtypes)) is not None]
     assume(models)
     return Program.from_proto(side_by_side(models))
 
@@ -240,23 +281,45 @@ def _op_and_seed(number: int, names: Sequence[str]) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=1024)
-def _call(op: str, seed: int, opset: int) -> onnx.ModelProto | None:
+def _call(op: str, seed: int, opset: int, dtypes: frozenset[ir.DataType]) -> onnx.ModelProto | None:
     """A valid call: the lower the seed, the smaller; even ones leave out what may be left out."""
     spec = load_specs().get(op, opset)
+    assert spec is not None
+    spec = of_types(spec, dtypes)
     assert spec is not None
     most = SIZES[seed * len(SIZES) // SEEDS]
     for number in range(DRAWS):
         choices = Choices.from_seed(f"{seed}:{number}")
         plain, prefix = seed % 2 == 0, f"{op}{seed}_"
         model = single_call(spec, opset, choices, seed, plain=plain, max_elements=most, prefix=prefix)
-        if model is not None:
+        if model is not None and (not dtypes or types_in(Program.from_proto(model)) <= dtypes):
             return model
     return None
 
 
-def models(**options: Any) -> st.SearchStrategy[onnx.ModelProto]:
-    """``programs`` as ONNX models; the same options."""
-    return programs(**options).map(lambda program: program.to_proto())
+def models(
+    *,
+    seeds: Sequence[onnx.ModelProto | bytes | Program] = (),
+    ops: Sequence[str] = (),
+    dtypes: Sequence[DType] = (),
+    opset: int = OPSET,
+    max_edits: int = 6,
+    max_nodes: int = 32,
+    mutators: Sequence[str] | None = None,
+) -> st.SearchStrategy[onnx.ModelProto]:
+    """``programs`` as ONNX models; the same arguments.
+
+    Example:
+        >>> from hypothesis import given
+        >>> from irfuzz.embed.hypothesis import models
+        >>> @given(models(ops=["Relu", "Softmax"], dtypes=["float32"], max_edits=2))
+        ... def test_it(model):
+        ...     assert {node.op_type for node in model.graph.node} <= {"Relu", "Softmax"}
+    """
+    made = programs(
+        seeds=seeds, ops=ops, dtypes=dtypes, opset=opset, max_edits=max_edits, max_nodes=max_nodes, mutators=mutators
+    )
+    return made.map(lambda program: program.to_proto())
 
 
 @st.composite
