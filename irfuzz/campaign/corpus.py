@@ -76,12 +76,12 @@ class Corpus:
                 self._keep(row.digest, program, _room(row, program))
                 yield program
 
-    def add(self, testcase: Testcase, job: int) -> bool:
+    def add(self, testcase: Testcase) -> bool:
         """Have a program that shows something new stored; False if it could not be made again.
 
         ``refresh`` gives it once it was stored: by ``Database.record``, with all others that ``take_new`` gives.
         """
-        trace, model = self.trace_of(testcase), testcase.model
+        trace, model = self.trace_of(testcase), testcase.whole
         if is_packed(model):
             model = self._programs.mutant(testcase.program)
             if not self._programs.is_whole(model) and is_steered(trace.edits):
@@ -89,7 +89,7 @@ class Corpus:
         entry, text = testcase.entry, trace.to_text()
         self._new.append(
             ProgramRow(
-                testcase.program.digest, model, entry.seed, entry.digest, text, testcase.features, job,
+                testcase.program.digest, model, entry.seed, entry.digest, text, testcase.features, testcase.job,
                 testcase.iteration,
             )
         )  # fmt: skip
@@ -153,8 +153,7 @@ class Corpus:
 
     def trace_of(self, testcase: Testcase) -> Trace:
         """How a program that is not in the corpus was made."""
-        data = testcase.program if is_packed(testcase.model) else testcase.model
-        return self.trace(testcase.entry).extended(testcase.edits, self.donors(), data)
+        return self.trace(testcase.entry).extended(testcase.edits, self.donors(), testcase.model or testcase.program)
 
     def donors(self) -> tuple[Trace, ...]:
         """Traces of the seeds, in the order in which splices see them."""

@@ -21,7 +21,6 @@ from irfuzz.campaign.triage import Triage
 from irfuzz.choices import Choices
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
-from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
@@ -31,7 +30,6 @@ from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.oracle import judge
 from irfuzz.oracle.types import Verdict
 from irfuzz.search.novelty import Seen
-from irfuzz.store.packed_model import is_packed
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
@@ -97,9 +95,9 @@ class Differential:
     def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         """As the search plans."""
         if self._alone_at(iteration) is not None:
-            return Testcase(iteration, entry, parent, parent)
+            return Testcase(self._job.number, iteration, entry, parent, parent)
         mutant, plan = self.steering.mutate(entry, parent, choices)
-        return mutant and Testcase(iteration, entry, parent, mutant.program, mutant.edits, plan)
+        return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits, plan)
 
     def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
         """Inputs that are drawn, sampled or steered, and the targets whose turn it is."""
@@ -120,23 +118,17 @@ class Differential:
         elif not invalid:
             inputs, hunt = self._hunt.steer(program, inputs, seed, ranges, choices)
             counts["steered"] += bool(hunt)
-        model = self._job.database.programs.whole(program)
+        whole = self._job.database.programs.whole(program)
         return replace(
-            testcase, model=model, inputs=inputs, targets=tuple(wanted), features=features, keep=keep, hunt=hunt
+            testcase, whole=whole, inputs=inputs, targets=tuple(wanted), features=features, keep=keep, hunt=hunt
         )
 
     def execute(self, testcases: Sequence[Testcase]) -> Sequence[Runs]:
         """What every target did with each of them; they travel together."""
-        return self._runner.run_all([
-            Task(t.program, t.inputs, t.targets, self._tag(t), None if is_packed(t.model) else t.model)
-            for t in testcases
-        ])  # fmt: skip
-
-    def _tag(self, testcase: Testcase) -> str:
-        return f"{self._job.number}/{testcase.iteration}"
+        return self._runner.run_all(testcases)
 
     def _more(self, testcase: Testcase, targets: Sequence[Target]) -> Runs:
-        return self._runner.run(testcase.program, testcase.inputs, targets, tag=self._tag(testcase)) if targets else []
+        return self._runner.run(testcase.program, testcase.inputs, targets, tag=testcase.tag) if targets else []
 
     def _judged(self, testcase: Testcase, runs: Runs) -> list[Verdict]:
         return judge(
@@ -175,7 +167,7 @@ class Differential:
         """A program becomes a parent if it shows what is new, and anything runs it."""
         ran_new = not testcase.invalid and self.steering.ran(testcase, runs)
         wanted = (testcase.keep or ran_new) and any(r.exit is Exit.OK for r in runs)
-        if wanted and not self.corpus.add(testcase, self._job.number):
+        if wanted and not self.corpus.add(testcase):
             self._job.counts["large weights not kept"] += 1
         if not testcase.invalid:
             self._support.saw(testcase.program, runs)
@@ -186,7 +178,7 @@ class Differential:
             return
         trace = self.corpus.trace_of(testcase).to_json()
         case = Case(
-            testcase.program, testcase.inputs, runs, testcase.invalid, trace, testcase.entry.seed, self._job.number,
+            testcase.program, testcase.inputs, runs, testcase.invalid, trace, testcase.entry.seed, testcase.job,
             testcase.iteration, testcase.hunt,
         )  # fmt: skip
         self._triage.look(case, wrong, self._job.counts)

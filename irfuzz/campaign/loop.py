@@ -100,7 +100,7 @@ def _execute(job: Job, strategy: Strategy[R, V], made: Sequence[Testcase | str |
     """What running each program gives; ``None`` if that could not be found out by our own fault."""
     testcases = [testcase for testcase in made if isinstance(testcase, Testcase)]
     if len(testcases) > 1:
-        job.journal.runs([(testcase.iteration, testcase.model) for testcase in testcases])
+        job.journal.runs([(testcase.iteration, testcase.whole) for testcase in testcases])
         try:
             return iter(strategy.execute(testcases))
         except Exception:  # noqa: BLE001 - whose fault it is shows when each runs alone
@@ -109,7 +109,7 @@ def _execute(job: Job, strategy: Strategy[R, V], made: Sequence[Testcase | str |
     for testcase in testcases:
         found.append(None)
         with job.guard(testcase.iteration, testcase.parent, testcase.program):
-            job.journal.runs([(testcase.iteration, testcase.model)])
+            job.journal.runs([(testcase.iteration, testcase.whole)])
             (found[-1],) = strategy.execute([testcase])
     return iter(found)
 

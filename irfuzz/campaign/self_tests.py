@@ -126,9 +126,9 @@ class SelfTests:
     def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         """A mutant by drawn mutators."""
         if self._turn(iteration) is not None:
-            return Testcase(iteration, entry, parent, parent)
+            return Testcase(self._job.number, iteration, entry, parent, parent)
         mutant = self._mutate.mutate(parent, choices, edits=choices.integer(1, self._job.config.edits))
-        return mutant and Testcase(iteration, entry, parent, mutant.program, mutant.edits)
+        return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits)
 
     def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
         """Inputs that are drawn or sampled; every target runs every program."""
@@ -138,7 +138,7 @@ class SelfTests:
         if inputs is None:
             extreme = turn is not None or testcase.iteration % 2
             inputs = (inputs_with_extremes if extreme else make_inputs)(program, seed)
-        return replace(testcase, inputs=inputs, model=self._job.database.programs.whole(program))
+        return replace(testcase, inputs=inputs, whole=self._job.database.programs.whole(program))
 
     def execute(self, testcases: Sequence[Testcase]) -> list[FormRuns]:
         """What each target and its ways make of each program, and the targets of its forms."""
@@ -168,7 +168,7 @@ class SelfTests:
         features = self._seen.add_mutant(testcase.program) if testcase.edits else 0
         if not runs.before or not testcase.edits or features < self.corpus.bar():
             return
-        if not self.corpus.add(replace(testcase, features=features), self._job.number):
+        if not self.corpus.add(replace(testcase, features=features)):
             self._job.counts["large weights not kept"] += 1
 
     def triage(self, testcase: Testcase, runs: FormRuns, wrong: Sequence[Contradiction]) -> None:  # noqa: ARG002 - the protocol's

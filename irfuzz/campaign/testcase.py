@@ -34,16 +34,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Testcase:
-    """One program of a campaign, first as it is mutated, then with all that is needed to run it.
+    """One program of a campaign, first as it is mutated, then as it is run (``Runner.run_all``) and judged.
 
     Attributes:
-        iteration: of the job that made it.
+        job: that makes it.
+        iteration: of the job.
         entry: its parent, or itself if it is a seed as it is.
         parent: the parent's program.
         program: its own.
         edits: what was done to the parent; none if it is a seed as it is.
         plan: of the search that asked for it.
-        model: its bytes, as ``StoredPrograms.whole`` gives them.
+        whole: its bytes, as ``StoredPrograms.whole`` gives them.
         inputs: by name.
         targets: those that run it at first.
         features: how many of its features no program before had.
@@ -53,13 +54,14 @@ class Testcase:
 
     __test__ = False  # pytest takes it for a class of tests
 
+    job: int
     iteration: int
     entry: Entry
     parent: Program
     program: Program
     edits: tuple[Edit, ...] = ()
     plan: tuple[str | None, ...] = ()
-    model: bytes = b""
+    whole: bytes = b""
     inputs: Mapping[str, Value] = field(default_factory=dict)
     targets: tuple[Target, ...] = ()
     features: int = 0
@@ -71,9 +73,19 @@ class Testcase:
         """Whether an edit declares it invalid."""
         return any(edit.relation is Relation.INVALID for edit in self.edits)
 
+    @property
+    def tag(self) -> str:
+        """What its runs are called."""
+        return f"{self.job}/{self.iteration}"
+
+    @property
+    def model(self) -> bytes | None:
+        """Its bytes as workers take them; ``None`` if they do not stand in ``whole`` so."""
+        return None if is_packed(self.whole) else self.whole
+
     def size(self) -> int:
         """Bytes of model and tensors that travel to a worker."""
-        sent = len(self.model) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
-        if is_packed(self.model) and mapped_bytes(self.program) < LARGE_MODEL:
+        sent = len(self.whole) + sum(getattr(value, "nbytes", 0) for value in self.inputs.values())
+        if is_packed(self.whole) and mapped_bytes(self.program) < LARGE_MODEL:
             sent += weight_bytes(self.program)
         return sent

@@ -16,7 +16,7 @@ from irfuzz.execute.lane import Lane
 from irfuzz.execute.mapped_model import MappedModel, mapped_model
 from irfuzz.execute.shadow import Shadow, ShadowRun
 from irfuzz.execute.table import Availability, adapter_of
-from irfuzz.execute.together import Asked, Task
+from irfuzz.execute.together import Asked, Runnable
 from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -140,7 +140,7 @@ class Runner:
         """
         return self.collect(self._submit(program, inputs, targets, inflight, tag, wait=True))
 
-    def run_all(self, tasks: Sequence[Task]) -> list[list[RunResult]]:
+    def run_all(self, tasks: Sequence[Runnable]) -> list[list[RunResult]]:
         """Run several programs, each as by ``run``, at a lower price: each worker gets all of its part at once.
 
         A program that ends a worker's process costs the others a second run, not their results.
@@ -315,7 +315,7 @@ def _size(model: bytes | MappedModel) -> int:
     return len(model if isinstance(model, bytes) else model.data)
 
 
-def _alike(tasks: Sequence[Task]) -> list[list[int]]:
+def _alike(tasks: Sequence[Runnable]) -> list[list[int]]:
     """Places of the tasks, those together that follow one another with the same program and targets."""
     found: list[list[int]] = []
     for place, task in enumerate(tasks):

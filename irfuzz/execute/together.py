@@ -18,6 +18,25 @@ _ENDS = frozenset({Exit.CRASH, Exit.EXITED, Exit.HANG, Exit.MEMORY, Exit.PROTOCO
 """Ends that leave no process behind, or none to go on with."""
 
 
+class Runnable(Protocol):
+    """What a ``Task`` has, as the programs of a campaign have it too."""
+
+    @property
+    def program(self) -> Program | bytes: ...
+
+    @property
+    def inputs(self) -> Mapping[str, Value]: ...
+
+    @property
+    def targets(self) -> Sequence[Target] | None: ...
+
+    @property
+    def tag(self) -> str: ...
+
+    @property
+    def model(self) -> bytes | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One program to run, see ``Runner.run``.

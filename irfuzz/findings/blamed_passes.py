@@ -14,8 +14,8 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.findings.fault_predicate import same_fault, told_by
+from irfuzz.findings.pass_bisection import Tried, blame_passes
 from irfuzz.ir.program import Program
-from irfuzz.localize.passes import Tried, blame_passes
 from irfuzz.oracle import judge
 from irfuzz.oracle.types import Symptom, Verdict
 

@@ -26,9 +26,6 @@ from irfuzz.reduce.sizes import bind_names, shrink_sizes
 Pass: TypeAlias = Callable[[Session], bool]
 """Tries to make the best case smaller; True where it did."""
 
-Start: TypeAlias = tuple[Program, Mapping[str, Value]]
-"""A program and inputs by name."""
-
 STRUCTURE: tuple[Pass, ...] = (
     bind_names,  # what has open sizes cannot become an input in the middle
     keep_one_output,
@@ -70,7 +67,7 @@ def reduce_case(
     values_of: ValuesOf | None = None,
     seconds: float = 20.0,
     tries: int = 500,
-    starts: Iterable[Start] = (),
+    starts: Iterable[tuple[Program, Mapping[str, Value]]] = (),
     jobs: int = 1,
     skip: Collection[bytes] = (),
     on_try: Callable[[Try], None] | None = None,

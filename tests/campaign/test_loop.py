@@ -66,13 +66,13 @@ class Recording:
 
     def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         self.note("mutate", iteration)
-        return None if iteration == 5 else Testcase(iteration, entry, parent, parent)
+        return None if iteration == 5 else Testcase(0, iteration, entry, parent, parent)
 
     def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
         self.note("feed", testcase.iteration)
         if testcase.iteration == 6:
             raise Unsupported("inputs", "Loop", "it takes none")
-        return replace(testcase, model=b"model")
+        return replace(testcase, whole=b"model")
 
     def execute(self, testcases: Sequence[Testcase]) -> list[int]:
         for testcase in testcases:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.journal import Journal
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.together import Task
 from irfuzz.ir.program import Program
 
 pytestmark = [pytest.mark.backend, pytest.mark.timeout(200)]
@@ -47,7 +47,7 @@ def test_programs_do_not_depend_on_rounds(tmp_path: Path, tiny: Path, monkeypatc
     rounds: list[int] = []
     run_all = Runner.run_all
 
-    def counted(self: Runner, tasks: list[Task]) -> Any:
+    def counted(self: Runner, tasks: Sequence[Any]) -> Any:
         if tasks[0].tag:  # not those of a triage
             rounds.append(len(tasks))
         return run_all(self, tasks)
@@ -73,7 +73,7 @@ def test_programs_do_not_depend_on_rounds(tmp_path: Path, tiny: Path, monkeypatc
 def test_a_fault_while_many_run_costs_one_program(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_all = Runner.run_all
 
-    def faulty(self: Runner, tasks: list[Task]) -> Any:
+    def faulty(self: Runner, tasks: Sequence[Any]) -> Any:
         if any(task.tag == "0/9" for task in tasks):
             raise ZeroDivisionError("while many run")
         return run_all(self, tasks)
@@ -112,7 +112,7 @@ def test_what_is_left_out_after_a_death(
     ran: list[list[str]] = []
     run_all = Runner.run_all
 
-    def listed(self: Runner, tasks: list[Task]) -> Any:
+    def listed(self: Runner, tasks: Sequence[Any]) -> Any:
         ran.append([task.tag for task in tasks])
         return run_all(self, tasks)
 
@@ -136,8 +136,8 @@ def test_large_programs_go_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     sizes: list[int] = []
     run_all = Runner.run_all
 
-    def counted(self: Runner, tasks: list[Task]) -> Any:
-        sizes.append(sum(len(task.data()) for task in tasks[:-1]))
+    def counted(self: Runner, tasks: Sequence[Any]) -> Any:
+        sizes.append(sum(len(task.program.to_bytes()) for task in tasks[:-1]))
         return run_all(self, tasks)
 
     monkeypatch.setattr(Runner, "run_all", counted)

@@ -37,7 +37,7 @@ def work(corpus: Corpus, steering: Steering, first: int, last: int) -> list[obje
         entry = steering.parent(choices)
         mutant, plan = steering.mutate(entry, corpus.program(entry), choices)
         if mutant is not None:
-            steering.count(Testcase(n, entry, corpus.program(entry), mutant.program, mutant.edits, plan))
+            steering.count(Testcase(0, n, entry, corpus.program(entry), mutant.program, mutant.edits, plan))
         done.append((entry.digest, plan, steering.frontier.covered))
     return done
 

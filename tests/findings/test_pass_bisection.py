@@ -13,8 +13,8 @@ from irfuzz.execute.table import resolve
 from irfuzz.execute.tools import TOOLS
 from irfuzz.findings.blamed_passes import with_pass
 from irfuzz.findings.fault_predicate import Watch
+from irfuzz.findings.pass_bisection import Tried, blame_passes
 from irfuzz.ir.program import Program
-from irfuzz.localize.passes import Tried, blame_passes
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.store.tensors import unpack
 
