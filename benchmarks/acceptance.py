@@ -20,12 +20,13 @@ from typing import Any
 import onnx
 import onnx.backend.test
 
-from irfuzz.errors import Unsupported
+from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit
 from irfuzz.facts import TensorFact
-from irfuzz.frontends.onnx_file import load_seeds
+from irfuzz.frontends.checker import Checker
+from irfuzz.frontends.onnx_file import find_models, load_seed
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
@@ -41,10 +42,17 @@ LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
 
 def seeds() -> list[tuple[str, Program]]:
     """The shipped seeds and onnx's ``light_*`` models."""
-    programs, problems = load_seeds([seeds_dir(), LIGHT])
+    files, problems = find_models([seeds_dir(), LIGHT])
+    found: list[tuple[str, Program]] = []
+    with Checker() as checker:
+        for path in files:
+            try:
+                found.append((path.name, load_seed(path, checker=checker)))
+            except InvalidProgram as error:
+                problems.append(str(error))
     for problem in problems:
         print(f"left out: {problem}", file=sys.stderr)
-    return [(path.name, program) for path, program in programs.items()]
+    return found
 
 
 def mutants(named: Sequence[tuple[str, Program]], count: int, seed: int) -> Iterator[TracedMutant]:

@@ -363,8 +363,6 @@ CHECKS: Mapping[str, Check] = {
 }
 """By operator; the ranges of its inputs decide. Overflow of any operator is seen in its result (``overflow``)."""
 
-CHECKED = frozenset(CHECKS)
-
 
 def overflow(node: ir.Node, inputs: Inputs, result: Tensor, form: Format) -> Fault | None:
     """A result that may be infinite or NaN though no operand is; NaN of infinite operands, or of a constant NaN."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.large_limits import weight_bytes
 from irfuzz.execute.types import Value
 from irfuzz.export.files import npz_of
 from irfuzz.generate.inputs import make_inputs
@@ -28,7 +29,7 @@ from irfuzz.memory import settle
 from irfuzz.mutate.api import TracedMutant, mutate_many
 from irfuzz.store.blob_tensors import with_blobs
 from irfuzz.store.blobs import Blobs
-from irfuzz.store.shared_weights import SHARED, shared_bytes, weight_bytes
+from irfuzz.store.shared_weights import SHARED, shared_bytes
 from irfuzz.store.tensors import pack
 
 LARGE = 64 << 20

@@ -158,23 +158,6 @@ def load_seed(
             return program
 
 
-def load_seeds(paths: Iterable[Path], *, max_bytes: int = MAX_WEIGHTS) -> tuple[dict[Path, Program], list[str]]:
-    """``load_seed`` for every model that ``paths`` name; a bad one is left out.
-
-    Returns:
-        The programs by file, and one line for each file or folder that gave none.
-    """
-    files, problems = find_models(paths)
-    programs: dict[Path, Program] = {}
-    with Checker() as checker, Converters() as converters:
-        for path in files:
-            try:
-                programs[path] = load_seed(path, max_bytes=max_bytes, checker=checker, converters=converters)
-            except InvalidProgram as e:
-                problems.append(str(e))
-    return programs, problems
-
-
 def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
     """Write a model so that ``path`` is either what it was before or the whole new file.
 

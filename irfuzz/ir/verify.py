@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.calls import hashable_attrs, schema_of
@@ -64,14 +63,6 @@ def verify(program: Program, specs: Specs | None = None, *, nodes: Iterable[ir.N
             problems += _node(program, specs, node)
     problems += _outputs(program)
     return problems
-
-
-def require_valid(program: Program, name: str, specs: Specs | None = None) -> None:
-    """Raise ``InvalidProgram`` with the first broken rule; ``name`` says which model it is."""
-    problems = verify(program, specs)
-    if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InvalidProgram(f"{name}: {problems[0]}{more}")
 
 
 def _node(program: Program, specs: Specs, node: ir.Node) -> list[Problem]:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import onnx
 import onnx_ir as ir
 
-from irfuzz.execute.large_limits import weight_bytes
 from irfuzz.frontends.external import tensors_in
-from irfuzz.frontends.onnx_file import save_file
 from irfuzz.ir import serde
 from irfuzz.ir.detached import view_of
 from irfuzz.ir.held import Held, can_hold
 from irfuzz.ir.outside import Outside, byte_size
 from irfuzz.ir.program import Program
-from irfuzz.store.blobs import SUFFIX, Blobs, FolderBlobs, digest_of
-from irfuzz.store.packed_model import LARGE_PROGRAM, digest_in, fill
+from irfuzz.store.blobs import SUFFIX, Blobs, digest_of
+from irfuzz.store.packed_model import digest_in, fill
 
 SHARED = 1 << 10
 """Bytes from which on a weight is stored by its digest, if its program has ``LARGE_PROGRAM`` bytes of weights."""
-
-FOLDER = "weights"
-"""Folder beside saved models in which their weights are."""
 
 _BLOB = "irfuzz.blob"
 """Key in ``tensor.meta`` of the digest of its bytes."""
@@ -98,20 +92,6 @@ def shared_program(data: bytes, blobs: Blobs) -> Program:
         if tensor is not None:
             tensor.meta[_BLOB] = digest
     return program
-
-
-def save_shared(program: Program, path: Path, *, least: int = SHARED) -> None:
-    """Write a model whose weights are files of the folder ``weights`` beside it, shared with other models there.
-
-    A program of little weight is written whole. ``onnx.load`` and every runtime find the weights by the model's path.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    if weight_bytes(program) < LARGE_PROGRAM:
-        save_file(program, path)
-        return
-    save_file(shared_bytes(program, FolderBlobs(path.parent / FOLDER), least=least, folder=FOLDER), path)
 
 
 def _decoded(model: onnx.ModelProto, held: Held) -> Program:

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.frontends.checker import Checker
-from irfuzz.frontends.onnx_file import find_models, load_file, load_seed, load_seeds, save_file
+from irfuzz.frontends.onnx_file import find_models, load_file, load_seed, save_file
 from irfuzz.ir.program import Program
 from tests.frontends.models import add_weights
 
@@ -294,15 +294,6 @@ def test_find_models(tmp_path: Path) -> None:
         f"{tmp_path / 'none'}: no *.onnx file in this folder",
         f"{tmp_path / 'absent'}: No such file or directory",
     ]
-
-
-def test_one_bad_seed_among_many_is_skipped(tmp_path: Path) -> None:
-    (tmp_path / "bad.onnx").write_bytes(b"bad")
-    (tmp_path / "good.onnx").write_bytes(add_weights().SerializeToString())
-    programs, problems = load_seeds([tmp_path])
-    assert list(programs) == [tmp_path / "good.onnx"]
-    assert len(problems) == 1
-    assert problems[0].startswith(f"{tmp_path / 'bad.onnx'}: ")
 
 
 # ---- saving -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import require_valid, verify
+from irfuzz.ir.verify import verify
 from irfuzz.mutate.engine import Engine
 from irfuzz.resources import seeds_dir
 from irfuzz.spec import load_specs
@@ -111,8 +111,6 @@ def test_verification_names_what_the_schema_lets_through() -> None:
     problems = verify(p)
     assert problems
     assert "'c' (Conv)" in str(problems[0])
-    with pytest.raises(InvalidProgram, match="Conv"):
-        require_valid(p, "conv.onnx")
 
 
 @pytest.mark.property

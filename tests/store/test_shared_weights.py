@@ -15,7 +15,7 @@ from irfuzz.ir.program import Program
 from irfuzz.store import shared_weights
 from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named
-from irfuzz.store.shared_weights import SHARED, save_shared, shared_bytes, shared_program
+from irfuzz.store.shared_weights import SHARED, shared_bytes, shared_program
 
 pytestmark = pytest.mark.unit
 
@@ -77,19 +77,13 @@ def test_what_is_not_to_be_kept_is_written_into_the_model(tmp_path: Path) -> Non
 
 def test_a_saved_model_is_what_onnx_and_irfuzz_load(tmp_path: Path) -> None:
     program = make({"a": LARGE_PROGRAM, "b": SHARED})
-    save_shared(program, tmp_path / "one.onnx")
-    save_shared(program, tmp_path / "two.onnx")
+    data = shared_bytes(program, FolderBlobs(tmp_path / "weights"), folder="weights")
+    for name in ("one.onnx", "two.onnx"):
+        (tmp_path / name).write_bytes(data)
     assert len(list((tmp_path / "weights").iterdir())) == 2
     assert Program.from_proto(onnx.load(tmp_path / "one.onnx")).digest == program.digest
     onnx.checker.check_model(str(tmp_path / "two.onnx"))
     assert load_seed(tmp_path / "two.onnx").digest == program.digest
-
-
-def test_a_program_of_little_weight_is_saved_whole(tmp_path: Path) -> None:
-    program = make({"a": LARGE_PROGRAM - 4})
-    save_shared(program, tmp_path / "one.onnx")
-    assert [p.name for p in tmp_path.iterdir()] == ["one.onnx"]
-    assert (tmp_path / "one.onnx").read_bytes() == program.to_bytes()
 
 
 @pytest.mark.parametrize(("dtype", "count"), [(TensorProto.INT4, 4096), (TensorProto.BFLOAT16, 1024)])
