@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from irfuzz.ir.entries import entries
 from irfuzz.ir.value import fact_of, new_value
+from irfuzz.spec import trait_values
 
 Fresh: TypeAlias = Callable[[str], str]
 """Gives a name that is free, like its argument."""
@@ -28,6 +29,11 @@ def bodies_of(node: ir.Node) -> Iterator[ir.Graph]:
                 yield attr.as_graph()
             else:
                 yield from attr.as_graphs()
+
+
+def control_flow_of(node: ir.Node) -> str:
+    """How an operator of ONNX runs its bodies (the trait ``control_flow``): ``branch``, ``loop``...; or empty."""
+    return trait_values("control_flow").get(node.op_type, "") if node.domain in ("", "ai.onnx") else ""
 
 
 def nodes_within(node: ir.Node) -> Iterator[ir.Node]:

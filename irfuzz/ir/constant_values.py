@@ -167,6 +167,7 @@ def _dequantised(attrs: Attrs, given: list[np.ndarray]) -> np.ndarray | None:
     return ((array.astype(np.int64) - zero).astype(scale.dtype) * scale.reshape(shape)).astype(scale.dtype)
 
 
+# Each operator's own arithmetic, in the versions that it has.
 _FOLDS: Mapping[str, Fold] = {
     "Add": lambda attrs, given: np.add(*given),
     "Cast": _cast,

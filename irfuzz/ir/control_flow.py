@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
-from irfuzz.ir.bodies import bodies_of
+from irfuzz.ir.bodies import bodies_of, control_flow_of
 from irfuzz.ir.opaque import outputs_of
 from irfuzz.ir.types import declared_fact, join
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
@@ -30,7 +30,7 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
     Raises:
         InvalidProgram: a body is ill-typed or has another number of inputs or outputs than the node needs.
     """
-    rule = _RULES.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    rule = _RULES.get(control_flow_of(node))
     if rule is None:
         _infer_bodies_blind(inference, node, where, depth)
         return outputs_of(node, inputs, where)
@@ -203,8 +203,8 @@ def _sequence_map(inference: Inference, node: ir.Node, inputs: Inputs, where: st
 
 
 _RULES: Mapping[str, Callable[[Inference, ir.Node, Inputs, str, int], Sequence[Fact]]] = {
-    "If": _if,
-    "Loop": _loop,
-    "Scan": _scan,
-    "SequenceMap": _sequence_map,
+    "branch": _if,
+    "loop": _loop,
+    "map": _sequence_map,
+    "scan": _scan,
 }

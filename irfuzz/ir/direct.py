@@ -15,7 +15,9 @@ import onnx_ir as ir
 from onnx import defs
 
 from irfuzz.facts import TensorFact
-from irfuzz.ir.shape_rules import SHAPE_RULES, Shape, broadcast
+from irfuzz.ir import shape_rules
+from irfuzz.ir.shape_rules import Shape, broadcast
+from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.calls import Call
@@ -48,7 +50,7 @@ def direct_outputs(call: Call, schema: defs.OpSchema) -> tuple[TensorFact, ...] 
     shape = rule(attrs, inputs, call.opset)  # type: ignore[arg-type]
     if shape is None or any(type(d) is not int or d < 0 for d in shape):
         return None
-    dtype = inputs[0].dtype if call.op != "Cast" else ir.DataType(attrs["to"])  # type: ignore[union-attr]
+    dtype = inputs[0].dtype if call.op not in with_trait("casts") else ir.DataType(attrs["to"])  # type: ignore[union-attr]
     return (TensorFact(dtype, shape),)
 
 
@@ -109,7 +111,7 @@ def _reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
     wanted = _whole(inputs[1]) if opset >= 5 and len(inputs) == 2 else None
     if wanted is None or attrs or min(wanted, default=0) < -1 or wanted.count(-1) > 1:
         return None
-    shape = SHAPE_RULES["Reshape"](attrs, inputs, opset)
+    shape = shape_rules.reshape(attrs, inputs, opset)
     size = inputs[0].size()
     fits = shape is not None and None not in shape and size and math.prod(shape) == size  # type: ignore[arg-type]
     return shape if fits else None
@@ -124,7 +126,7 @@ def _tile(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
     repeats = _whole(inputs[1]) if opset >= 6 else None
     if repeats is None or len(repeats) != len(inputs[0].shape or ()) or min(repeats, default=0) < 0:
         return None
-    return SHAPE_RULES["Tile"](attrs, inputs, opset)
+    return shape_rules.tile(attrs, inputs, opset)
 
 
 def _pad(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
@@ -133,7 +135,7 @@ def _pad(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
         return None
     if len(inputs) == 3 and (inputs[2].dtype is not inputs[0].dtype or inputs[2].shape):
         return None
-    return SHAPE_RULES["Pad"](attrs, inputs, opset)
+    return shape_rules.pad(attrs, inputs, opset)
 
 
 def _slice(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
@@ -147,7 +149,7 @@ def _slice(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None
     assert axes is not None
     plain = len(starts) == len(ends) == len(axes) == len(set(axes)) and all(0 <= a < rank for a in axes)
     plain = plain and all(s is not None and len(s) == len(axes) and 0 not in s for s in steps)
-    return SHAPE_RULES["Slice"](attrs, inputs, opset) if plain else None
+    return shape_rules.slice_(attrs, inputs, opset) if plain else None
 
 
 def _unsqueeze(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
@@ -169,6 +171,7 @@ def _squeeze(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
 
 _ELEMENTWISE = ("Relu", "Neg", "Abs", "Sigmoid", "Tanh", "Exp", "Sqrt", "Floor", "Ceil", "Erf", "Identity")
 
+# A second reading of each operator's shape, without ONNX's inference and equal to it.
 _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(_ELEMENTWISE, _same),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _broadcast),

@@ -20,12 +20,13 @@ from irfuzz.ir.entries import entries
 from irfuzz.ir.opaque import is_foreign, is_remembered, outputs_of, remember
 from irfuzz.ir.range_rules import RANGE_RULES, bounds_of
 from irfuzz.ir.sequence_rules import SEQUENCE_RULES
-from irfuzz.ir.shape_rules import OVERRULED, SHAPE_RULES, broadcast, refine
+from irfuzz.ir.shape_rules import SHAPE_RULES, broadcast, refine
 from irfuzz.ir.stated_results import completed, stated_results, stated_spec
 from irfuzz.ir.tensors import array_tensor
 from irfuzz.ir.types import conflict, declared_fact, merge, only_names
 from irfuzz.ir.value import UNTYPED, fact_of, is_constant, set_fact
-from irfuzz.ir.value_rules import ALWAYS, VALUE_RULES
+from irfuzz.ir.value_rules import VALUE_RULES
+from irfuzz.spec import trait_values, with_trait
 
 MAX_CALL_DEPTH = 32
 """Deepest nesting of subgraphs and functions that is inferred; deeper values stay untyped."""
@@ -53,18 +54,19 @@ def infer_call(call: Call) -> tuple[Fact, ...]:
         return tuple(outputs) if same is None else (same,)
     if shape_rule := SHAPE_RULES.get(call.op):
         ours = shape_rule(attrs, call.inputs, call.opset)
-        first = replace(first, shape=refine(None if call.op in OVERRULED else first.shape, ours))
-    elif first.shape is None and call.op in _BROADCASTING:
+        wrong = call.op in with_trait("wrong_inferred_shape")
+        first = replace(first, shape=refine(None if wrong else first.shape, ours))
+    elif first.shape is None and call.op in with_trait("broadcast_shape"):
         first = replace(first, shape=_broadcast_shape(call))
     value_rule = VALUE_RULES.get(call.op)
-    if value_rule is not None and (call.op in ALWAYS or _anything_known(call)):
+    if value_rule is not None and (call.op in with_trait("shape_only") or _anything_known(call)):
         first = _with_elements(first, value_rule(attrs, call.inputs, first))
-    range_rule = RANGE_RULES.get(call.op)
+    within = trait_values("result_range").get(call.op)
     if first.value is not None and first.known:
         low, high = bounds_of(first)
         first = replace(first, low=low, high=high)
-    elif range_rule is not None:
-        low, high = range_rule(attrs, call.inputs, first)
+    elif within is not None:
+        low, high = RANGE_RULES[within](attrs, call.inputs, first)
         if low is not None or high is not None:
             first = replace(first, low=low, high=high)
     outputs[0] = first
@@ -93,9 +95,6 @@ def _rangeless(call: Call) -> Call:
         return call
     plain = tuple(TensorFact(f.dtype, f.shape, None, None, f.value) if type(f) is TensorFact else f for f in inputs)
     return Call(call.domain, call.op, call.opset, call.attrs, plain, call.outputs)
-
-
-_BROADCASTING = frozenset({"Add", "Sub", "Mul", "Div", "Where", "Equal", "Greater", "Less", "And", "Or", "Max", "Min"})
 
 
 def _broadcast_shape(call: Call) -> tuple[Any, ...] | None:

@@ -10,11 +10,12 @@ from onnx_ir.passes.common import InlinePass
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
-from irfuzz.ir.bodies import Mapping, bodies_of, copy_nodes
+from irfuzz.ir.bodies import Mapping, bodies_of, control_flow_of, copy_nodes
 from irfuzz.ir.carried import FREE_INITIALIZERS
 from irfuzz.ir.clone import clone
 from irfuzz.ir.infer import instantiate
 from irfuzz.ir.program import Program
+from irfuzz.spec import trait_values
 
 MAX_TURNS = 4
 """Most turns of a loop that are written out."""
@@ -103,13 +104,12 @@ def drop_uncalled(program: Program) -> int:
 
 def turns_of(program: Program, node: ir.Node) -> int | None:
     """How often the body of an If, Loop or Scan surely runs; ``None`` where only a run tells, or it is no such node."""
-    if node.domain not in ("", "ai.onnx"):
-        return None
-    if node.op_type == "If":
+    kind = control_flow_of(node)
+    if kind == "branch":
         return 1 if _known(program, node, 0) is not None else None
-    if node.op_type == "Loop":
+    if kind == "loop":
         return _loop_turns(program, node)
-    if node.op_type == "Scan" and "num_scan_inputs" in node.attributes and program.opset > 8:
+    if kind == "scan" and "num_scan_inputs" in node.attributes and program.opset > 8:
         first = len(node.inputs) - node.attributes["num_scan_inputs"].as_int()
         fact = program.tensor(node.inputs[first])
         axis = _numbers(node, "scan_input_axes", 1)[0]
@@ -128,7 +128,7 @@ def why_not_unrolled(program: Program, node: ir.Node) -> str | None:
     states = _states(node)
     if turns == 0 and any(o.name for o in node.outputs[states:]):
         return "nothing to stack"
-    if any(v is None for v in node.inputs[2 if node.op_type == "Loop" else 0 :]):
+    if any(v is None for v in node.inputs[_first_state(node) :]):
         return "an input that is omitted"
     body = _taken(program, node)
     if any(not isinstance(program.fact(v), TensorFact) for v in body.outputs):
@@ -170,17 +170,18 @@ def write_out(
         InvalidProgram: something inside is ill-typed then; the program is half changed.
     """
     program.model.ir_version = max(program.model.ir_version, FREE_INITIALIZERS)
-    if node.op_type == "If":
+    kind = control_flow_of(node)
+    if kind == "branch":
         before_turn(0)
         _put_results(program, node, _turn(program, node, body, []))
         return
     count = _states(node)
-    first = 2 if node.op_type == "Loop" else 0
+    first = _first_state(node)
     state: list[ir.Value | None] = list(node.inputs[first : first + count])
-    keep = [program.constant(np.ones((), np.bool_), "keep")] if node.op_type == "Loop" else []
+    keep = [program.constant(np.ones((), np.bool_), "keep")] if kind == "loop" else []
     stacked: list[list[ir.Value]] = [[] for _ in body.outputs[len(keep) + count :]]
     for turn in range(turns):
-        if node.op_type == "Loop":
+        if kind == "loop":
             given = [program.constant(np.array(turn, np.int64), "turn"), *keep, *state]
         else:
             given = [*state, *_slices(program, node, turn, turns)]
@@ -233,17 +234,22 @@ def _loop_turns(program: Program, node: ir.Node) -> int | None:
 
 def _taken(program: Program, node: ir.Node) -> ir.Graph:
     """The body that runs."""
-    if node.op_type == "If":
+    if control_flow_of(node) == "branch":
         return node.attributes["then_branch" if _known(program, node, 0) else "else_branch"].as_graph()
     return next(bodies_of(node))
 
 
 def _states(node: ir.Node) -> int:
-    if node.op_type == "If":
+    kind = control_flow_of(node)
+    if kind == "branch":
         return len(node.outputs)
-    if node.op_type == "Loop":
-        return len(node.inputs) - 2
-    return len(node.inputs) - node.attributes["num_scan_inputs"].as_int()
+    scanned = node.attributes["num_scan_inputs"].as_int() if kind == "scan" else 0
+    return len(node.inputs) - _first_state(node) - scanned
+
+
+def _first_state(node: ir.Node) -> int:
+    """The input from which on a node's inputs are those of its body."""
+    return trait_values("body_inputs_from").get(node.op_type, 0)
 
 
 def _numbers(node: ir.Node, name: str, count: int) -> Sequence[int]:

@@ -140,6 +140,7 @@ def _has(attrs: Mapping[str, Any], inputs: Inputs, found: Fact) -> Fact:
     return TensorFact(ir.DataType.BOOL, ())
 
 
+# What each operator on sequences and optionals does; ONNX has no others.
 SEQUENCE_RULES: Mapping[str, Rule] = {
     "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,

@@ -74,7 +74,8 @@ def product(dims: Sequence[Element]) -> tuple[int, Counter[str]] | None:
     return factor, names
 
 
-def _reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+def reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    """The shape that the second input, or the attribute, asks for."""
     data, wanted = tensor(inputs, 0), elements(tensor(inputs, 1))
     if opset < 5:
         wanted = attrs.get("shape")
@@ -125,7 +126,8 @@ def _constant_of_shape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> 
     return None if wanted is None else tuple(as_size(d) for d in wanted)
 
 
-def _tile(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+def tile(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    """Each size times its repeats."""
     data, repeats = tensor(inputs, 0), elements(tensor(inputs, 1))
     if data is None or data.shape is None or opset < 6:
         return None
@@ -142,7 +144,8 @@ def _times(size: Dim, factor: Element) -> Dim:
     return size * factor if type(size) is int and type(factor) is int else None
 
 
-def _pad(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+def pad(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    """Each size with what is added before and behind it."""
     data = tensor(inputs, 0)
     if data is None or data.shape is None:
         return None
@@ -190,7 +193,8 @@ def _resize(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | Non
     return None
 
 
-def _slice(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+def slice_(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    """How many elements are taken along each axis."""
     data = tensor(inputs, 0)
     if data is None or data.shape is None or opset < 10:
         return None
@@ -280,6 +284,7 @@ def _max_unpool(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape |
 
 
 def _stft(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    """ONNX infers the frequencies as if ``onesided`` were 0 if it is left out."""
     signal, window = tensor(inputs, 0), tensor(inputs, 2)
     if signal is None or signal.shape is None or len(signal.shape) != 3:
         return None
@@ -297,24 +302,22 @@ def _stft(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
     return batch, frames, bins, 2
 
 
+# Each operator's own arithmetic on sizes, for which ONNX's inference needs known elements.
 SHAPE_RULES: Mapping[str, ShapeRule] = {
-    "Reshape": _reshape,
+    "Reshape": reshape,
     "Expand": _expand,
     "ConstantOfShape": _constant_of_shape,
-    "Tile": _tile,
-    "Pad": _pad,
+    "Tile": tile,
+    "Pad": pad,
     "Range": _range,
     "Resize": _resize,
-    "Slice": _slice,
+    "Slice": slice_,
     "OneHot": _one_hot,
     "Compress": _compress,
     "MaxUnpool": _max_unpool,
     "STFT": _stft,
     **dict.fromkeys(("MeanVarianceNormalization", "GroupNormalization"), _as_first),
 }
-
-OVERRULED = frozenset({"STFT"})
-"""Operators of which ONNX infers wrong sizes: STFT's frequencies as if ``onesided`` were 0 where it is left out."""
 
 
 def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:

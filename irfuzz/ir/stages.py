@@ -10,6 +10,7 @@ from onnx import AttributeProto
 
 from irfuzz.ir.calls import schema_of
 from irfuzz.ir.program import Program
+from irfuzz.spec import has_trait
 
 STAGES = ("stash_type", "softmax_precision", "precision")
 """Attributes that name a type: LayerNormalization-17, GroupNormalization-21, Attention-23, QuantizeLinear-23."""
@@ -66,6 +67,6 @@ def _cast_inside(op: str, opset: int, domain: str) -> frozenset[ir.DataType]:
     function = None if schema is None else schema.function_body
     if function is None:
         return frozenset()
-    casts = (n for n in function.node if n.op_type == "Cast" and n.input[0] in function.input)
+    casts = (n for n in function.node if has_trait(n, "casts") and n.input[0] in function.input)
     kinds = {ir.DataType(a.i) for n in casts for a in n.attribute if a.name == "to" and not a.ref_attr_name}
     return frozenset(kinds & _FLOATS)

@@ -305,6 +305,7 @@ def _tile(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements
     return _flat(np.tile(grid, repeats.value))  # type: ignore[arg-type]
 
 
+# Each operator's own arithmetic on elements; "shape_only" ones need no known input.
 VALUE_RULES: Mapping[str, ValueRule] = {
     "Shape": _shape,
     "Size": _size,
@@ -339,6 +340,3 @@ VALUE_RULES: Mapping[str, ValueRule] = {
     "ReduceProd": _reduce_prod,
     "Range": _range,
 }
-
-ALWAYS = frozenset({"Shape", "Size"})
-"""Rules that read shapes, and so need no known input elements."""

@@ -20,7 +20,7 @@ from irfuzz._native import difference
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
-from irfuzz.ir.bodies import bodies_of, nodes_within
+from irfuzz.ir.bodies import bodies_of, control_flow_of, nodes_within
 from irfuzz.ir.detached import attach, detach
 from irfuzz.ir.inline import function_of, inline_call, turns_of, why_not_inlined, write_out
 from irfuzz.ir.program import Program
@@ -188,7 +188,7 @@ def _marker(node: ir.Node, seen: _Turns, body: ir.Graph) -> Callable[[int], None
     _keep_names(body)
 
     def mark(turn: int) -> None:
-        at = f"[{turn}]" if node.op_type != "If" else ""
+        at = f"[{turn}]" if control_flow_of(node) != "branch" else ""
         for inner, name in own.items():
             inner.metadata_props[PLACE] = f"{path}{at}/{name}"
 
@@ -237,7 +237,7 @@ def _observe(
 def _known_turns(program: Program, node: ir.Node, inputs: Mapping[str, Value]) -> _Turns | None:
     """What needs no run: the facts tell it, or the condition is an input."""
     turns = turns_of(program, node)
-    condition = node.inputs[0] if node.op_type == "If" else None
+    condition = node.inputs[0] if control_flow_of(node) == "branch" else None
     fed = None if condition is None else inputs.get(condition.name or "")
     if isinstance(fed, np.ndarray) and fed.size == 1:
         return _seen(node, fed)
@@ -255,9 +255,9 @@ def _branch(condition: bool) -> str:
 
 def _seen(node: ir.Node, value: np.ndarray) -> _Turns | None:
     """What an answer to ``_ask`` says."""
-    if node.op_type == "If":
+    if control_flow_of(node) == "branch":
         return _Turns(_branch(bool(value.reshape(-1)[0])), 1) if value.size else None
-    if node.op_type == "Loop":
+    if control_flow_of(node) == "loop":
         return _Turns("body", len(value))
     axes = node.attributes.get("scan_input_axes")
     axis = axes.as_ints()[0] if axes is not None and axes.as_ints() else 0
@@ -272,20 +272,21 @@ def _ask(probe: onnx.ModelProto, site: str, node: ir.Node) -> str | None:
     """
     graph = probe.graph
     twin = next((n for n in graph.node if site in n.output), None)
-    if twin is None or node.domain not in ("", "ai.onnx"):
+    kind = control_flow_of(node)
+    if twin is None or not kind:
         return None
-    if node.op_type == "If":
+    if kind == "branch":
         name = twin.input[0]
         if name not in {o.name for o in graph.output}:
             graph.output.append(helper.make_tensor_value_info(name, onnx.TensorProto.BOOL, None))
         return name
     name = f"{site}.turns.of.it"
-    if node.op_type == "Loop":
+    if kind == "loop":
         body = next(a.g for a in twin.attribute if a.name == "body")
         body.node.append(helper.make_node("Identity", [body.input[0].name], [f"{name}.inner"]))
         body.output.append(helper.make_tensor_value_info(f"{name}.inner", onnx.TensorProto.INT64, ()))
         twin.output.append(name)
-    elif node.op_type == "Scan" and "num_scan_inputs" in node.attributes:
+    elif kind == "scan" and "num_scan_inputs" in node.attributes:
         first = len(twin.input) - node.attributes["num_scan_inputs"].as_int()
         graph.node.append(helper.make_node("Shape", [twin.input[first]], [name]))
     else:

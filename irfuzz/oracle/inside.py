@@ -10,6 +10,7 @@ import onnx_ir as ir
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.inline import function_of, turns_of
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -24,7 +25,7 @@ def nodes_inside(program: Program, node: ir.Node, times: int = 1, depth: int = 0
     """A node, those in its bodies and those of the local functions that they call, with how often each one runs."""
     yield node, times
     turns = 1
-    if node.op_type in ("Loop", "Scan"):
+    if has_trait(node, "iterates"):
         known = turns_of(program, node)
         turns = UNKNOWN_TURNS if known is None else max(1, known)
     for body in bodies_of(node):

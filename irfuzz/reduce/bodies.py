@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.ir.bodies import bodies_of
+from irfuzz.ir.bodies import bodies_of, control_flow_of
 from irfuzz.ir.inline import MAX_TURNS, drop_uncalled, function_of, inline_call, turns_of, why_not_inlined, write_out
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of, is_constant, new_value
@@ -48,10 +48,11 @@ def unwrap_bodies(session: Session) -> bool:
 
 def _unwrap(program: Program, site: str, place: int, known: bool) -> None:
     node = program.node(site)
-    bodies = [] if node is None or node.domain not in ("", "ai.onnx") else list(bodies_of(node))
-    if node is None or place >= len(bodies) or node.op_type not in ("If", "Loop", "Scan"):
+    kind = "" if node is None else control_flow_of(node)
+    bodies = [] if node is None else list(bodies_of(node))
+    if node is None or place >= len(bodies) or kind not in ("branch", "loop", "scan"):
         raise NotPossible
-    if node.op_type == "If":
+    if kind == "branch":
         turns = 1 if known else None
     else:
         turns = turns_of(program, node) if known else 1

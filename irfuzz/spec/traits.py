@@ -38,6 +38,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "bit_exact": Trait("Every correct component computes it the same to the bit."),
         "body_inputs_from": Trait("The input from which on inputs are those of its body, at the same positions.", int),
         "body_outputs_from": Trait("The output of its body that is the node's first.", int),
+        "broadcast_shape": Trait("Broadcasts all inputs to the shape of its output."),
         "broadcasts": Trait("Broadcasts its inputs."),
         "carries": Trait("Inputs whose elements come out unchanged, perhaps moved; all if the list is empty.", tuple),
         "casts": Trait("Converts elements to another type, in which floats out of range are undefined."),
@@ -78,6 +79,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "indices_bound_by_sizes": Trait(
             "Its indices are bound by sizes of the data, so that none of these may be a name."
         ),
+        "inference_guard": Trait("Without which onnx's inference dies: a function of `irfuzz/ir/deadly.py`.", str),
         "integer_forms": Trait("Operators of integers that do what it does with real numbers.", tuple),
         "intermediate_overflow": Trait("May overflow inside from moderate inputs, depending on the chosen formula."),
         "iterates": Trait("Runs its body in turns, each of which takes what the one before it left."),
@@ -107,6 +109,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
             "Why valid calls may be refused or read otherwise: a rule of ``mutate/refusals.py``.", str
         ),
         "refuses_empty": Trait("ONNXRuntime refuses it without elements."),
+        "result_range": Trait("Within which bounds its elements lie: a rule of `irfuzz/ir/range_rules.py`.", str),
         "rounds_to_integers": Trait("Floats become whole numbers, so neighbouring results differ by one step."),
         "same_in_slices": Trait("With one input, computes slices exactly as it computes the whole tensor."),
         "saturates": Trait("What was added before it (a mask of -1e9) no longer shows its magnitude behind it."),
@@ -120,6 +123,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "state_inputs": Trait("Inputs that are what an earlier run left.", tuple),
         "transparent": Trait("Says nothing of a fault and so has no part in its signature."),
         "underflows": Trait("Makes subnormal numbers of ordinary ones."),
+        "wrong_inferred_shape": Trait("ONNX infers wrong sizes, so the rule in `irfuzz/ir/shape_rules.py` counts."),
     }
 )
 """Every trait that a file may name."""

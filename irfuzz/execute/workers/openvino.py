@@ -24,6 +24,7 @@ NARROWED = {"f64": "float", "f16": "float", "bf16": "float", "u64": "int32", "u3
 KNOWN = frozenset((*NARROWED, "f32", "i8", "i16", "i32", "i64", "u8", "u16", "boolean", "string"))
 """Types whose elements its arrays show as numbers; those of others are bits in arrays of bytes."""
 INT32 = 2**31
+# OpenVINO's operators, of which irfuzz knows nothing else.
 GROWING = frozenset(
     ("Add", "Subtract", "Multiply", "Power", "Negative", "Abs", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2",
      "CumSum", "MatMul", "BitwiseLeftShift", "SquaredDifference", "Range", "Einsum", "ScatterElementsUpdate")

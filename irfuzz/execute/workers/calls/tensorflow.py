@@ -43,6 +43,7 @@ class Operators:
         """Write one operator down; those before it are known."""
         if operator.type in ("Placeholder", "NoOp"):
             return
+        # TensorFlow's operators; this one gives a tensor a second name.
         if operator.type == "Identity" and operator.inputs[0].name in self._names:
             self._names[operator.outputs[0].name] = self._names[operator.inputs[0].name]
             return

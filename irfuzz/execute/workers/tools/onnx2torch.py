@@ -72,6 +72,7 @@ def load(model: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
     if DECLARED:
         sys.stderr.write(f"torchvision lacks its operators {', '.join(DECLARED)}: declared without a kernel\n")
     proto = onnx.load_model_from_string(model)
+    # The only operator that onnx2torch converts to a function of torchvision.
     if any(node.op_type == "RoiAlign" for node in proto.graph.node) and _falls_back():
         raise NotImplementedError("torchvision has no operators of its own here, and its fallback is not onnx2torch's")
     module = ONNX2TORCH.convert(onnx.load_model_from_string(model)).eval()
