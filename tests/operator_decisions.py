@@ -98,6 +98,8 @@ def _is_table(node: ast.AST) -> bool:
     """A collection that is there to be looked up in, wherever it stands."""
     if isinstance(node, ast.Dict):
         return any(map(_is_key, node.keys))
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "dict":
+        return any(k.arg in NAMES for k in node.keywords)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("frozenset", "set"):
         return any(_is_list(n) for a in node.args for n in ast.walk(a))
     return (isinstance(node, ast.Set) and _is_list(node)) or _is_split_text(node)
