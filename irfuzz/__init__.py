@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from irfuzz.api.evolve import EvolutionReport as EvolutionReport
     from irfuzz.api.evolve import evolve as evolve
     from irfuzz.api.ground_truth import GroundTruth as GroundTruth
+    from irfuzz.api.judge import judge as judge
     from irfuzz.api.update import Update as Update
     from irfuzz.choices import Choices as Choices
     from irfuzz.execute.runner import Runner as Runner
+    from irfuzz.execute.types import RunResult as RunResult
     from irfuzz.execute.types import Target as Target
     from irfuzz.generate.fresh import Generated as Generated
     from irfuzz.generate.fresh import generate as generate
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from irfuzz.generate.synthesis import synthesize as synthesize
     from irfuzz.ir.program import Program as Program
     from irfuzz.mutate.api import TracedMutant as TracedMutant
+    from irfuzz.mutate.api import load as load
     from irfuzz.mutate.api import mutate as mutate
+    from irfuzz.oracle.types import Verdict as Verdict
     from irfuzz.spec import load_specs as load_specs
 
 __version__ = "0.1.0"
@@ -46,16 +50,20 @@ _LAZY = {
     "GroundTruth": "irfuzz.api.ground_truth",
     "InputSpec": "irfuzz.generate.input_spec",
     "Program": "irfuzz.ir.program",
+    "RunResult": "irfuzz.execute.types",
     "Runner": "irfuzz.execute.runner",
     "Synthesis": "irfuzz.generate.synthesis",
     "Target": "irfuzz.execute.types",
     "TracedMutant": "irfuzz.mutate.api",
     "Update": "irfuzz.api.update",
+    "Verdict": "irfuzz.oracle.types",
     "analyze": "irfuzz.api.analyze",
     "check": "irfuzz.api.check",
     "equiv": "irfuzz.api.equiv",
     "evolve": "irfuzz.api.evolve",
     "generate": "irfuzz.generate.fresh",
+    "judge": "irfuzz.api.judge",
+    "load": "irfuzz.mutate.api",
     "load_specs": "irfuzz.spec",
     "mutate": "irfuzz.mutate.api",
     "synthesize": "irfuzz.generate.synthesis",
@@ -76,6 +84,7 @@ __all__ = [
     "InvalidProgram",
     "IrfuzzError",
     "Program",
+    "RunResult",
     "Runner",
     "SpecError",
     "Synthesis",
@@ -84,12 +93,15 @@ __all__ = [
     "Unsupported",
     "Update",
     "UsageError",
+    "Verdict",
     "__version__",
     "analyze",
     "check",
     "equiv",
     "evolve",
     "generate",
+    "judge",
+    "load",
     "load_specs",
     "mutate",
     "synthesize",

@@ -15,7 +15,7 @@ from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.lane import Lane
 from irfuzz.execute.mapped_model import MappedModel, mapped_model
 from irfuzz.execute.shadow import Shadow, ShadowRun
-from irfuzz.execute.table import Availability, adapter_of
+from irfuzz.execute.table import Availability, adapter_of, resolve
 from irfuzz.execute.together import Asked, Runnable
 from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.ir.program import Program
@@ -30,11 +30,21 @@ class Runner:
 
     A context manager; the workers live as long as it is open. A worker that dies is forked anew for the next request.
     Not for use from several threads.
+
+    Example:
+        >>> import irfuzz, numpy, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }'
+        ... )
+        >>> with irfuzz.Runner(["onnxruntime:all", "reference"]) as runner:
+        ...     results = runner.run(irfuzz.load(model), {"x": numpy.array([1, -2], numpy.float32)})
+        >>> [(result.target.name, str(result.exit), result.outputs["y"].tolist()) for result in results]
+        [('onnxruntime:all', 'ok', [-1.0, 2.0]), ('reference', 'ok', [-1.0, 2.0])]
     """
 
     def __init__(
         self,
-        targets: Sequence[Target],
+        targets: Sequence[str | Target],
         limits: Limits | None = None,
         *,
         required: bool = True,
@@ -44,14 +54,19 @@ class Runner:
         """Prepare to run ``targets``.
 
         Args:
-            targets: as ``resolve`` gives them.
+            targets: as ``resolve`` gives them, or names for it.
             limits: of each request. A request holds all of a component's targets; when it goes over a limit, each
                 target is run again with the whole limit to itself.
             adapters: by target name, for targets that are not in the table.
             lines: results tell which lines of the components' Python code ran for the first time.
             required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
+
+        Raises:
+            UsageError: a name is unknown, or what it names is not installed.
         """
-        self.targets: tuple[Target, ...] = tuple(targets)
+        self.targets: tuple[Target, ...] = tuple(
+            one for target in targets for one in ((target,) if isinstance(target, Target) else resolve([target]))
+        )
         self.absent: tuple[Availability, ...] = ()
         self._limits = limits or Limits()
         self._required = required

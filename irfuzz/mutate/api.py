@@ -81,6 +81,18 @@ class _Parent:
 def load(model: Model) -> Program:
     """A program from any form of a model.
 
+    Example:
+        >>> import irfuzz, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }'
+        ... )
+        >>> [node.op_type for node in irfuzz.load(model).nodes()]
+        ['Neg']
+
+    Args:
+        model: a path, serialized bytes, a ``ModelProto``, an ``onnx_ir.Model``, an ``onnx_graphsurgeon.Graph``, or a
+            program, which is returned as it is.
+
     Raises:
         UsageError: a path that cannot be read.
         InvalidProgram: the model breaks a rule of ONNX.

@@ -1,0 +1,70 @@
+"""``irfuzz.judge``: a model, its inputs and what targets did with them enter; who is wrong leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from irfuzz.errors import UsageError
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.types import RunResult, Value
+from irfuzz.ir.program import Program
+from irfuzz.mutate.api import Model, load
+from irfuzz.oracle import judge as oracle
+from irfuzz.oracle.types import Verdict
+
+
+def judge(
+    model: Model,
+    inputs: Mapping[str, Value],
+    results: Sequence[RunResult],
+    *,
+    runner: Runner | None = None,
+    expected_invalid: bool = False,
+) -> list[Verdict]:
+    """Decide which targets are wrong about one model and one set of inputs.
+
+    Example:
+        >>> import irfuzz, numpy, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Exp(x) }'
+        ... )
+        >>> inputs = {"x": numpy.array([0.5, -2], numpy.float32)}
+        >>> with irfuzz.Runner(["onnxruntime:all", "reference"]) as runner:
+        ...     results = runner.run(irfuzz.load(model), inputs)
+        ...     irfuzz.judge(model, inputs, results, runner=runner)
+        []
+
+    Args:
+        model: what was run, in any form that ``irfuzz.mutate`` takes.
+        inputs: arrays by name of the model's inputs.
+        results: one for each target, in any order, as ``Runner.run`` gives them.
+        runner: runs the model again, with moved inputs and in float64, to know what rounding explains; asked only if
+            outputs differ by more than a cheap floor. Without it the spread of the targets decides.
+        expected_invalid: the model breaks a rule of ONNX on purpose; rejections are then right.
+
+    Returns:
+        At most one verdict for a symptom and a component's fault, findings before suspects; none if all agree.
+
+    Raises:
+        UsageError: the model cannot be read, or there are no results.
+        InvalidProgram: the model breaks a rule of ONNX.
+    """
+    if not results:
+        raise UsageError("results: expected those of at least one target, got none")
+    program = load(model)
+    if runner is None:
+        return oracle(program, inputs, results, expected_invalid=expected_invalid)
+    targets = [result.target for result in results]
+
+    def rerun(moved: Mapping[str, Value], other: Program | None = None, /) -> list[RunResult]:
+        return runner.run(program if other is None else other, moved, targets)
+
+    return oracle(
+        program,
+        inputs,
+        results,
+        rerun=rerun,
+        shadow=runner.shadow,
+        quick=runner.quick_shadow,
+        expected_invalid=expected_invalid,
+    )
