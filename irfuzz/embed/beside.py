@@ -15,7 +15,7 @@ import onnx
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
-from irfuzz.execute.together import Task
+from irfuzz.execute.together import Runnable
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.oracle.witnesses import witnesses_of
@@ -75,7 +75,7 @@ class Beside(Runner):
         """See ``Runner.run_fresh``; the converter has no process but this one."""
         return self._both(super().run_fresh, program, inputs, targets)
 
-    def run_all(self, tasks: Sequence[Task]) -> list[list[RunResult]]:
+    def run_all(self, tasks: Sequence[Runnable]) -> list[list[RunResult]]:
         """See ``Runner.run_all``."""
         return [self.run(task.program, task.inputs, task.targets) for task in tasks]
 
