@@ -30,7 +30,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.api import load
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Relation
-from irfuzz.spec import Specs, load_specs
+from irfuzz.spec import Specs, in_order, load_specs
 from irfuzz.spec.types import OpSpec
 
 MOST_CALLS = 12
@@ -56,15 +56,6 @@ LOW = 256
 
 TIMES = 3
 """How often a common operator is drawn for once that another is."""
-
-COMMON = (
-    *("Relu", "Add", "Mul", "Sub", "Div", "MatMul", "Gemm", "Conv", "Softmax", "LogSoftmax", "Concat", "Reshape"),
-    *("Transpose", "Flatten", "Gather", "Split", "Slice", "Squeeze", "Unsqueeze", "ReduceMean", "ReduceSum"),
-    *("ReduceMax", "ArgMax", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization", "Clip", "Pad"),
-    *("LeakyRelu", "Elu", "Selu", "Sigmoid", "HardSigmoid", "Tanh", "Erf", "Exp", "Sqrt", "Pow", "Cast", "Where"),
-    *("Expand", "Tile", "TopK", "CumSum", "LayerNormalization", "Resize", "LSTM"),
-)
-"""Operators that most models are made of."""
 
 
 class _Only(Specs):
@@ -110,7 +101,7 @@ def _operators(ops: tuple[str, ...], opset: int, dtypes: frozenset[ir.DataType])
         raise UsageError(f"dtypes: no operator has only values of {', '.join(sorted(d.name for d in dtypes))}")
     if ops:
         return ops
-    often = [op for op in COMMON if op in known]
+    often = [op for op in in_order("common") if op in known]
     return (*(often * TIMES), *sorted(known.difference(often)))
 
 

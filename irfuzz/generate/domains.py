@@ -106,7 +106,7 @@ def limit_at(sizes: Sizes, node: ir.Node, index: int) -> Limit | None:
         counts = fact is not None and fact.dtype.is_integer() and fact.dtype.bitwidth > 8 and sizes.is_opaque(node)
         return Limit(0, 1) if counts else None
     drawn = sizes.drawn(node, index)
-    return drawn if not isinstance(drawn, str) else _RULES[drawn](sizes, node)
+    return drawn if not isinstance(drawn, str) else RULES[drawn](sizes, node)
 
 
 def _attribute(node: ir.Node, name: str, default: int) -> int:
@@ -326,7 +326,7 @@ def _unpool(sizes: Sizes, node: ir.Node) -> Limit:
     return _index(size)
 
 
-_RULES: Mapping[str, Callable[[Sizes, ir.Node], Limit | None]] = {
+RULES: Mapping[str, Callable[[Sizes, ir.Node], Limit | None]] = {
     "axes": _axes,
     "axes_of_one": _axes_of_one,
     "axis": _axis,

@@ -21,7 +21,7 @@ def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, An
         attrs: plain Python values.
     """
     rule = trait_values("refused_for").get(op)
-    return None if rule is None else _RULES[rule](inputs, attrs)
+    return None if rule is None else RULES[rule](inputs, attrs)
 
 
 def _rank(inputs: Sequence[TensorFact | None]) -> int | None:
@@ -170,7 +170,7 @@ def _recurrent(inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) ->
     return None
 
 
-_RULES: Mapping[str, Callable[[Sequence[TensorFact | None], Mapping[str, Any]], str | None]] = {
+RULES: Mapping[str, Callable[[Sequence[TensorFact | None], Mapping[str, Any]], str | None]] = {
     "axes": _axes,
     "axis": _axis,
     "blocks": _blocks,

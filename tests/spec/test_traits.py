@@ -6,9 +6,14 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.errors import SpecError
-from irfuzz.spec import Specs, has_trait, load_specs, trait_values, with_trait
+from irfuzz.generate import domains
+from irfuzz.generate.planning.kinds import Kind
+from irfuzz.mutate import refusals
+from irfuzz.mutate.near_miss import siblings
+from irfuzz.spec import Specs, has_trait, in_order, load_specs, names_input, trait_values, with_trait
 from irfuzz.spec.traits import TRAITS, as_markdown, build_traits
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.unit
 
 HEAD = 'op = "Softmax"\ndoc = "d"\n'
@@ -59,10 +64,43 @@ def test_every_trait_is_one_sentence_and_some_operator_has_it() -> None:
 
 
 def test_the_docs_list_them() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
     start, end = "<!-- the table of traits: irfuzz.spec.traits.as_markdown() -->\n", "<!-- end of traits -->"
     assert text[text.index(start) + len(start) : text.index(end)].strip() == as_markdown()
 
 
 def test_no_traits_are_no_traits() -> None:
     assert build_traits({}, "x") == {}
+
+
+def test_every_trait_is_asked_for() -> None:
+    asked = "".join(p.read_text() for p in (ROOT / "irfuzz").rglob("*.py") if p.name != "traits.py")
+    assert [name for name in TRAITS if f'"{name}"' not in asked] == []
+
+
+def test_words_of_traits_are_those_of_the_tables_that_read_them() -> None:
+    drawn = [word for table in trait_values("drawn_elements").values() for word in table.values()]
+    assert {word for word in drawn if isinstance(word, str)} == set(domains.RULES)
+    assert set(trait_values("refused_for").values()) == set(refusals.RULES)
+    counted = [kind for table in trait_values("counted_by_rank").values() for kind in table.values()]
+    assert set(counted) <= set(Kind)
+
+
+def test_traits_name_inputs_that_some_version_has() -> None:
+    specs = load_specs()
+    for op, table in trait_values("drawn_elements").items():
+        assert table.keys() <= {f.name for v in specs.versions(op) for f in specs.version(op, v).inputs}
+    for name in ("carries", "exact_inputs", "nonnegative_inputs", "state_inputs"):
+        for op, places in trait_values(name).items():
+            most = max(specs.version(op, v).max_inputs for v in specs.versions(op))
+            assert all(0 <= place < most for place in places), (name, op)
+
+
+def test_a_number_puts_operators_in_order_and_an_empty_list_names_all_inputs() -> None:
+    assert in_order("activation")[:3] == ("Relu", "Sigmoid", "Tanh")
+    assert len(set(trait_values("common").values())) == len(in_order("common"))
+    assert [names_input("exact_inputs", "Slice", i) for i in (0, 1, 4, 5)] == [False, True, True, False]
+    assert all(names_input("exact_inputs", "Range", i) for i in range(3))
+    assert not names_input("exact_inputs", "Relu", 0)
+    assert siblings("Less") == ("Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual")
+    assert siblings("LSTM") == ("LSTM",)
