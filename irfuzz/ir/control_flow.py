@@ -30,7 +30,7 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
     Raises:
         InvalidProgram: a body is ill-typed or has another number of inputs or outputs than the node needs.
     """
-    rule = _RULES.get(control_flow_of(node))
+    rule = RULES.get(control_flow_of(node))
     if rule is None:
         _infer_bodies_blind(inference, node, where, depth)
         return outputs_of(node, inputs, where)
@@ -202,9 +202,10 @@ def _sequence_map(inference: Inference, node: ir.Node, inputs: Inputs, where: st
     return [SequenceFact(_without_values(f), length) for f in found]
 
 
-_RULES: Mapping[str, Callable[[Inference, ir.Node, Inputs, str, int], Sequence[Fact]]] = {
+RULES: Mapping[str, Callable[[Inference, ir.Node, Inputs, str, int], Sequence[Fact]]] = {
     "branch": _if,
     "loop": _loop,
     "map": _sequence_map,
     "scan": _scan,
 }
+"""By kind (the trait ``control_flow``): the facts of a node's outputs from those on its inputs."""

@@ -36,7 +36,7 @@ def deadly(op: str, attrs: Attrs, inputs: Inputs, outputs: int) -> str:
             if type(size) is int and size < 0:  # GatherND counts back from it
                 return f"input {i} has a size of {size}"
     guard = trait_values("inference_guard").get(op)
-    return "" if guard is None else _GUARDS[guard](attrs, inputs, outputs)
+    return "" if guard is None else GUARDS[guard](attrs, inputs, outputs)
 
 
 def _outputs(attrs: Attrs, inputs: Inputs, outputs: int) -> str:
@@ -72,7 +72,7 @@ def _equation(attrs: Attrs, inputs: Inputs, outputs: int) -> str:
     return f"equation {equation!r}: each operand, and what '->' gives, is letters with at most one '...'"
 
 
-_GUARDS: Mapping[str, Callable[[Attrs, Inputs, int], str]] = {
+GUARDS: Mapping[str, Callable[[Attrs, Inputs, int], str]] = {
     "axis_of_a_tensor": _axis,
     "letters_and_dots": _equation,
     "no_negative_batch": _batch,

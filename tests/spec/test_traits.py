@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import onnx_ir as ir
@@ -8,8 +9,11 @@ import pytest
 from irfuzz.errors import SpecError
 from irfuzz.generate import domains
 from irfuzz.generate.planning.kinds import Kind
+from irfuzz.ir import control_flow, deadly, range_rules
 from irfuzz.mutate import refusals
 from irfuzz.mutate.near_miss import siblings
+from irfuzz.oracle import hidden, margins
+from irfuzz.search import fitness
 from irfuzz.spec import Specs, has_trait, in_order, load_specs, names_input, trait_values, with_trait
 from irfuzz.spec.traits import TRAITS, as_markdown, build_traits
 
@@ -104,3 +108,19 @@ def test_a_number_puts_operators_in_order_and_an_empty_list_names_all_inputs() -
     assert not names_input("exact_inputs", "Relu", 0)
     assert siblings("Less") == ("Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual")
     assert siblings("LSTM") == ("LSTM",)
+
+
+@pytest.mark.parametrize(
+    ("trait", "functions"),
+    [
+        ("control_flow", control_flow.RULES),
+        ("distance_to_step", margins.DISTANCES),
+        ("inference_guard", deadly.GUARDS),
+        ("makes_nan", hidden.SAFE),
+        ("nan_objective", fitness.HAZARDS),
+        ("result_range", range_rules.RANGE_RULES),
+    ],
+)
+def test_every_function_that_a_trait_names_exists_and_is_named(trait: str, functions: Mapping[str, object]) -> None:
+    values = trait_values(trait).values()
+    assert {v["name"] if isinstance(v, dict) else v for v in values} == set(functions)
