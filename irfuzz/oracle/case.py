@@ -169,7 +169,7 @@ class Case:
 
     def _doubtful(self) -> list[ir.Value]:
         """The graph outputs on which the runs may disagree: the only ones that cost more than a few microseconds."""
-        found = []
+        found: list[ir.Value] = []
         seen: set[str] = set()
         for output in self.program.graph.outputs:
             name = output.name or ""

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
 from irfuzz.execute.types import Exit, RunResult, Stage, Value
 from irfuzz.facts import TensorFact
-from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numbers import is_float, largest, lowest, resolution
 from irfuzz.oracle.shapes import leaves_of
 from irfuzz.spec import has_trait
 
@@ -72,7 +71,7 @@ class Nudges:
     """
 
     measured: bool = False
-    again: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    again: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict[str, Mapping[str, np.ndarray]])
     small: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
     wide: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
     inner: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
@@ -92,7 +91,8 @@ def measure(
     again = _tensors(rerun(inputs))
     inside = [other for draw in range(INNER) if (other := move_inside(program, draw)) is not None]
     inner = tuple(_tensors(rerun(inputs, other)) for other in inside)
-    small, wide = [], []
+    small: list[Mapping[str, Mapping[str, np.ndarray]]] = []
+    wide: list[Mapping[str, Mapping[str, np.ndarray]]] = []
     for units, draw, sign in DIRECTIONS:
         moved = move(program, inputs, units, draw, sign)
         if moved is not None:
@@ -171,7 +171,7 @@ def move_inside(program: Program, draw: int) -> Program | None:
         if exact or fact is None or fact.dtype not in _MULTIPLIED or not value.uses():
             continue
         dtype = fact.dtype.numpy()
-        factor = moved.constant(np.array(1 + sign * float(ml_dtypes.finfo(dtype).eps), dtype))
+        factor = moved.constant(np.array(1 + sign * resolution(dtype), dtype))
         (product,) = moved.insert("Mul", [value, factor], after=node).outputs
         users = [(user, index) for user, index in value.uses() if user is not product.producer()]
         moved.replace_uses(value, product, users=users)
@@ -185,14 +185,15 @@ def _moved(value: Value, fact: TensorFact | None, units: int, generator: np.rand
         return [item for item, _ in items], any(m for _, m in items)
     if value is None or not is_float(value.dtype) or not value.size:
         return value, False
-    info = ml_dtypes.finfo(value.dtype)
     x = value.astype(np.float64)
     signs = generator.integers(0, 2, value.shape) * 2 - 1
     usable = np.isfinite(x) & (x != 0)
     _, exponent = np.frexp(np.where(usable, x, 1.0))
-    step = np.ldexp(float(info.eps), exponent - 1)
-    low = float(info.min) if fact is None or fact.low is None else max(float(info.min), fact.low)
-    high = float(info.max) if fact is None or fact.high is None else min(float(info.max), fact.high)
+    step = np.ldexp(resolution(value.dtype), exponent - 1)
+    low, high = lowest(value.dtype), largest(value.dtype)
+    if fact is not None:
+        low = low if fact.low is None else max(low, fact.low)
+        high = high if fact.high is None else min(high, fact.high)
     # A hundred units of half precision would be another input altogether.
     width = np.clip(abs(units) * step, step, np.maximum(step, _MOST * np.abs(x)))
     near = np.clip(x + np.sign(units) * signs * width, low, high)

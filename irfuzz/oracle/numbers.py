@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -27,6 +29,8 @@ HUGE = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e30, np.dtype(ml_dty
 
 _TINY = 1e-30
 """Types whose smallest normal number is beyond this are computed in wider ones."""
+
+_finfo: Callable[[np.dtype], Any] = ml_dtypes.finfo  # not typed there
 
 
 def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool:
@@ -60,13 +64,13 @@ def is_float(dtype: np.dtype) -> bool:
 @functools.cache
 def resolution(dtype: np.dtype) -> float:
     """Relative distance of neighbouring numbers (``finfo.eps``)."""
-    return float(ml_dtypes.finfo(dtype).eps)
+    return _limit(dtype, "eps")
 
 
 @functools.cache
 def smallest(dtype: np.dtype) -> float:
     """Smallest normal number: components may flush what is smaller to zero."""
-    return float(ml_dtypes.finfo(dtype).smallest_normal)
+    return _limit(dtype, "smallest_normal")
 
 
 @functools.cache
@@ -79,7 +83,17 @@ def vanishing(dtype: np.dtype) -> float:
 @functools.cache
 def largest(dtype: np.dtype) -> float:
     """Largest finite number."""
-    return float(ml_dtypes.finfo(dtype).max)
+    return _limit(dtype, "max")
+
+
+@functools.cache
+def lowest(dtype: np.dtype) -> float:
+    """Least finite number, which is above zero for types without a sign."""
+    return _limit(dtype, "min")
+
+
+def _limit(dtype: np.dtype, name: str) -> float:
+    return float(getattr(_finfo(dtype), name))
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -119,11 +119,13 @@ def _coordinates(mode: str, size: int, scale: np.float32, length: int) -> Iterat
             yield (place + half) * (kind(1) / by) - half
 
 
+_ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_floor": lambda c: np.ceil(c - 0.5),
+    "round_prefer_ceil": lambda c: np.floor(c + 0.5),
+}
+
+
 def _nearest(coordinates: np.ndarray, rounding: str, size: int) -> np.ndarray:
-    whole = {
-        "floor": np.floor,
-        "ceil": np.ceil,
-        "round_prefer_floor": lambda c: np.ceil(c - 0.5),
-        "round_prefer_ceil": lambda c: np.floor(c + 0.5),
-    }[rounding](coordinates)
-    return np.clip(whole, 0, size - 1).astype(np.int64)
+    return np.clip(_ROUNDINGS[rounding](coordinates), 0, size - 1).astype(np.int64)

@@ -69,7 +69,7 @@ class Verdict:
     output: str = ""
     distance: float | None = None
     bound: float | None = None
-    evidence: Mapping[str, Fact] = field(default_factory=dict)
+    evidence: Mapping[str, Fact] = field(default_factory=dict[str, Fact])
     doubt: str = ""
     also: tuple[str, ...] = ()
     element: str = ""

@@ -14,7 +14,7 @@ from irfuzz.errors import SpecError
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, TensorFact
 from irfuzz.ir.infer import fact_of_elements
 from irfuzz.oracle.calls import Call
-from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numbers import is_float, smallest
 from irfuzz.oracle.resizing import fractional_length, rounded_coordinate
 from irfuzz.spec import has_trait
 from irfuzz.spec.check import bindings
@@ -205,7 +205,7 @@ def _zero_norm(call: Call) -> bool:
         return array is None
     axis = int(call.program.attrs(call.node).get("axis", -1))
     largest = np.abs(array.astype(np.float64)).max(axis=axis if -array.ndim <= axis < array.ndim else -1)
-    return not bool((largest**2 > float(ml_dtypes.finfo(array.dtype).tiny)).all())
+    return not bool((largest**2 > smallest(array.dtype)).all())
 
 
 def _equal_scores(call: Call) -> bool:
