@@ -73,9 +73,9 @@ class Progress:
     unreplayed: int
     internal_errors: int
     last: float | None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    coverage: Mapping[str, float] = field(default_factory=dict)
-    python_lines: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    coverage: Mapping[str, float] = field(default_factory=dict[str, float])
+    python_lines: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-able data."""

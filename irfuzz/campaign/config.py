@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
+from irfuzz.frontends.toml_file import is_list
 from irfuzz.search.strategies.table import SEARCHES
 from irfuzz.store.database import BLOBS
 
@@ -105,7 +106,7 @@ class Config:
             raise UsageError(
                 f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder"
             )
-        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        values: dict[str, Any] = {name: tuple(v) if is_list(v) else v for name, v in data.items()}
         return cls(**values)
 
 

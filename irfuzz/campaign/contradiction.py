@@ -61,7 +61,7 @@ class Counts:
         unusable: targets that do not run an original, with their reasons, by model and target.
     """
 
-    forms: Counter[str] = field(default_factory=Counter)
-    answers: Counter[tuple[str, str]] = field(default_factory=Counter)
-    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    unusable: dict[tuple[str, str], str] = field(default_factory=dict)
+    forms: Counter[str] = field(default_factory=Counter[str])
+    answers: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    unusable: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])

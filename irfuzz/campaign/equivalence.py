@@ -199,7 +199,8 @@ class Equivalence:
     ) -> tuple[list[RunResult], dict[str, list[tuple[Other, RunResult]]]]:
         """What each target makes of a program, and by the target's name what its other ways make of it."""
         data = program.to_bytes()
-        chosen, place = [], 0
+        chosen: list[Other] = []
+        place = 0
         for row in self._others.values():
             for other in row:
                 place += other.dear

@@ -70,7 +70,7 @@ class Faults:
 
     def told(self) -> list[str]:
         """A line for each folder, oldest first: its name, what was raised and where."""
-        lines = []
+        lines: list[str] = []
         for path in sorted(self._folder.glob("*/about.json"), key=lambda path: path.stat().st_mtime):
             facts = json.loads(path.read_text(encoding="utf-8"))
             lines.append(f"{path.parent.name}: {_last(path.with_name('traceback.txt'))} ({facts['kind']})")

@@ -21,7 +21,7 @@ import numpy as np
 
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.export.files import npz_of
-from irfuzz.frontends.toml_file import read_toml
+from irfuzz.frontends.toml_file import is_list, is_table, read_toml
 from irfuzz.isolate.guard import guarded
 
 INDEX = "index.toml"
@@ -89,7 +89,7 @@ def read_index(folder: Path) -> list[dict[str, Any]]:
     if content.get("schema") != SCHEMA:
         raise UsageError(f"{path}: schema is {content.get('schema')!r}; expected {SCHEMA}")
     entries = content.get("seeds", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+    if not is_list(entries) or not all(map(is_table, entries)):
         raise UsageError(f"{path}: expected a table [[seeds]] for each seed, got seeds = {entries!r:.80}")
     for entry in entries:
         missing = sorted(_FIELDS.keys() - entry.keys())
@@ -106,7 +106,7 @@ def read_index(folder: Path) -> list[dict[str, Any]]:
             )
         if Path(entry["file"]).name != entry["file"]:
             raise UsageError(f"{path}: seed {entry['name']!r}: file '{entry['file']}' is in another folder")
-    return entries
+    return list(entries)
 
 
 def list_seeds(folder: Path) -> list[Listed]:
@@ -363,7 +363,7 @@ def _text_of(path: Path) -> str:
 def _toml_entry(entry: Mapping[str, Any]) -> str:
     lines = ["", "[[seeds]]"]
     for key, value in entry.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if is_list(value) and value and is_table(value[0]):
             lines += [f"{key} = [", *(f"    {_toml(each)}," for each in value), "]"]
         else:
             lines.append(f"{key} = {_toml(value)}")
@@ -372,9 +372,9 @@ def _toml_entry(entry: Mapping[str, Any]) -> str:
 
 def _toml(value: Any) -> str:
     """A value as TOML: its basic strings and finite numbers are those of JSON."""
-    if isinstance(value, Mapping):
+    if is_table(value):
         return f"{{ {', '.join(f'{json.dumps(str(k))} = {_toml(v)}' for k, v in value.items())} }}"
-    if isinstance(value, list | tuple):
+    if is_list(value):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

@@ -62,7 +62,7 @@ class Testcase:
     edits: tuple[Edit, ...] = ()
     plan: tuple[str | None, ...] = ()
     whole: bytes = b""
-    inputs: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, Value] = field(default_factory=dict[str, Value])
     targets: tuple[Target, ...] = ()
     features: int = 0
     keep: bool = False

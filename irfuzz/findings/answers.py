@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.execute.types import Value
+from irfuzz.frontends.toml_file import is_list
 from irfuzz.oracle.types import Symptom
 
 MOST = 64
@@ -74,7 +75,7 @@ def special(text: str) -> str:
 
 def _kind(value: Any) -> str:
     """As ``pieces.KIND`` spells it."""
-    if isinstance(value, (list, tuple)):
+    if is_list(value):
         return f"sequence of {[_kind(item) for item in value]}"
     if value is None:
         return "nothing"

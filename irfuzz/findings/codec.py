@@ -13,6 +13,7 @@ from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
+from irfuzz.frontends.toml_file import is_list, is_table
 from irfuzz.oracle.types import Verdict
 from irfuzz.store.blobs import FolderBlobs
 from irfuzz.store.database import FindingRow, Status
@@ -168,9 +169,9 @@ def about_text(finding: Finding) -> str:
 
 def _plain(data: Any) -> Any:
     """Data with NaN and infinities as text: JSON has no such numbers."""
-    if isinstance(data, Mapping):
+    if is_table(data):
         return {key: _plain(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
+    if is_list(data):
         return [_plain(item) for item in data]
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
@@ -224,4 +225,4 @@ def _trace(path: Path) -> Mapping[str, Any]:
         found = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if is_table(found) else {}

@@ -33,7 +33,7 @@ class Run:
 
     name: str
     component: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     version: str = ""
     environment: str = ""
     requirement: str = ""
@@ -135,7 +135,7 @@ class Finding:
     original: FailingCase
     results: Sequence[RunResult] = field(default=(), repr=False)
     runs: Sequence[Run] = ()
-    trace: Mapping[str, Any] = field(default_factory=dict)
+    trace: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hunt: str = ""
     signature: str = ""
     title: str = ""

@@ -18,6 +18,7 @@ from onnx import helper
 from irfuzz.errors import UsageError
 from irfuzz.execute.environments import version_key
 from irfuzz.findings.finding import Finding, KnownIssue
+from irfuzz.frontends.toml_file import is_list, is_table
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom
@@ -281,11 +282,11 @@ _COUNTS = ("most",)
 
 def _rule(path: Path, number: int, entry: Any) -> Known:
     where = f"{path}: issue {number}"
-    if not isinstance(entry, dict):
+    if not is_table(entry):
         raise UsageError(f"{where}: expected a table, got {entry!r}")
     for name, value in entry.items():
         texts = name in _TEXTS and isinstance(value, str)
-        lists = name in _LISTS and isinstance(value, list) and all(isinstance(v, str) for v in value)
+        lists = name in _LISTS and is_list(value) and all(isinstance(v, str) for v in value)
         flags = name in _FLAGS and isinstance(value, bool)
         counts = name in _COUNTS and isinstance(value, int) and not isinstance(value, bool) and value > 0
         if not (texts or lists or flags or counts):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from irfuzz.errors import UsageError
 
@@ -26,3 +27,13 @@ def read_toml(path: Path, said: str, hint: str = "") -> dict[str, Any]:
         raise UsageError(f"{said}: cannot be read: {error.strerror}{hint}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{said}: not TOML: {error}") from None
+
+
+def is_table(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether what stands in a TOML or JSON file, or will stand there, is a table: its keys are texts."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether what stands in a TOML or JSON file, or will stand there, is a list."""
+    return isinstance(value, list | tuple)
