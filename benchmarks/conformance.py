@@ -18,7 +18,7 @@ from tests.export.conformance_table import DOCUMENT, LEAST, document, figures, s
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--framework", choices=frameworks.NAMES, action="append")
-    parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}; needs both frameworks")
+    parser.add_argument("--write", action="store_true", help=f"write {DOCUMENT.name}; needs all frameworks")
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     found = {name: outcomes_of(name) for name in a.framework or frameworks.NAMES}

@@ -116,6 +116,8 @@ class SourceAdapter:
 
 TORCH = SourceAdapter("torch", "PyTorch", ("torch",), ("eager", "jit"), preload=("torch", "torch.nn.functional"))
 
+NUMPY = SourceAdapter("numpy", "NumPy", ("numpy",), preload=("numpy", "ml_dtypes"))
+
 TENSORFLOW = SourceAdapter(
     "tensorflow",
     "TensorFlow",

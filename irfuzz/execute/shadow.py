@@ -42,13 +42,27 @@ class ShadowRun:
     refused: str = ""
 
 
-class Shadow:
-    """One worker that computes shadows, started when the first one is asked for."""
+_WORKERS = {
+    "torch": ("shadow.py", ("torch", "torch.nn.functional")),
+    "numpy": ("array_shadow.py", ("numpy", "ml_dtypes")),
+}
+"""Of each framework that computes shadows its worker file, and what that imports."""
 
-    def __init__(self, limits: Limits) -> None:
+
+class Shadow:
+    """One worker that computes shadows, started when the first one is asked for.
+
+    Args:
+        limits: of each of its requests.
+        framework: a key of ``_WORKERS``; torch if it is installed, else numpy.
+    """
+
+    def __init__(self, limits: Limits, framework: str = "") -> None:
         self._limits = limits
         self._worker: Worker | None = None
-        self._missing = "" if importlib.util.find_spec("torch") is not None else "torch is not installed"
+        # PyTorch's kernels are the quicker ones; NumPy is always there.
+        self._framework = framework or ("numpy" if importlib.util.find_spec("torch") is None else "torch")
+        self._missing = ""
 
     def close(self) -> None:
         """End the worker."""
@@ -68,11 +82,12 @@ class Shadow:
         if self._missing:
             return ShadowRun(refused=self._missing)
         # Only needed where a shadow is asked for.
-        from irfuzz.export.torch.shadow import shadow
+        from irfuzz.export.lowerings import SHADOWED
+        from irfuzz.export.source.shadow import shadow
         from irfuzz.spec import load_specs
 
         try:
-            source = shadow(program, load_specs())
+            source = shadow(SHADOWED[self._framework], program, load_specs())
         except (Unsupported, InvalidProgram) as error:
             return ShadowRun(refused=str(error))
         names = [name for name in inputs if inputs[name] is not None or name in source.inputs]
@@ -91,9 +106,8 @@ class Shadow:
 
     def _start(self) -> Worker:
         if self._worker is None:
-            spec = WorkerSpec(
-                "shadow", WORKERS / "shadow.py", ("torch", "torch.nn.functional"), sys.executable, SINGLE_THREAD
-            )
+            handler, preload = _WORKERS[self._framework]
+            spec = WorkerSpec("shadow", WORKERS / handler, preload, sys.executable, SINGLE_THREAD)
             worker = Worker(spec, self._limits)
             worker.start()
             self._worker = worker

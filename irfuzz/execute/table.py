@@ -13,7 +13,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.environments import Environment
-from irfuzz.execute.generated import TENSORFLOW, TORCH
+from irfuzz.execute.generated import NUMPY, TENSORFLOW, TORCH
 from irfuzz.execute.plugin import NAME, PluginAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.tools import ToolAdapter
@@ -60,6 +60,7 @@ SOURCE = (
         TORCH, modes=("export", "compile"), slow=True, preload=(*TORCH.preload, *COMPILERS),
         kernels={"compile": "inductor"},
     ),
+    NUMPY,
     TENSORFLOW,
     replace(TENSORFLOW, modes=("function", "xla"), slow=True, kernels={"xla": "xla"}),
 )  # fmt: skip
@@ -167,7 +168,9 @@ def resolve(names: Sequence[str] | None = None, *, slow: bool = False) -> tuple[
     known = table()
     all_targets = {target.name: (adapter, target) for adapter, target in _targets(known)}
     if names is None:
-        return tuple(t for t in _of_role(all_targets, Role.RUNTIME) if slow or not t.slow)
+        usual = [t for t in _of_role(all_targets, Role.RUNTIME) if slow or not t.slow]
+        # NumPy stands in for PyTorch; beside it it is asked by name, for it is slow on large images.
+        return tuple(t for t in usual if t.component != NUMPY.component or TORCH.missing(t))
     chosen: dict[str, Target] = {}
     for name in names:
         if name in GROUPS:

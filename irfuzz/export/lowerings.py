@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from irfuzz.export import keras, tensorflow, torch
+from irfuzz.export import array, keras, tensorflow, torch
+from irfuzz.export.array.framework import ARRAY
+from irfuzz.export.source.framework import Framework
 from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.torch.framework import TORCH
 from irfuzz.ir.program import Program
 
 LOWERINGS: Mapping[str, Callable[[Program], ModuleSource]] = {
     "torch": torch.lower,
     "tensorflow": tensorflow.lower,
     "keras": keras.lower,
+    "numpy": array.lower,
 }
 """By component. Each raises ``Unsupported`` where its framework cannot express the program exactly."""
+
+SHADOWED: Mapping[str, Framework] = {"torch": TORCH, "numpy": ARRAY}
+"""Those in which shadows (``irfuzz.export.source.shadow``) are computed, by component."""

@@ -92,7 +92,7 @@ def quantised_by(path: Path, top: float) -> float:
     return max(min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top, 2 * path.step)
 
 
-UNFUSED = frozenset({"reference", "onnxruntime:disabled", "torch:eager", "tensorflow:eager"})
+UNFUSED = frozenset({"reference", "onnxruntime:disabled", "torch:eager", "numpy:eager", "tensorflow:eager"})
 """Targets that compute node by node, so that a value moved inside leaves everything else as it was."""
 
 

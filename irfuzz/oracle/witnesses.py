@@ -15,9 +15,9 @@ REFERENCE = "reference"
 
 
 SHADOW = "shadow"
-"""The component that stands for a program's shadow: PyTorch with all floats in float64."""
+"""The component that stands for a program's shadow: its lowering with all floats in float64."""
 
-LOWERED = frozenset({"torch", "tensorflow", "keras", SHADOW})
+LOWERED = frozenset({"torch", "tensorflow", "keras", "numpy", SHADOW})
 """Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves them."""
 
 

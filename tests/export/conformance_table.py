@@ -11,9 +11,9 @@ from tests.export.cases import KINDS, Outcome
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 MARK = "<!-- made by benchmarks/conformance.py; the text above is written by hand -->"
-TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow"}
+TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "numpy": "NumPy"}
 
-LEAST = {"torch": 0.95, "tensorflow": 0.90}
+LEAST = {"torch": 0.95, "tensorflow": 0.90, "numpy": 0.95}
 """Share of the counted cases that must pass."""
 
 Outcomes = Mapping[str, Mapping[str, Sequence[Outcome]]]
@@ -65,7 +65,7 @@ def _shown(op: str, why: str) -> tuple[str, str]:
     """Operator and reason as they stand in the table: one row for an element type, wherever it turned up."""
     if (found := re.search(r"for element type (\w+)", why)) is not None:
         return "any", f"element type {found[1]}"
-    return op, re.sub("^(torch|tensorflow) convolves", "it convolves", why).replace("|", "/")
+    return op, re.sub("^(torch|tensorflow|numpy) convolves", "it convolves", why).replace("|", "/")
 
 
 def document(outcomes: Outcomes, text: str) -> str:

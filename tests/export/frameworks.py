@@ -16,7 +16,10 @@ from irfuzz.execute.generated import TENSORFLOW
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.ir.program import Program
 
-NAMES = ("torch", "tensorflow")
+NAMES = ("torch", "tensorflow", "numpy")
+
+PACKAGES = {"numpy": "array"}
+"""Below ``irfuzz.export``, where they are called otherwise."""
 
 # As in the workers; TensorFlow reads these when it is imported.
 for name, value in TENSORFLOW.env.items():
@@ -43,7 +46,7 @@ def loaded_worker(package: Path, framework: str) -> ModuleType:
 
 def exporter() -> Any:
     """The package that exports to it."""
-    return importlib.import_module(f"irfuzz.export.{chosen[0]}")
+    return importlib.import_module(f"irfuzz.export.{PACKAGES.get(chosen[0], chosen[0])}")
 
 
 def lower(program: Program) -> ModuleSource:

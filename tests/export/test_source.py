@@ -11,6 +11,7 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.errors import InternalError, Unsupported
+from irfuzz.export.array.framework import ARRAY
 from irfuzz.export.source.context import Code, literal
 from irfuzz.export.source.names import Names
 from irfuzz.export.source.support_text import pieces, support_text
@@ -20,7 +21,7 @@ from irfuzz.ir.program import Program
 from tests.export.frameworks import lower, lower_model
 
 pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("framework")]
-DESCRIBED = {"torch": TORCH, "tensorflow": TENSORFLOW}
+DESCRIBED = {"torch": TORCH, "tensorflow": TENSORFLOW, "numpy": ARRAY}
 
 SMALL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -49,9 +50,9 @@ def test_a_small_model_becomes_one_line_a_node(framework: str) -> None:
         'x = inputs["x"]',
         'w = weights["w"]  # [3, 2]',
         'b = weights["b"]  # [2]',
-        {"torch": "h = x @ w  # MatMul", "tensorflow": "h = matmul(x, w)  # MatMul"}[framework],
+        "h = x @ w  # MatMul" if framework == "torch" else "h = matmul(x, w)  # MatMul",
         "lambda_2 = h + b  # Add",
-        {"torch": "y = torch.relu(lambda_2)  # Relu", "tensorflow": "y = relu(lambda_2)  # Relu"}[framework],
+        "y = torch.relu(lambda_2)  # Relu" if framework == "torch" else "y = relu(lambda_2)  # Relu",
         'return {"y": y}',
     ]
 
@@ -71,7 +72,8 @@ def test_modules_import_only_numpy_and_the_framework(framework: str, root: Path)
                 [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             )
         }  # fmt: skip
-        assert imported <= {"math", "numpy", framework} | ({"ml_dtypes"} if framework == "torch" else set()), path.name
+        extra = {"torch": {"ml_dtypes"}, "numpy": {"itertools", "ml_dtypes"}}.get(framework, set())
+        assert imported <= {"math", "numpy", framework} | extra, path.name
 
 
 def test_a_module_carries_only_what_it_uses(framework: str) -> None:
@@ -104,7 +106,8 @@ def test_every_support_function_is_documented_and_used(framework: str) -> None:
 def test_support_text_brings_what_a_function_uses(framework: str) -> None:
     package = DESCRIBED[framework].support
     text = "\n".join(support_text(["global_max_pool", "max_pool"], package))
-    for name in ("def max_pool(", "def pool_geometry(", "def pool_count(", "def window_pads(", "def lowest("):
+    inner = ("pool_geometry", "pool_count", "window_pads")
+    for name in ("def max_pool(", "def lowest(", *(f"def {function}(" for function in inner)):
         assert name in text
     assert "def average_pool(" not in text
     with pytest.raises(InternalError, match="no support function 'nonsense'"):

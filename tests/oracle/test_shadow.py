@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,19 +9,20 @@ import pytest
 
 from irfuzz.errors import Unsupported
 from irfuzz.execute.shadow import Shadow, ShadowRun
-from irfuzz.export.torch.shadow import shadow
+from irfuzz.export.lowerings import SHADOWED
+from irfuzz.export.source.shadow import shadow
 from irfuzz.isolate import Limits
 from irfuzz.oracle import Symptom, judge
 from irfuzz.oracle.bound import SAFETY, bound_of
 from irfuzz.spec import load_specs
 
 FLOAT = np.dtype(np.float32)
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 
 
-@pytest.fixture(scope="module")
-def shade() -> Iterator[Shadow]:
-    made = Shadow(Limits(seconds=60))
+@pytest.fixture(scope="module", params=["torch", "numpy"])
+def shade(request: pytest.FixtureRequest) -> Iterator[Shadow]:
+    pytest.importorskip(request.param)
+    made = Shadow(Limits(seconds=60), request.param)
     yield made
     made.close()
 
@@ -167,11 +167,11 @@ def test_sums_of_whole_numbers_are_exact(shade, parse):
     assert (bounds(run, "y") < 1e-4).all()
 
 
-def test_what_pytorch_cannot_say_is_refused(shade, parse):
+def test_what_the_framework_cannot_say_is_refused(shade, parse):
     program = parse("g (float[2] x) => (float[2] y) { q = Cast<to=17>(x)  y = Cast<to=1>(q) }", 19)
     assert "FLOAT8" in shade.run(program, {"x": np.ones(2, np.float32)}).refused
     with pytest.raises(Unsupported):
-        shadow(program, load_specs())
+        shadow(SHADOWED["torch"], program, load_specs())
 
 
 def test_bounds_of_elements():

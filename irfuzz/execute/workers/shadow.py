@@ -19,21 +19,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .generated import load
+from .moved_runs import PART_OF_ONE, POOL, drawn, measured, refusal, size_of, width
 
-SMALL = 4
-"""Directions in which every value is moved by one rounding error."""
-WIDE = 2
-"""Pairs of opposite directions in which it is moved by ``FACTOR`` of them: jumps near by show."""
-FACTOR = 100.0
-_WIDE = tuple((seed, sign) for seed in range(WIDE) for sign in (1.0, -1.0))
-_QUICK = _WIDE[-1:]
-"""Not that of the only small move, so that two directions are seen."""
-_MOST = 0.01
-"""Largest relative move: a hundred roundings of half precision would be another program altogether."""
-
-_UNIFORM = np.random.default_rng(1987).uniform(-0.5, 0.5, 1 << 17)
-POOL = torch.from_numpy(_UNIFORM + np.copysign(0.5, _UNIFORM))
-"""Numbers of both signs between a half and one: to cut a piece out costs less than to draw."""
+POOL_OF_TENSORS = torch.from_numpy(POOL)
 
 
 def warm() -> None:
@@ -61,17 +49,13 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], 
     try:
         tensors = module["tensors"](_weights(weights, module["WEIGHT_DTYPES"]), inputs)
         state = _Errors(module)
-        exact = state.run(tensors, None, 0.0)
+        exact = _plain(state.run(tensors, None, 0.0))
     except Exception as error:  # noqa: BLE001 - whatever PyTorch does not take has no shadow
-        return {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"}, []
-    quick = request.get("quick", False)
-    small = [_Run(state, tensors, seed, 1.0) for seed in (range(1) if quick else range(SMALL))]
-    wide = [_Run(state, tensors, seed, sign * FACTOR) for seed, sign in (_QUICK if quick else _WIDE)]
-    values: list[Any] = []
-    for name, value in exact.items():
-        values += [_plain(value), _farthest(name, value, small), _farthest(name, value, wide)]
-    width = min(FACTOR, _MOST / state.coarsest) if state.coarsest else FACTOR
-    return {"outputs": list(exact), "width": width, "clean": state.clean}, values
+        return refusal(error)
+    names, values = measured(
+        lambda seed, scale: _plain(state.run(tensors, seed, scale)), exact, quick=request.get("quick", False)
+    )
+    return {"outputs": names, "width": width(state.coarsest), "clean": state.clean}, values
 
 
 def _weights(weights: dict[str, Any], dtypes: dict[str, torch.dtype]) -> dict[str, Any]:
@@ -87,59 +71,13 @@ def _weights(weights: dict[str, Any], dtypes: dict[str, torch.dtype]) -> dict[st
     return found
 
 
-class _Run:
-    """One run with errors: its outputs, ``None`` where it fails (a moved index is out of range, say)."""
-
-    def __init__(self, state: _Errors, tensors: Any, seed: int, scale: float) -> None:
-        try:
-            self.outputs: dict[str, Any] | None = state.run(tensors, seed, scale)
-        except Exception:  # noqa: BLE001 - what moved values do not even run with is not decided by anybody
-            self.outputs = None
-
-
-def _farthest(name: str, value: Any, runs: list[_Run]) -> Any:
-    """How far the elements of an output move at most; infinitely where an integer changes or a class does."""
-    if value is None:
-        return None
-    if isinstance(value, list):
-        each = [_Item(run, name, len(value)) for run in runs]
-        return [_farthest(str(i), item, [run.at(i) for run in each]) for i, item in enumerate(value)]
-    before = _plain(value)
-    farthest = np.zeros(before.shape)
-    for run in runs:
-        moved = None if run.outputs is None else run.outputs.get(name)
-        if not isinstance(moved, torch.Tensor) or moved.shape != value.shape:
-            farthest[...] = np.inf
-            continue
-        after = _plain(moved)
-        if before.dtype.kind != "f":
-            farthest[after != before] = np.inf
-            continue
-        same = (after == before) | (np.isnan(after) & np.isnan(before))
-        with np.errstate(invalid="ignore", over="ignore"):
-            distance = np.abs(after - before)
-        farthest = np.maximum(farthest, np.where(same, 0.0, np.where(np.isfinite(distance), distance, np.inf)))
-    return farthest
-
-
-class _Item:
-    """The items of a sequence among a run's outputs."""
-
-    def __init__(self, run: _Run, name: str, count: int) -> None:
-        found = None if run.outputs is None else run.outputs.get(name)
-        self._items = found if isinstance(found, list) and len(found) == count else None
-
-    def at(self, index: int) -> Any:
-        run = object.__new__(_Run)
-        run.outputs = None if self._items is None else {str(index): self._items[index]}
-        return run
-
-
 def _plain(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, list):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
     return value.detach().contiguous().numpy()
 
 
@@ -198,16 +136,11 @@ class _Errors(TorchDispatchMode):
         self._unit = 0.0
         result = self._plain(x, dtype)
         # Some components leave out a rounding that another one undoes.
-        return result + self._drawn(result) * _size(unit, self._scale) * result.abs() if self._scale else result
+        return result + self._drawn(result) * size_of(unit, self._scale) * result.abs() if self._scale else result
 
     def _drawn(self, like: Any) -> Any:
         """Numbers of both signs between a half and one."""
-        size = like.numel()
-        if size > POOL.numel() // 2:
-            drawn = self._random.uniform(-0.5, 0.5, like.shape)
-            return torch.from_numpy(np.asarray(drawn + np.copysign(0.5, drawn)))
-        start = int(self._random.integers(POOL.numel() - size))
-        return POOL[start : start + size].view(like.shape)
+        return torch.as_tensor(drawn(self._random, like.shape, POOL_OF_TENSORS))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -217,7 +150,7 @@ class _Errors(TorchDispatchMode):
             if self.clean and abs(self._scale) != 1:
                 self.clean = _is_finite(result)
             return result
-        size = _size(self._unit * self._ulps, self._scale)
+        size = size_of(self._unit * self._ulps, self._scale)
         if rule in _OF_MOVED and self._scale:
             args = (self._moved(args[0], size), *args[1:])
         result = func(*args, **kwargs)
@@ -277,11 +210,6 @@ def _ranged(x: Any, dtype: torch.dtype) -> Any:
     return torch.where(x.abs() > limit, torch.copysign(torch.full_like(x, math.inf), x), x)
 
 
-def _size(unit: float, scale: float) -> float:
-    """``scale`` times an error, of which no multiple may exceed a part of the number itself."""
-    return math.copysign(max(unit, min(abs(scale) * unit, _MOST)), scale)
-
-
 def _own(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
     """One rounding of the result."""
     return result.abs()
@@ -301,7 +229,7 @@ def _through_one(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> 
     """The same, and a part of one (of ``alpha``), which ``exp(x) - 1`` and approximations of ``tanh`` go through."""
     name = func.overloadpacket.__name__
     factors = [abs(a) for a in args[1:3] if isinstance(a, (int, float))] if name in ("elu", "celu") else []
-    return result.abs() + _PART_OF_ONE * math.prod(factors)
+    return result.abs() + PART_OF_ONE * math.prod(factors)
 
 
 def _terms_apart(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
@@ -400,7 +328,6 @@ _FUNCTIONS = """
     exp exp2 log log2 log10 log1p sin cos tan asin acos atan cosh erf erfc pow logaddexp logit atan2
 """
 _THROUGH_ONE = "elu celu selu expm1 tanh sigmoid softplus sinh asinh acosh atanh gelu mish silu logsumexp"
-_PART_OF_ONE = 0.25
 RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(_RELATIVE.split(), _own),
     **dict.fromkeys(_FUNCTIONS.split(), _nonlinear),

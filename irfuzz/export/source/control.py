@@ -36,7 +36,7 @@ def loop(ctx: Context, node: ir.Node) -> Emitted:
     scanned = [ctx.fresh("scanned") for _ in targets[len(state) :]]
     lines = [f"{count}, {keep} = 0, {'True' if condition is None else f'bool({condition})'}{comment(node)}"]
     lines += _assign(state, first) + [f"{name} = []" for name in scanned]
-    limit = "" if trips is None else f" and {count} < int({trips})"
+    limit = "" if trips is None else f" and {count} < {ctx.form('integer', x=trips)}"
     lines.append(f"while {keep}{limit}:")
     int64 = ctx.spell(ir.DataType.INT64)
     lines.append(f"    {ctx.name(body.inputs[0])} = {ctx.form('tensor', value=count, dtype=int64)}")
@@ -116,7 +116,7 @@ def sequence_construct(ctx: Context, node: ir.Node) -> Emitted:
 
 def sequence_at(ctx: Context, node: ir.Node) -> Emitted:
     """SequenceAt; negative positions count from the end."""
-    return f"{ctx.input(node, 0)}[int({ctx.input(node, 1)})]"
+    return f"{ctx.input(node, 0)}[{ctx.form('integer', x=ctx.input(node, 1))}]"
 
 
 def sequence_length(ctx: Context, node: ir.Node) -> Emitted:

@@ -28,6 +28,7 @@ FORMS = {
     "all_true": "tf.ones_like({x}, dtype=tf.bool)",
     "concat": "tf.concat({parts}, {axis})",
     "erf": "erf",
+    "integer": "int({x})",
     "isinf": "tf.math.is_inf",
     "matmul": "matmul({a}, {b})",
     "permute": "tf.transpose({x}, {perm})",

@@ -30,6 +30,7 @@ FORMS = {
     "all_true": "torch.ones_like({x}, dtype=torch.bool)",
     "concat": "torch.cat({parts}, {axis})",
     "erf": "torch.erf",
+    "integer": "int({x})",
     "isinf": "torch.isinf",
     "matmul": "{a} @ {b}",
     "permute": "{x}.permute({perm})",

@@ -105,7 +105,7 @@ def attention(
     biased = capped + bias
     # A row of which every key is hidden is zero (Attention-25); before, ONNX does not say.
     weights = torch.where((biased == -math.inf).all(-1, keepdim=True), 0.0, torch.softmax(biased, -1))
-    y = torch.matmul(weights, values).to(q.dtype)
+    y = torch.matmul(weights.to(torch.promote_types(weights.dtype, values.dtype)), values).to(q.dtype)
     if flat:
         y = y.transpose(1, 2).flatten(2)
     return y, k, v, (raw, capped, biased, weights)[shown].to(q.dtype)

@@ -1,4 +1,4 @@
-"""A program enters, its PyTorch module with all floating-point values in float64 leaves: the shadow."""
+"""A program and a framework enter, its module with all floating-point values in float64 leaves: the shadow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from irfuzz.export.source.lowering import lower
-from irfuzz.export.torch.framework import DTYPES, TORCH
 from irfuzz.facts import TensorFact
 from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.inline import without_functions
@@ -18,6 +17,7 @@ from irfuzz.spec.functions import Undefined
 
 if TYPE_CHECKING:
     from irfuzz.export.source.context import Context
+    from irfuzz.export.source.framework import Framework
     from irfuzz.export.source.module import ModuleSource
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
@@ -38,8 +38,8 @@ _FOLDED = ("BatchNormalization", "GroupNormalization", "InstanceNormalization", 
 """Kernels fold the mean into the bias, ``x * s + (b - m * s)``: what stands in the formula is exact nowhere."""
 
 
-def shadow(program: Program, specs: Specs) -> ModuleSource:
-    """Lower a program to a PyTorch module that computes in float64 what the program computes in narrower floats.
+def shadow(framework: Framework, program: Program, specs: Specs) -> ModuleSource:
+    """Lower a program to a module that computes in float64 what the program computes in narrower floats.
 
     Integers and booleans stay as they are. Rounding that the program asks for stays: a Cast to a narrower type rounds
     to it, and results beyond the range of their type become infinite. Before each operator the module says by
@@ -47,10 +47,10 @@ def shadow(program: Program, specs: Specs) -> ModuleSource:
     than none say that not even whole numbers are exact.
 
     Raises:
-        Unsupported: an operator, attribute or element type has no exact form in PyTorch.
+        Unsupported: an operator, attribute or element type has no exact form in the framework.
     """
     program = without_functions(program)
-    names = {kind: DTYPES[kind] for kind in _FINENESS}
+    names = {kind: framework.dtypes[kind] for kind in _FINENESS}
 
     def kind_of(value: ir.Value | None) -> ir.DataType | None:
         fact = None if value is None else program.fact(value)
@@ -85,8 +85,9 @@ def shadow(program: Program, specs: Specs) -> ModuleSource:
             lines.append(f"{context.name(value)} = {function}({context.name(value)}, {names[kind]})")
         return lines
 
-    wide = {**DTYPES, **dict.fromkeys(WIDENED, DTYPES[ir.DataType.DOUBLE])}
-    return lower(replace(TORCH, title="PyTorch shadow", dtypes=wide, before=before, after=after), program)
+    wide = {**framework.dtypes, **dict.fromkeys(WIDENED, framework.dtypes[ir.DataType.DOUBLE])}
+    widened = replace(framework, title=f"{framework.title} shadow", dtypes=wide, before=before, after=after)
+    return lower(widened, program)
 
 
 def _fits(given: ir.DataType | None, kind: ir.DataType) -> bool:

@@ -1,0 +1,12 @@
+"""A program enters, the source of an equivalent NumPy module and its arrays leave."""
+
+from functools import partial
+
+from irfuzz.export.array.framework import ARRAY
+from irfuzz.export.source import lowering
+from irfuzz.export.source.module import ModuleSource
+
+__all__ = ["ModuleSource", "lower", "lower_model"]
+
+lower = partial(lowering.lower, ARRAY)
+lower_model = partial(lowering.lower_model, ARRAY)

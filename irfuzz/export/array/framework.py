@@ -1,0 +1,61 @@
+"""What generated NumPy source looks like."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.export.array.table import EMITTERS
+from irfuzz.export.source.framework import Framework
+
+DTYPES: dict[ir.DataType, str] = {
+    ir.DataType.FLOAT: "np.float32",
+    ir.DataType.DOUBLE: "np.float64",
+    ir.DataType.FLOAT16: "np.float16",
+    ir.DataType.BFLOAT16: "ml_dtypes.bfloat16",
+    ir.DataType.INT8: "np.int8",
+    ir.DataType.INT16: "np.int16",
+    ir.DataType.INT32: "np.int32",
+    ir.DataType.INT64: "np.int64",
+    ir.DataType.UINT8: "np.uint8",
+    ir.DataType.UINT16: "np.uint16",
+    ir.DataType.UINT32: "np.uint32",
+    ir.DataType.UINT64: "np.uint64",
+    ir.DataType.BOOL: "np.bool_",
+}
+
+FORMS = {
+    "all_true": "np.ones({x}.shape, np.bool_)",
+    "concat": "np.concatenate({parts}, {axis})",
+    "erf": "erf",
+    "integer": "int({x}.reshape(()))",
+    "isinf": "np.isinf",
+    "permute": "np.transpose({x}, {perm})",
+    "relu": "relu",
+    "reshape": "np.reshape({x}, {shape})",
+    "reverse_axes": "np.transpose({x})",
+    "scalar": "np.array({value})",
+    "select": "np.take({x}, {place}, {axis})",
+    "shape": "np.array({x}.shape{part}, np.int64)",
+    "size": "np.array({x}.size, np.int64)",
+    "split": "np.split({x}, np.cumsum({sizes})[:-1], {axis})",
+    "stack": "np.stack({parts}, {axis})",
+    "tensor": "np.array({value}, {dtype})",
+    "zeros": "np.zeros({shape}, {dtype})",
+}
+
+ARRAY = Framework(
+    component="numpy",
+    title="NumPy",
+    support="irfuzz.export.array.support",
+    imports=(("ml_dtypes.", "import ml_dtypes"),),
+    reserved=frozenset({"np", "ml_dtypes"}),
+    dtypes=DTYPES,
+    plain=frozenset(DTYPES) - {ir.DataType.BOOL},
+    forms=FORMS,
+    emitters=EMITTERS,
+    run=(
+        '    with np.errstate(all="ignore"):',
+        "        outputs = forward(*tensors(arrays, inputs))",
+        "        return {name: to_array(value) for name, value in outputs.items()}",
+    ),
+)

@@ -1,0 +1,32 @@
+# pyright: basic
+"""Matrices enter, products leave; floats are multiplied in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irfuzz.export.array.support.numbers import cast, wide
+
+
+def matmul(a, b):
+    """ONNX MatMul; integers wrap."""
+    return cast(np.matmul(wide(a), wide(b)), a.dtype)
+
+
+def gemm(a, b, c=None, alpha=1.0, beta=1.0, trans_a=0, trans_b=0):
+    """ONNX Gemm: alpha * A' @ B' + beta * C. Integers need alpha and beta of 1."""
+    result = np.matmul(wide(a).T if trans_a else wide(a), wide(b).T if trans_b else wide(b))
+    result = result if alpha == 1.0 else alpha * result
+    if c is not None:
+        result = result + (wide(c) if beta == 1.0 else beta * wide(c))
+    return cast(result, a.dtype)
+
+
+def einsum(equation, *xs):
+    """ONNX Einsum; integers wrap."""
+    return cast(np.einsum(equation.replace(" ", ""), *[wide(x) for x in xs]), xs[0].dtype)
+
+
+def det(x):
+    """ONNX Det."""
+    return cast(np.linalg.det(wide(x)), x.dtype)

@@ -1,0 +1,126 @@
+# pyright: basic
+"""Sequences and weights enter, hidden states leave; computed in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irfuzz.export.array.support.elementwise import logistic, soft_plus
+from irfuzz.export.array.support.numbers import cast, wide
+
+
+def activated(activation, x):
+    """An activation of ONNX's recurrent operators, which is (name, alpha, beta)."""
+    name, alpha, beta = activation
+    functions = {
+        "affine": lambda: alpha * x + beta,
+        "elu": lambda: np.where(x < 0, alpha * np.expm1(x), x),
+        "hardsigmoid": lambda: np.clip(alpha * x + beta, 0, 1),
+        "leakyrelu": lambda: np.where(x < 0, alpha * x, x),
+        "relu": lambda: np.maximum(x, 0),
+        "scaledtanh": lambda: alpha * np.tanh(beta * x),
+        "sigmoid": lambda: logistic(x),
+        "softplus": lambda: soft_plus(x),
+        "softsign": lambda: x / (1 + np.abs(x)),
+        "tanh": lambda: np.tanh(x),
+        "thresholdedrelu": lambda: np.where(x >= alpha, x, 0.0),
+    }
+    return functions[name]()
+
+
+def limited(x, clip):
+    """``x`` within [-clip, clip]; unchanged where there is no threshold."""
+    return x if clip is None else np.clip(x, -clip, clip)
+
+
+def rnn_step(gates, h, state, acts, clip, peepholes, option):
+    """H = f(X W' + H R' + Wb + Rb)."""
+    (given, recurrent) = gates
+    return activated(acts[0], limited(given[0] + recurrent(h)[0], clip)), state
+
+
+def gru_step(gates, h, state, acts, clip, peepholes, option):
+    """Gates z, r, h; ``option`` is linear_before_reset, with which R and its bias are applied before the reset."""
+    given, recurrent = gates
+    own = recurrent(h)
+    z, r = (activated(acts[0], limited(given[i] + own[i], clip)) for i in (0, 1))
+    inner = r * own[2] if option else recurrent(r * h)[2]
+    new = activated(acts[1], limited(given[2] + inner, clip))
+    return z * h + (1 - z) * new, state
+
+
+def lstm_step(gates, h, state, acts, clip, peepholes, option):
+    """Gates i, o, f, c; peepholes i, o, f; ``option`` is input_forget."""
+    given, recurrent = gates
+    i, o, f, c = (a + b for a, b in zip(given, recurrent(h), strict=True))
+    i = activated(acts[0], limited(i + peepholes[0] * state, clip))
+    f = 1 - i if option else activated(acts[0], limited(f + peepholes[2] * state, clip))
+    cell = f * state + i * activated(acts[1], limited(c, clip))
+    o = activated(acts[0], limited(o + peepholes[1] * cell, clip))
+    return o * activated(acts[2], limited(cell, clip)), cell
+
+
+def one_way(step, count, x, w, r, b, lengths, h, c, p, acts, clip, backward, option):
+    """One direction of a recurrent operator: (Y, last H, last C), all (..., batch, hidden)."""
+    hidden = r.shape[1]
+    for_x, for_h = np.split(np.zeros(2 * count * hidden) if b is None else wide(b), 2)
+    peepholes = np.split(np.zeros(3 * hidden) if p is None else wide(p), 3)
+
+    def products(matrix, bias, vector):
+        return np.split(vector @ matrix.T + bias, count, -1)
+
+    rows = [np.zeros_like(h)] * len(x)
+    for t in reversed(range(len(x))) if backward else range(len(x)):
+        gates = (products(wide(w), for_x, x[t]), lambda vector: products(wide(r), for_h, vector))
+        new_h, new_c = step(gates, h, c, acts, clip, peepholes, option)
+        # Beyond its length a sequence keeps its state and gives zeros; going back, those steps come first.
+        inside = np.ones((x.shape[1], 1), np.bool_) if lengths is None else (lengths > t)[:, None]
+        h, c = np.where(inside, new_h, h), np.where(inside, new_c, c)
+        rows[t] = np.where(inside, new_h, 0.0)
+    return (np.stack(rows) if rows else np.zeros((0, *h.shape))), h, c
+
+
+def recurrent(step, count, x, w, r, b, lengths, h0, c0, p, direction, activations, clip, layout, option):
+    """Every direction: (Y, last H, last C); with ``layout`` 1 the batch comes first in x, Y and the states."""
+    ways, hidden = w.shape[0], r.shape[2]
+    data = np.swapaxes(wide(x), 0, 1) if layout else wide(x)
+    states = [
+        np.zeros((ways, data.shape[1], hidden)) if s is None else np.swapaxes(wide(s), 0, 1) if layout else wide(s)
+        for s in (h0, c0)
+    ]
+    each = len(activations) // ways
+    found = [
+        one_way(
+            step, count, data, w[d], r[d], None if b is None else b[d], lengths, states[0][d], states[1][d],
+            None if p is None else p[d], activations[d * each : (d + 1) * each], clip,
+            direction == "reverse" or d == 1, option,
+        )
+        for d in range(ways)
+    ]  # fmt: skip
+    y, h, c = (np.stack([way[i] for way in found], 0 if i else 1) for i in range(3))
+    if layout:
+        y, h, c = np.transpose(y, (2, 0, 1, 3)), np.swapaxes(h, 0, 1), np.swapaxes(c, 0, 1)
+    return tuple(cast(result, x.dtype) for result in (y, h, c))
+
+
+def rnn(x, w, r, b=None, lengths=None, h0=None, direction="forward", activations=(), clip=None, layout=0):
+    """ONNX RNN: (Y, Y_h). ``activations`` holds (name, alpha, beta) for each direction."""
+    return recurrent(rnn_step, 1, x, w, r, b, lengths, h0, None, None, direction, activations, clip, layout, 0)[:2]
+
+
+def gru(
+    x, w, r, b=None, lengths=None, h0=None, direction="forward", activations=(), clip=None, layout=0,
+    linear_before_reset=0,
+):  # fmt: skip
+    """ONNX GRU: (Y, Y_h). ``activations`` holds (name, alpha, beta) of f and g for each direction."""
+    return recurrent(
+        gru_step, 3, x, w, r, b, lengths, h0, None, None, direction, activations, clip, layout, linear_before_reset
+    )[:2]
+
+
+def lstm(
+    x, w, r, b=None, lengths=None, h0=None, c0=None, p=None, direction="forward", activations=(), clip=None, layout=0,
+    input_forget=0,
+):  # fmt: skip
+    """ONNX LSTM: (Y, Y_h, Y_c). ``activations`` holds (name, alpha, beta) of f, g and h for each direction."""
+    return recurrent(lstm_step, 4, x, w, r, b, lengths, h0, c0, p, direction, activations, clip, layout, input_forget)

@@ -1,0 +1,38 @@
+# pyright: basic
+"""Lists of arrays enter and leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irfuzz.export.array.support.numbers import number
+from irfuzz.export.plan.shapes import empty_stack_sizes
+
+
+def stacked(arrays, axis, dtype=None, shape=None):
+    """Arrays along a new axis; none at all give an empty array of the ``dtype`` and element ``shape`` declared."""
+    if arrays:
+        return np.stack(arrays, axis)
+    return np.zeros(empty_stack_sizes(shape, axis, dtype), dtype)
+
+
+def sequence_insert(sequence, item, position=None):
+    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end where absent."""
+    at = len(sequence) if position is None else number(position)
+    return [*sequence[:at], item, *sequence[at:]]
+
+
+def sequence_erase(sequence, position=None):
+    """ONNX SequenceErase: without the element at ``position``, the last where absent."""
+    at = range(len(sequence))[-1 if position is None else number(position)]
+    return [item for i, item in enumerate(sequence) if i != at]
+
+
+def split_to_sequence(x, split=None, axis=0, keepdims=1):
+    """ONNX SplitToSequence: parts of the sizes given, of one size (the last may be smaller), or single elements."""
+    size = x.shape[axis]
+    if split is None:
+        parts = [np.take(x, [i], axis) for i in range(size)]
+        return parts if keepdims else [np.squeeze(part, axis) for part in parts]
+    ends = range(number(split), size, number(split)) if split.ndim == 0 else np.cumsum(split)[:-1]
+    return np.split(x, list(ends), axis)
