@@ -1,21 +1,16 @@
-"""A contradiction of a target with itself enters; it is made small, replayed and stored as a finding."""
+"""What a target computes in one way and not in another, as a finding that goes through the pipeline."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from irfuzz.campaign.archive import Archive
 from irfuzz.campaign.contradiction import Contradiction
-from irfuzz.campaign.places import place_bundle
-from irfuzz.findings.codec import row_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, Run
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.report.bundle import write_shown
 from irfuzz.report.contradiction import BEFORE, ORACLE
-from irfuzz.store.database import Status
 
 if TYPE_CHECKING:
     from irfuzz.campaign.equivalence import Equivalence
@@ -31,26 +26,18 @@ SYMPTOMS: Mapping[str, Symptom] = {
 }
 
 
-def store(item: Contradiction, testcase: Testcase, engine: Equivalence, job: Job) -> str:
-    """Make a contradiction small, replay it and keep it, unless its like is known; returns what to count."""
-    database, config, layout = job.database, job.config, job.layout
-    if database.count_again(_key(item)):
-        return "repeated"
-    small = engine.smallest(item, seconds=config.reduce)
-    key = _key(small)
-    if database.count_again(key):
-        return "repeated"
-    finding = contradiction_of(small, key, testcase.entry.seed, job.number, testcase.iteration)
-    draft = layout.drafts / f"job{job.number}"
-    shutil.rmtree(draft, ignore_errors=True)
-    python = small.results[0].target.interpreter
-    finding = write_shown(draft, finding, seconds=max(120.0, 12 * config.timeout), python=python)
-    shutil.rmtree(draft, ignore_errors=True)
-    number = database.add_finding(row_of(finding))
-    if number is None:
-        return "repeated"
-    place_bundle(layout, replace(finding, number=number))
-    return "findings" if finding.status is Status.CONFIRMED else "unreplayed"
+def came_to(item: Contradiction, testcase: Testcase, engine: Equivalence, job: Job, archive: Archive) -> str:
+    """Send a contradiction through the pipeline, unless its like is known; returns what to count.
+
+    It was seen in fresh processes, and the fewest rewrites that make it are its blame.
+    """
+
+    def reduce(finding: Finding) -> Finding:
+        small = engine.smallest(item, seconds=job.config.reduce)
+        return contradiction_of(small, testcase.entry.seed, job.number, testcase.iteration)
+
+    seen = contradiction_of(item, testcase.entry.seed, job.number, testcase.iteration)
+    return archive.take(seen, (archive.settle, reduce, archive.settle, archive.replay, archive.store))
 
 
 def _key(item: Contradiction) -> str:
@@ -59,7 +46,7 @@ def _key(item: Contradiction) -> str:
     return f"{ORACLE}|{item.comparison.symptom}|{item.target}|{rules}|{item.step.operator}"
 
 
-def contradiction_of(item: Contradiction, key: str, seed: str, job: int = 0, iteration: int = 0) -> Finding:
+def contradiction_of(item: Contradiction, seed: str, job: int = 0, iteration: int = 0) -> Finding:
     """A contradiction as a finding; its trace lists the rewrites."""
     comparison = item.comparison
     symptom = SYMPTOMS[comparison.symptom]
@@ -81,9 +68,10 @@ def contradiction_of(item: Contradiction, key: str, seed: str, job: int = 0, ite
         verdict,
         FailingCase(item.form_bytes(), item.inputs),
         FailingCase(item.program, {name: value for name, value in item.inputs.items() if name in own}),
+        item.results,
         runs=(Run.of(other, verdict, item.target), Run.of(one, verdict, before)),
         trace={"seed": {"name": seed}, "edits": edits},
-        signature=key,
+        signature=_key(item),
         title=f"{item.target} contradicts itself after {rules} of {item.step.operator}: {told}",
         job=job,
         iteration=iteration,

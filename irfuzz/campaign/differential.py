@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.campaign import audit, comparable, schedule
-from irfuzz.campaign.case import Case
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.loop import ROUND
@@ -22,6 +21,8 @@ from irfuzz.choices import Choices
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit, RunResult, Target
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
@@ -177,11 +178,11 @@ class Differential:
         if not wrong:
             return
         trace = self.corpus.trace_of(testcase).to_json()
-        case = Case(
-            testcase.program, testcase.inputs, runs, testcase.invalid, trace, testcase.entry.seed, testcase.job,
-            testcase.iteration, testcase.hunt,
-        )  # fmt: skip
-        self._triage.look(case, wrong, self._job.counts)
+        case, job, at = FailingCase(testcase.program, testcase.inputs), testcase.job, testcase.iteration
+        found = [
+            Finding(v, case, case, runs, trace=trace, hunt=testcase.hunt, job=job, iteration=at) for v in wrong
+        ]  # fmt: skip
+        self._triage.look(found, self._job.counts)
 
     def audit(self, testcase: Testcase) -> None:
         """Every fact of a program now and then is compared with what a run computes."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from irfuzz.campaign.archive import Archive
 from irfuzz.campaign.contradiction import Contradiction
-from irfuzz.campaign.contradictions import store
+from irfuzz.campaign.contradictions import came_to
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.equivalence import MOST_NODES, Equivalence, FormRuns
 from irfuzz.campaign.pace import ROUND
@@ -69,6 +70,7 @@ class SelfTests:
         self.corpus = Corpus(job.database, config.sprouts)
         self._samples = SeedSamples(job.database, job.layout)
         self._seen = Seen()
+        self._archive = Archive(job.layout, job.database, config)
         self._others = {t.name: others_of(t, build_ways()) for t in self._targets()}
 
     def _targets(self) -> list[Target]:
@@ -172,9 +174,9 @@ class SelfTests:
             self._job.counts["large weights not kept"] += 1
 
     def triage(self, testcase: Testcase, runs: FormRuns, wrong: Sequence[Contradiction]) -> None:  # noqa: ARG002 - the protocol's
-        """Make each contradiction small, replay it and keep it, unless its like is known."""
+        """Each contradiction goes through the pipeline."""
         for item in wrong:
-            self._job.counts[store(item, testcase, self._engine, self._job)] += 1
+            self._job.counts[came_to(item, testcase, self._engine, self._job, self._archive)] += 1
 
     def audit(self, testcase: Testcase) -> None:
         """Nothing: what is believed of a program decides on nothing here."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from irfuzz.campaign.budget import version_of
 
 if TYPE_CHECKING:
-    from irfuzz.campaign.case import Case
-    from irfuzz.oracle.types import Verdict
+    from irfuzz.findings.finding import Finding
 
 EACH = 8
 """So many of one kind wait at most; the largest are let go."""
@@ -35,16 +34,14 @@ class Item:
     """A verdict that waits.
 
     Attributes:
-        case: the program and its runs.
-        verdict: what was said of them before anything was measured.
+        finding: as it was seen, before anything was measured.
         words: what a rejection said, normalised; empty for other symptoms.
         operators: on which the output depends.
         size: nodes of the program.
         again: it has all operators of a fault that is known, and is looked at only in case another hides behind it.
     """
 
-    case: Case
-    verdict: Verdict
+    finding: Finding
     words: str
     operators: frozenset[str]
     size: int
@@ -53,7 +50,8 @@ class Item:
     @property
     def kind(self) -> Kind:
         """What it shares with its like."""
-        return (self.verdict.symptom.value, self.verdict.target, self.words, self.verdict.suspect)
+        verdict = self.finding.verdict
+        return (verdict.symptom.value, verdict.target, self.words, verdict.suspect)
 
 
 class Waiting:
@@ -69,7 +67,7 @@ class Waiting:
 
     def __len__(self) -> int:
         """How many wait that no known fault explains, without suspects."""
-        return sum(not (item.again or item.verdict.suspect) for row in self._kinds.values() for item in row)
+        return sum(not (item.again or item.finding.verdict.suspect) for row in self._kinds.values() for item in row)
 
     def add(self, item: Item) -> None:
         """Let a case wait; of two with the same operators the smaller one does."""
@@ -98,7 +96,7 @@ class Waiting:
 
     def _rank(self, item: Item) -> tuple[bool, float, int, int]:
         whole, symptom, kind = (self._turns[one] for one in _turns(item))
-        late = DOUBTED if item.verdict.suspect else 0.0
+        late = DOUBTED if item.finding.verdict.suspect else 0.0
         return item.again, symptom + kind + math.log2(1 + item.size / LARGE) + late, whole, item.size
 
     def _drop(self, item: Item) -> None:
@@ -114,6 +112,6 @@ def _inner(item: Item) -> tuple[bool, int]:
 
 def _turns(item: Item) -> tuple[tuple[str, ...], ...]:
     """What turns are counted for: the version, its symptom, and that with its words."""
-    version = version_of(item.verdict.target)
-    symptom = item.verdict.symptom.value
+    version = version_of(item.finding.verdict.target)
+    symptom = item.finding.verdict.symptom.value
     return (version,), (version, symptom), (version, symptom, item.words)

@@ -110,7 +110,8 @@ class Finding:
         case: the program that shows it, and its inputs.
         original: the same before it was made small.
         results: what every target did with ``case`` in this process; not stored.
-        runs: what is kept of that.
+        before: the same when it was confirmed; not stored.
+        runs: what is kept of the results.
         trace: how the original was made, as JSON has it; empty if that is not known.
         hunt: what the inputs were steered to; empty if they were not.
         signature: text that is equal for findings of one fault.
@@ -134,6 +135,7 @@ class Finding:
     case: FailingCase
     original: FailingCase
     results: Sequence[RunResult] = field(default=(), repr=False)
+    before: Finding | None = field(default=None, repr=False, compare=False)
     runs: Sequence[Run] = ()
     trace: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hunt: str = ""

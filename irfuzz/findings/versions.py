@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from irfuzz.errors import UsageError
@@ -11,22 +11,28 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import versions_of
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.findings.confirming_targets import jury
-from irfuzz.findings.finding import Shown
+from irfuzz.findings.finding import Finding, Shown
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
 from irfuzz.oracle.types import Verdict
 
 
-class Started:
-    """Runners of other versions that stay open from one finding to the next: starting eight versions takes seconds.
+class Versions:
+    """Tells in which versions a finding shows.
+
+    Runners of other versions stay open from one finding to the next: starting eight versions takes seconds.
 
     Args:
+        runner: ran the finding, and runs the witnesses again on other inputs.
         limits: of each run.
+        stopping: true once nothing more is to be asked.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, runner: Runner, limits: Limits, stopping: Callable[[], bool] = lambda: False) -> None:
+        self._runner = runner
         self._limits = limits
+        self._stopping = stopping
         self._runners: dict[frozenset[str], Runner] = {}
 
     def runner(self, targets: Sequence[Target]) -> Runner:
@@ -42,78 +48,74 @@ class Started:
         self._runners[wanted] = Runner(targets, self._limits, required=False).__enter__()
         return self._runners[wanted]
 
+    def __call__(self, finding: Finding) -> tuple[Shown, ...]:
+        """In which versions it shows, oldest first; nothing if there is one only, or no time."""
+        shown = () if self._stopping() else self.shown_in(finding)
+        return shown if len(shown) > 1 else ()
+
+    def shown_in(self, finding: Finding) -> tuple[Shown, ...]:
+        """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
+
+        Each version takes the place of the blamed one, with the same variants. Versions that took part and are not
+        blamed bear witness, as they did before.
+
+        Args:
+            finding: best made small; with its results.
+
+        Returns:
+            One entry a version, oldest first, that of ``results`` included; alone where no other is installed.
+        """
+        verdict, results, program = finding.verdict, finding.results, finding.case.program
+        blamed = next(r.target for r in results if r.target.name == verdict.target)
+        found = [
+            Shown(blamed.name, blamed.version, blamed.environment, shows=True, signature=signature(verdict, program))
+        ]
+        own = [
+            r.target
+            for r in results
+            if (r.target.component, r.target.environment) == (blamed.component, blamed.environment)
+        ]
+        mine = (blamed.component, blamed.environment)
+        witnesses = [
+            r
+            for r in results
+            if (r.target.component, r.target.environment) != mine
+            and (r.target.component != blamed.component or r.target.name not in verdict.blamed)
+        ]
+        foreign = [r.target for r in results if r.target.component != blamed.component]
+        few = {t.name for t in jury(verdict, [blamed, *foreign])}
+        if len(few) <= len(
+            foreign
+        ):  # enough without other versions of the blamed component, and without all the others
+            witnesses = [r for r in witnesses if r.target.name in few]
+        groups: dict[str, list[Target]] = {}
+        for target in own:
+            for other in versions_of(target):
+                if other.target.environment != blamed.environment and not other.why_not:
+                    groups.setdefault(other.target.environment, []).append(other.target)
+        own_names = {t.name for t in self._runner.targets}
+        for environment, group in groups.items():
+            others = [
+                w for w in witnesses if (w.target.component, w.target.environment) != (blamed.component, environment)
+            ]
+            try:
+                # A version that takes part has its worker already.
+                versions = self._runner if {t.name for t in group} <= own_names else self.runner(group)
+            except UsageError as error:
+                why = str(error).splitlines()[0][:200]
+                found.append(Shown(group[0].name, group[0].version, environment, shows=None, told=why))
+                continue
+            started_ones = {t.name: t for t in versions.targets}
+            there = [started_ones[t.name] for t in group if t.name in started_ones]
+            one = _Version(program, finding.case.inputs, verdict, blamed, others, there, self._runner, versions)
+            found.append(one.answer() if there else _absent(group, environment, versions))
+        return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
+
     def close(self) -> None:
         """End all of their workers."""
         runners, self._runners = list(self._runners.values()), {}
         for runner in runners:
             runner.close()
-
-
-def shown_in(
-    program: Program,
-    inputs: Mapping[str, Value],
-    verdict: Verdict,
-    results: Sequence[RunResult],
-    runner: Runner,
-    started: Started,
-    *,
-    invalid: bool,
-) -> tuple[Shown, ...]:
-    """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
-
-    Each version takes the place of the blamed one, with the same variants. Versions that took part and are not blamed
-    bear witness, as they did for ``verdict``.
-
-    Args:
-        program: shows ``verdict``, best made small.
-        inputs: of it.
-        verdict: not suspect.
-        results: of the runs that ``verdict`` judges.
-        runner: ran them, and runs the witnesses again on other inputs.
-        started: runs the other versions.
-        invalid: the program is invalid on purpose.
-
-    Returns:
-        One entry a version, oldest first, that of ``results`` included; alone where no other is installed.
-    """
-    blamed = next(r.target for r in results if r.target.name == verdict.target)
-    found = [Shown(blamed.name, blamed.version, blamed.environment, shows=True, signature=signature(verdict, program))]
-    own = [
-        r.target
-        for r in results
-        if (r.target.component, r.target.environment) == (blamed.component, blamed.environment)
-    ]
-    mine = (blamed.component, blamed.environment)
-    witnesses = [
-        r
-        for r in results
-        if (r.target.component, r.target.environment) != mine
-        and (r.target.component != blamed.component or r.target.name not in verdict.blamed)
-    ]
-    foreign = [r.target for r in results if r.target.component != blamed.component]
-    few = {t.name for t in jury(verdict, [blamed, *foreign])}
-    if len(few) <= len(foreign):  # enough without other versions of the blamed component, and without all the others
-        witnesses = [r for r in witnesses if r.target.name in few]
-    groups: dict[str, list[Target]] = {}
-    for target in own:
-        for other in versions_of(target):
-            if other.target.environment != blamed.environment and not other.why_not:
-                groups.setdefault(other.target.environment, []).append(other.target)
-    own_names = {t.name for t in runner.targets}
-    for environment, group in groups.items():
-        others = [w for w in witnesses if (w.target.component, w.target.environment) != (blamed.component, environment)]
-        try:
-            # A version that takes part has its worker already.
-            versions = runner if {t.name for t in group} <= own_names else started.runner(group)
-        except UsageError as error:
-            why = str(error).splitlines()[0][:200]
-            found.append(Shown(group[0].name, group[0].version, environment, shows=None, told=why))
-            continue
-        started_ones = {t.name: t for t in versions.targets}
-        there = [started_ones[t.name] for t in group if t.name in started_ones]
-        one = _Version(program, inputs, verdict, blamed, others, there, runner, versions, invalid)
-        found.append(one.answer() if there else _absent(group, environment, versions))
-    return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
 
 
 def name_of(shown: Sequence[Shown]) -> str:
@@ -139,7 +141,6 @@ class _Version:
     targets: Sequence[Target]
     runner: Runner
     versions: Runner
-    invalid: bool
 
     def answer(self) -> Shown:
         """Run and judge."""
@@ -150,7 +151,7 @@ class _Version:
             [*self.witnesses, *results],
             rerun=self._again,
             shadow=self.runner.shadow,
-            expected_invalid=self.invalid,
+            expected_invalid=self.verdict.invalid,
         )
         variant = self.blamed.name.partition(":")[2]
         own = next((r for r in results if r.target.name.partition(":")[2] == variant), results[0])

@@ -9,13 +9,16 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.case import Case
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.triage import Triage
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
+from irfuzz.findings.codec import finding_of
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
+from irfuzz.oracle.types import Symptom
 from irfuzz.store.database import Database
 
 pytestmark = [pytest.mark.planted, pytest.mark.backend, pytest.mark.timeout(120)]
@@ -61,11 +64,12 @@ def test_a_node_that_does_wrong_alone_is_the_finding(tmp_path: Path) -> None:
         assert [v.suspect for v in doubted] == [True], "what follows would show nothing"
         database = Database(layout.database)
         triage = Triage(layout, database, runner, Config(targets=targets))
-        case = Case(program, inputs, results, invalid=False, trace={}, seed="s", job=0, iteration=0)
-        triage.look(case, doubted, Counter())
-    rows = [database.finding(row.number) for row in database.findings(bare=True)]
-    (found,) = [row for row in rows if not row.suspect]
-    assert (found.symptom, found.target) == ("rejection", results[2].target.name)
-    assert [n.op_type for n in onnx.load_model_from_string(found.model).graph.node] == ["Neg"]
-    assert len(onnx.load_model_from_string(found.original_model).graph.node) == 3
-    assert [row.target for row in rows if row.suspect] == [found.target]
+        case = FailingCase(program, inputs)
+        triage.look([Finding(v, case, case, results) for v in doubted], Counter())
+    rows = [finding_of(database.finding(row.number)) for row in database.findings(bare=True)]
+    (found,) = [row for row in rows if not row.verdict.suspect]
+    assert (found.verdict.symptom, found.verdict.target) == (Symptom.REJECTION, results[2].target.name)
+    assert [n.op_type for n in found.case.proto.graph.node] == ["Neg"]
+    assert len(found.original.proto.graph.node) == 3
+    assert found.verdict.cut_out
+    assert [row.verdict.target for row in rows if row.verdict.suspect] == [found.verdict.target]

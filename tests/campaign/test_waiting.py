@@ -7,22 +7,22 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from irfuzz.campaign.case import Case
 from irfuzz.campaign.waiting import EACH, Item, Waiting
 from irfuzz.execute.types import Role, Target
 from irfuzz.findings.confirming_targets import heard, jury
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 
 TEXT = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
-CASE = Case(Program.from_proto(onnx.parser.parse_model(TEXT)), {}, (), invalid=False, trace={}, seed="", job=0,
-            iteration=0)  # fmt: skip
+CASE = FailingCase(Program.from_proto(onnx.parser.parse_model(TEXT)), {})
 
 
 def item(target: str, *operators: str, size: int = 3, words: str = "", symptom: Symptom = Symptom.DIFFERENCE) -> Item:
-    return Item(CASE, Verdict("o", symptom, target), words, frozenset(operators), size)
+    return Item(Finding(Verdict("o", symptom, target), CASE, CASE), words, frozenset(operators), size)
 
 
 def order(waiting: Waiting) -> list[Item]:
@@ -38,7 +38,7 @@ def test_each_target_and_symptom_has_its_turn() -> None:
     for one in rows:
         waiting.add(one)
     assert len(waiting) == 5
-    turns = [(one.verdict.target, one.verdict.symptom) for one in order(waiting)]
+    turns = [(one.finding.verdict.target, one.finding.verdict.symptom) for one in order(waiting)]
     assert set(turns[:3]) == {("a", Symptom.DIFFERENCE), ("a", Symptom.CRASH), ("b", Symptom.DIFFERENCE)}
     assert len(waiting) == 0
 
@@ -47,7 +47,7 @@ def test_variants_of_a_version_share_their_turns() -> None:
     waiting = Waiting()
     for one in (item("a@1:all", "X"), item("a@1:disabled", "X"), item("a@2:all", "X", size=4)):
         waiting.add(one)
-    assert [one.verdict.target for one in order(waiting)][1] == "a@2:all"
+    assert [one.finding.verdict.target for one in order(waiting)][1] == "a@2:all"
 
 
 def test_small_programs_come_before_large_ones() -> None:
@@ -82,17 +82,18 @@ def test_of_many_of_one_kind_the_largest_are_let_go() -> None:
 def test_only_what_is_allowed_leaves() -> None:
     waiting = Waiting()
     waiting.add(item("a", "X"))
-    assert waiting.take(lambda one: one.verdict.target != "a") is None
+    assert waiting.take(lambda one: one.finding.verdict.target != "a") is None
     assert len(waiting) == 1
 
 
 def test_suspects_come_after_what_is_proven_and_are_not_counted() -> None:
     waiting = Waiting()
     doubted = item("a", "X", size=1)
-    waiting.add(replace(doubted, verdict=replace(doubted.verdict, suspect=True)))
+    verdict = replace(doubted.finding.verdict, suspect=True)
+    waiting.add(replace(doubted, finding=replace(doubted.finding, verdict=verdict)))
     waiting.add(item("a", "X", size=12))
     assert len(waiting) == 1
-    assert [one.verdict.suspect for one in order(waiting)] == [False, True]
+    assert [one.finding.verdict.suspect for one in order(waiting)] == [False, True]
 
 
 REFERENCE = Target("reference", "reference")

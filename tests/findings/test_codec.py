@@ -51,8 +51,9 @@ def full() -> Finding:
     verdict = Verdict("o", Symptom.DIFFERENCE, "a:x", ("b",), output="y", distance=1.0, bound=0.5, element="y[1]")
     case, original = FailingCase(program(), X), FailingCase(program(), X)
     return replace(
-        Finding(verdict, case, original, [result("a:x", 3), result("b", 2)], {}, {"edits": []}, "hunted").signed(),
-        status=Status.UNREPLAYED, shown=(Shown("a:x", "1", "env", None, "why"),), known=(KnownIssue("k", "t", "l"),),
+        Finding(verdict, case, original, [result("a:x", 3), result("b", 2)]).signed(), trace={"edits": []},
+        hunt="hunted", status=Status.UNREPLAYED, shown=(Shown("a:x", "1", "env", None, "why"),),
+        known=(KnownIssue("k", "t", "l"),),
         long_script=True, calls={"body": ["a"]}, printed="nothing", label="mine", job=1, iteration=2, times=3, number=4,
         first=5.0, last=6.0,
     )  # fmt: skip
@@ -62,7 +63,7 @@ def test_a_row_has_every_field() -> None:
     before = full()
     after = finding_of(row_of(before))
     # What belongs to one process, and what a person said of a folder, are not in the database.
-    apart = {"results", "hunt", "label", "case", "original"}
+    apart = {"results", "before", "hunt", "label", "case", "original"}
     for name in {f.name for f in fields(Finding)} - apart:
         assert getattr(after, name) == getattr(before, name), name
         assert getattr(after, name) != getattr(Finding(replace(before.verdict, bound=0), *[before.case] * 2), name), (

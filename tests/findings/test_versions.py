@@ -14,7 +14,9 @@ import pytest
 
 from irfuzz.execute import environments, table
 from irfuzz.execute.runner import Runner
-from irfuzz.findings.versions import Shown, Started, name_of, shown_in
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Shown
+from irfuzz.findings.versions import Versions, name_of
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
@@ -89,8 +91,9 @@ def test_versions_are_judged_by_the_same_witnesses(text: str, faulty: bool) -> N
         assert [(v.target, v.suspect) for v in found] == ([("reference@1.0.0", False)] if faulty else [])
         if not faulty:
             return
-        with closing(Started(limits)) as started:
-            shown = shown_in(program, inputs, found[0], results, runner, started, invalid=False)
+        with closing(Versions(runner, limits)) as versions:
+            case = FailingCase(program, inputs)
+            shown = versions.shown_in(Finding(found[0], case, case, results))
     assert [(s.target, s.environment, s.shows) for s in shown] == [
         ("reference@1.0.0", "onnx-1.0.0", True),
         ("reference", "", False),

@@ -1,0 +1,149 @@
+"""Where a campaign keeps its findings: known ones are counted, new ones replayed, stored and written to folders."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.hunt import marked
+from irfuzz.campaign.likely import Likely
+from irfuzz.campaign.places import place_bundle
+from irfuzz.findings.codec import row_of
+from irfuzz.findings.finding import Finding, Shown
+from irfuzz.findings.known_issues import labelled
+from irfuzz.findings.pipeline import Dropped, Step, pass_through
+from irfuzz.findings.versions import name_of
+from irfuzz.ir.program import Program
+from irfuzz.oracle import normalise_message, signature
+from irfuzz.oracle.details import place_of, same_cause
+from irfuzz.oracle.message import names_of
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.report.bundle import write_shown
+from irfuzz.report.contradiction import ORACLE
+from irfuzz.store.database import Database, Status
+
+TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
+"""Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
+
+REPEATED = Dropped("repeated")
+
+
+def words_of(verdict: Verdict, program: Program) -> str:
+    """What a rejection says, without names and numbers; empty for other symptoms."""
+    if verdict.symptom is not Symptom.REJECTION:
+        return ""
+    return normalise_message(verdict.message, names_of(program))
+
+
+class Archive:
+    """The ``Archive`` of one job's pipelines, with what it knows by now.
+
+    Args:
+        layout: where drafts and folders go.
+        database: where findings go.
+        config: of the campaign.
+        versions: tells in which versions a finding shows; nothing if there is one only.
+
+    Attributes:
+        likely: of which operators findings were made.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        database: Database,
+        config: Config,
+        versions: Callable[[Finding], tuple[Shown, ...]] | None = None,
+    ) -> None:
+        self._layout = layout
+        self._database = database
+        self._seconds = max(120.0, 12 * config.timeout)
+        self._versions = versions
+        self._known: set[str] = set()
+        self._aliases: dict[str, str] = {}
+        self.likely = Likely()
+
+    def knows(self, verdict: Verdict, program: Program) -> bool:
+        """Whether a verdict is a known finding's by its message alone; it is counted then."""
+        if verdict.symptom not in TELLING:
+            return False
+        key = signature(verdict, program)
+        if key not in self._known:
+            return False
+        self._database.count_again(self._aliases.get(key, key))
+        return True
+
+    def count_again(self, key: str) -> bool:
+        """Count a stored finding once more; False if its signature is new."""
+        return self._database.count_again(key)
+
+    def take(self, finding: Finding, way: Iterable[Step]) -> str:
+        """Send a finding along its way; returns what to count."""
+        found = pass_through(finding, way)
+        if isinstance(found, Dropped):
+            return found.reason
+        return "findings" if found.status is Status.CONFIRMED else "unreplayed"
+
+    def settle(self, finding: Finding) -> Finding | Dropped:
+        """The finding under the name of its cause and of the newest version that shows it, unless that is known."""
+        key, verdict = finding.signature, finding.verdict
+        key = same_cause(key, self._database.signatures(place_of(key))) or key
+        if finding.before is not None:
+            seen, program = finding.before.verdict, finding.before.case.program
+            self.likely.add(seen, words_of(seen, program), verdict, finding.case.program)
+            self._known.add(signature(seen, program) if seen.symptom in TELLING else key)
+        self._known.add(key)
+        if self._database.count_again(self._aliases.get(key, key)):
+            return REPEATED
+        cut_out = finding.before is not None and finding.before.case is not finding.original
+        finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
+        shown = self._versions(finding) if self._versions is not None else ()
+        if not shown:
+            return finding
+        # One fault of several versions is one finding, whichever shows it.
+        self._aliases[key] = name_of(shown)
+        return replace(finding, signature=name_of(shown), shown=shown)
+
+    def replay(self, finding: Finding) -> Finding | Dropped:
+        """The finding with the issues that explain it, and with a script, as a draft's folder shows it."""
+        if self._database.count_again(finding.signature):
+            return REPEATED
+        draft = self._layout.drafts / f"job{finding.job}"
+        shutil.rmtree(draft, ignore_errors=True)
+        python = next(r.target.interpreter for r in finding.results if r.target.name == finding.verdict.target)
+        # The rules of known issues are about what others contradict.
+        finding = finding if finding.verdict.oracle == ORACLE else labelled(_marked(finding))
+        finding = write_shown(draft, finding, seconds=self._seconds, python=python)
+        shutil.rmtree(draft, ignore_errors=True)
+        return finding
+
+    def store(self, finding: Finding) -> Finding | Dropped:
+        """Store a finding, and write its folder, which can be made from its row at any time."""
+        number = self._database.add_finding(row_of(finding))
+        if number is None:
+            return REPEATED
+        finding = replace(finding, number=number)
+        place_bundle(self._layout, finding)
+        return finding
+
+    def keep_suspect(self, finding: Finding, label: str = "suspect") -> None:
+        """Store what has no proof, once for each place in which it shows."""
+        verdict, program = finding.verdict, finding.case.program
+        key = f"{label}|{signature(verdict, program)}"
+        if verdict.symptom not in TELLING:
+            # Without a proof there is nothing to make small, so the place in which it shows must do.
+            output = program.value(verdict.output)
+            producer = None if output is None else output.producer()
+            key = f"{label}|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
+        known = key in self._known or self._database.count_again(key)
+        self._known.add(key)
+        if not known:
+            self.store(replace(_marked(finding).signed(), signature=key, status=Status.UNREPLAYED))
+
+
+def _marked(finding: Finding) -> Finding:
+    """The finding with what its inputs were steered to, and whether a NaN or an infinity is right."""
+    case = finding.case
+    return replace(finding, verdict=marked(finding.verdict, case.program, case.inputs, finding.hunt))

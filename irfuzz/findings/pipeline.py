@@ -1,0 +1,213 @@
+"""The way of every finding: confirmed, made small, led back to its cause, blamed, signed, replayed and stored.
+
+Each step is a function that gives the finding on, or drops it and says what is to be counted. Campaigns, self-tests,
+``irfuzz reduce`` and the pytest plug-in choose their steps from this one module; what differs between them, how they
+run programs and where they keep findings, are their ``Bench`` and their ``Archive``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol, TypeAlias
+
+from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.finding import Finding
+from irfuzz.findings.upstream_cause import earlier_cause
+from irfuzz.ir.program import Program
+from irfuzz.oracle import judge
+from irfuzz.oracle.types import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A finding that goes no further.
+
+    Attributes:
+        reason: what is counted.
+    """
+
+    reason: str
+
+
+Step: TypeAlias = Callable[[Finding], "Finding | Dropped"]
+
+Shrink: TypeAlias = Callable[[Finding, Watch], FailingCase]
+"""The smallest case found that still shows what is watched for."""
+
+
+def _running() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """How findings are seen again and made small.
+
+    Attributes:
+        runners: each has all targets; as many candidates may be tried at once.
+        asked: targets that are enough to see the same verdict again.
+        heard: targets that have the last word on the small case.
+        shrink: makes it small.
+        unseen: why a finding is dropped that fresh processes do not show; given what they show and did.
+        unheard: why one is dropped that those that are heard do not see in its small case, nor in its first.
+        stopping: true once a finding is to be kept as large as it is.
+    """
+
+    runners: Sequence[Runner]
+    asked: Callable[[Verdict], Sequence[Target]]
+    heard: Callable[[Verdict], Sequence[Target]]
+    shrink: Shrink
+    unseen: Callable[[Finding, Sequence[Verdict], Sequence[RunResult]], str]
+    unheard: Callable[[Finding], str]
+    stopping: Callable[[], bool] = _running
+
+    def run(self, case: FailingCase, targets: Sequence[Target], *, fresh: bool = True) -> list[RunResult]:
+        """What targets do with a case, in fresh processes unless said otherwise."""
+        runner = self.runners[0]
+        return (runner.run_fresh if fresh else runner.run)(case.program, case.inputs, targets)
+
+    def judge(self, case: FailingCase, results: Sequence[RunResult], *, invalid: bool) -> list[Verdict]:
+        """What all oracles say of results, with everything measured."""
+        runner = self.runners[0]
+        # What did not come back, or gave nothing, will not tell how values move.
+        targets = tuple(r.target for r in results if r.exit is Exit.OK)
+
+        def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
+            return runner.run(moved or case.program, other, targets)
+
+        return judge(
+            case.program, case.inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=invalid
+        )  # fmt: skip
+
+    def watch(self, finding: Finding) -> Watch:
+        """Looks for the same fault in other programs."""
+        verdict = finding.verdict
+        return Watch(
+            self.runners, verdict, finding.case.program, targets=self.asked(verdict), invalid=verdict.invalid,
+            stopping=self.stopping,
+        )  # fmt: skip
+
+
+class Archive(Protocol):
+    """Where findings are kept."""
+
+    def settle(self, finding: Finding) -> Finding | Dropped:
+        """A signed finding under the name by which its like is kept; dropped if it is known."""
+        ...
+
+    def replay(self, finding: Finding) -> Finding | Dropped:
+        """The finding with its own script, and whether that shows it."""
+        ...
+
+    def store(self, finding: Finding) -> Finding | Dropped:
+        """Keep it."""
+        ...
+
+
+def confirm(bench: Bench, finding: Finding) -> Finding | Dropped:
+    """The same verdict of fresh processes.
+
+    Those that agree with each other need not all be asked here: all of them hear the small case.
+    """
+    case, verdict = finding.case, finding.verdict
+    verdicts: list[Verdict] = []
+    results: list[RunResult] = []
+    try:
+        results = bench.run(case, bench.asked(verdict))
+        verdicts = bench.judge(case, results, invalid=verdict.invalid)
+    except (InvalidProgram, Unsupported):
+        pass  # then it is not seen
+    found = same_fault(verdicts, verdict)
+    if found is None:
+        return Dropped(bench.unseen(finding, verdicts, results))
+    return replace(finding, verdict=found)
+
+
+def reduce(bench: Bench, finding: Finding) -> Finding | Dropped:
+    """The finding made small, as all that are heard see it; as large as it is if they see it only there."""
+    return _smaller(bench, finding) or _as_found(bench, finding) or Dropped(bench.unheard(finding))
+
+
+def _smaller(bench: Bench, finding: Finding) -> Finding | None:
+    case, verdict = bench.shrink(finding, bench.watch(finding)), finding.verdict
+    results = bench.run(case, bench.heard(verdict))
+    again = among(bench.judge(case, results, invalid=verdict.invalid), verdict)
+    return None if again is None else replace(finding, case=case, verdict=again, results=results, before=finding)
+
+
+def _as_found(bench: Bench, finding: Finding) -> Finding | None:
+    case, verdict = finding.case, finding.verdict
+    results = finding.results or bench.run(case, bench.heard(verdict))
+    again = among(bench.judge(case, results, invalid=verdict.invalid), verdict)
+    return None if again is None else replace(finding, verdict=again, results=results, before=finding)
+
+
+def find_cause(bench: Bench, finding: Finding) -> Finding:
+    """The finding that ends at the first value of a wrong dtype or shape, if what was seen only follows from one."""
+    few = bench.asked(finding.verdict)
+
+    def judged(program: Program) -> list[Verdict]:
+        case = FailingCase(program, finding.case.inputs)
+        return bench.judge(case, bench.run(case, few, fresh=False), invalid=finding.verdict.invalid)
+
+    found = earlier_cause(finding.case.program, finding.verdict, judged)
+    if found is None:
+        return finding
+    case = FailingCase(found[0], finding.case.inputs)
+    first = replace(finding, case=case, verdict=found[1], results=())
+    earlier = _smaller(bench, first) or _as_found(bench, first)
+    return finding if earlier is None else replace(earlier, before=finding.before)
+
+
+def blame(bench: Bench, finding: Finding) -> Finding:
+    """The finding with the optimiser passes that make it."""
+    if bench.stopping():
+        return finding
+    case, verdict = finding.case, finding.verdict
+    found = with_pass(
+        bench.runners[0], case.program, case.inputs, verdict, finding.results, invalid=verdict.invalid
+    )  # fmt: skip
+    return replace(finding, verdict=found)
+
+
+def sign(archive: Archive, finding: Finding) -> Finding | Dropped:
+    """The finding with its signature, title and runs, unless its like is known."""
+    return archive.settle(finding.signed())
+
+
+def steps(bench: Bench, archive: Archive) -> tuple[Step, ...]:
+    """The whole way of a finding of differential testing."""
+    return (
+        partial(confirm, bench),
+        partial(reduce, bench),
+        partial(find_cause, bench),
+        partial(blame, bench),
+        partial(sign, archive),
+        archive.replay,
+        archive.store,
+    )
+
+
+def pass_through(finding: Finding, way: Iterable[Step]) -> Finding | Dropped:
+    """What becomes of a finding, step by step."""
+    for step in way:
+        found = step(finding)
+        if isinstance(found, Dropped):
+            return found
+        finding = found
+    return finding
+
+
+def among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
+    """The verdict with a symptom that blames a target, be it beside another version or variant of its component."""
+    for one in verdicts:
+        if one.symptom is wanted.symptom and wanted.target in one.blamed and not one.suspect:
+            return one
+    return None
