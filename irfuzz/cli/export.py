@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 NAME = "export"
 ABOUT = """Write a model as ONNX, as the source of a PyTorch, TensorFlow, Keras or NumPy module, or as a SavedModel.
 
-torch, tensorflow, keras, numpy: OUT/model.py and OUT/weights.npz. The module imports only numpy and the
-framework, has one line an operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name. keras:
-its `functional` builds a keras.Model of layers; sizes have to be known. savedmodel: OUT, with the signature
+torch, tensorflow, keras, numpy: OUT/model.py and OUT/weights.npz. The module imports only numpy and the framework, has
+one line an operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name.
+keras: its `functional` builds a keras.Model of layers; sizes have to be known. savedmodel: OUT, with the signature
 `serving_default`; TensorFlow traces it, so that no size may depend on values. What a framework cannot express exactly
 is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset 17 where a front end
 chose. Exit code: 0, or 2 where the input or a flag is wrong or something cannot be expressed."""
