@@ -87,7 +87,7 @@ def names_in(versions: Iterable[Stated], kind: str) -> frozenset[str]:
 
 
 def exported(path: Path, domain: str) -> dict[str, dict[int, Stated]]:
-    """Signatures of a domain from a file ``schemas.json`` (``ops/export_schemas.py``), by operator and version.
+    """Signatures of a domain from a file ``schemas.json`` (``tests/spec/export_schemas.py``), by operator and version.
 
     Raises:
         SpecError: it cannot be read, or is of another format or domain.
@@ -140,7 +140,7 @@ def of_table(op: str, domain: str, table: Mapping[str, Any], where: str) -> Sign
     )
 
 
-_KEYS = frozenset({"op", "since", "deprecated", "inputs", "outputs", "types", "attributes", "min_inputs"})
+_KEYS = frozenset({"op", "since", "deprecated", "inputs", "outputs", "types", "attributes", "min_inputs", "kernels"})
 
 
 def _formal(table: Any, types: Mapping[str, list[str]], where: str) -> Formal:
