@@ -41,6 +41,7 @@ class Config:
         seed: root of all randomness.
         targets: names as for ``execute.resolve``; ``None``: everything installed.
         mutators: names; ``None``: all.
+        domains: other domains whose operators are inserted whatever the seeds use.
         jobs: processes that mutate and judge, each with workers of its own.
         max_nodes: no mutant gets larger, or than 30 nodes more than its seed has where that is larger.
         edits: most edits between two programs of the corpus.
@@ -58,6 +59,7 @@ class Config:
     seed: int = 0
     targets: tuple[str, ...] | None = None
     mutators: tuple[str, ...] | None = None
+    domains: tuple[str, ...] = ()
     jobs: int = 1
     max_nodes: int = 200
     edits: int = 4
@@ -102,6 +104,7 @@ class Config:
         """
         data: Mapping[str, Any] = json.loads(text)
         known = {field.name for field in fields(cls)}
+        data = {"domains": [], **data}  # campaigns of before have none
         if set(data) != known:
             raise UsageError(
                 f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder"

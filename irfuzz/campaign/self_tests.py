@@ -93,7 +93,7 @@ class SelfTests:
         newest = min(NEWEST, newest_for((t.opset, t.ir) for t in self._engine.targets))
         self._mutate = Engine(
             load_specs(), config.mutators, max_nodes=config.max_nodes, seen=self._seen, donors=self.corpus,
-            max_opset=newest,
+            max_opset=newest, domains=config.domains,
         )  # fmt: skip
         return self._engine.targets
 

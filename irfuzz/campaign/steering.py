@@ -80,6 +80,7 @@ class Steering:
             max_opset=max_opset,
             weights=campaign_weights() if named is None else None,
             wanted=self.frontier,
+            domains=self._config.domains,
         )
         self.search = make_search(self._config.search, tuple(self.engine.mutators))
         if self._learnt is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.inputs import known_mutators, planned, seeds_of, tell_of_unmutable
+from irfuzz.cli.inputs import known_domains, known_mutators, planned, seeds_of, tell_of_unmutable
 from irfuzz.cli.parser import Parser, duration, names, place, positive, share, whole
 from irfuzz.errors import InternalError, UsageError
 
@@ -70,6 +70,11 @@ def arguments(parser: Parser) -> None:
         "--mutators", metavar="NAMES", type=names,
         help="Mutators, separated by commas; comet, lemon and muffin stand for those of a paper, a paper's name of an "
         "operator (MDtype, GF) for its own. Default: all.",
+    )  # fmt: skip
+    add(
+        "--domains", metavar="NAMES", type=names, default=(),
+        help="Insert operators of these domains, too (ai.onnx.ml, com.microsoft, ...), besides ONNX's own and those "
+        "that a seed has nodes of.",
     )  # fmt: skip
     add(
         "--search", metavar="NAME",
@@ -226,6 +231,7 @@ def _config(args: argparse.Namespace, stored: Config | None) -> Config:
         seed=seed,
         targets=targets,
         mutators=known_mutators(args.mutators),
+        domains=known_domains(args.domains),
         jobs=args.jobs if args.jobs is not None else max(1, len(os.sched_getaffinity(0))),
         max_nodes=args.max_nodes,
         every=args.every,

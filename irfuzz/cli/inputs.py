@@ -222,6 +222,22 @@ def nothing_left_behind() -> Generator[None]:
         raise
 
 
+def known_domains(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Names of domains that have operators, each once.
+
+    Raises:
+        UsageError: one has none.
+    """
+    from irfuzz.spec import load_specs
+
+    known = load_specs().domains if wanted else ()
+    for domain in wanted:
+        if domain not in known:
+            have = ", ".join(d for d in known if d)
+            raise UsageError(f"--domains: no operators of {domain!r} are known; expected some of {have}")
+    return tuple(sorted(set(wanted)))
+
+
 def known_mutators(wanted: Sequence[str] | None) -> tuple[str, ...] | None:
     """The names, which are known; ``None`` stands for all.
 

@@ -74,7 +74,12 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "--ops", metavar="NAMES", type=names,
-        help="Insert nodes of these operators only; what fits values together (Cast, Reshape, ...) comes on top.",
+        help="Insert nodes of these operators only; what fits values together (Cast, Reshape, ...) comes on top. "
+        "One of another domain is named with it: ai.onnx.ml.Scaler.",
+    )  # fmt: skip
+    add(
+        "--domains", metavar="NAMES", type=names, default=(),
+        help="Insert operators of these domains, too, besides ONNX's own and those that the model has nodes of.",
     )  # fmt: skip
     add(
         "--keep", metavar="NODE", action="append", default=[],
@@ -113,7 +118,13 @@ def run(args: argparse.Namespace) -> int:
     said = inputs_said(args, loaded)
     loaded = planned({path: annotated(program, said[path].spec) for path, program in loaded.items()})
     named = [(path.name, program) for path, program in loaded.items()]
-    options = {"mutators": mutators, "max_nodes": args.max_nodes, "ops": args.ops, "keep": args.keep}
+    options = {
+        "mutators": mutators,
+        "max_nodes": args.max_nodes,
+        "ops": args.ops,
+        "keep": args.keep,
+        "domains": args.domains,
+    }
     large = any(map(is_large, loaded.values()))
     blobs = (FolderBlobs(args.out / WEIGHTS), WEIGHTS) if large and not streamed else None
     plan = MutantPlan(count, args.seed, options, inputs=args.inputs, blobs=blobs)

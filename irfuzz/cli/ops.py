@@ -40,8 +40,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.spec import load_specs
-    from irfuzz.spec.types import split_name
+    from irfuzz.spec import load_specs, split_name
 
     specs = load_specs()
     if args.op is None:

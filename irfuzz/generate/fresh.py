@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +18,10 @@ from irfuzz.generate.growth import IR_VERSIONS, Growth
 from irfuzz.generate.topologies import TOPOLOGIES
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.import_domain import version_beside
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.trace import MAX_BYTES, sha256
-from irfuzz.spec import load_specs
+from irfuzz.spec import full_name, load_specs, split_name
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -66,7 +67,7 @@ class Wish:
         if self.opset not in IR_VERSIONS:
             raise UsageError(f"opset: expected {', '.join(map(str, IR_VERSIONS))}, got {self.opset!r}")
         if self.ops is not None:
-            known = sorted(s.op for s in load_specs().overlaid(self.opset) if not s.domain)
+            known = known_calls(self.ops, self.opset)
             for op in self.ops:
                 if op not in known:
                     raise UsageError(
@@ -74,6 +75,14 @@ class Wish:
                     )
             if not self.ops:
                 raise UsageError("ops: expected at least one operator")
+
+
+def known_calls(ops: Iterable[str], opset: int) -> list[str]:
+    """Operators of which calls are drawn: of ONNX's own domain, and of the domains that some names name."""
+    specs = load_specs()
+    domains = sorted({"", *(split_name(op)[0] for op in ops)} & set(specs.domains))
+    versions = {d: version_beside(specs, d, opset) if d else opset for d in domains}
+    return [s.name for d in domains for s in specs.overlaid(versions[d], d)]
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,8 @@ def generate(
         raise UsageError(f"seed: expected an integer, got {seed!r}")
     if isinstance(ops, str):
         raise UsageError(f"ops: expected a list of names, got the text {ops!r}")
-    return _generated(Wish(topology, nodes, None if ops is None else tuple(sorted(set(ops))), opset), n, seed)
+    named = None if ops is None else tuple(sorted({full_name(*split_name(op)) for op in ops}))
+    return _generated(Wish(topology, nodes, named, opset), n, seed)
 
 
 def _generated(wish: Wish, n: int, seed: int) -> Iterator[Generated]:
@@ -173,7 +183,7 @@ def _grown(context: Context, wish: Wish, choices: Choices) -> Program:
     TOPOLOGIES[wish.topology](growth, wish.nodes)
     program = growth.finish()
     # What merges values in cells is no layer.
-    if not any(wish.ops is None or node.op_type in wish.ops for node in program.graph):
+    if not any(wish.ops is None or full_name(node.domain, node.op_type) in wish.ops for node in program.graph):
         raise InvalidProgram("no layer could be inserted")
     problems = verify(program, context.specs)
     if problems:

@@ -15,14 +15,14 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.grow import Grower
+from irfuzz.mutate.import_domain import domains_drawn, version_beside
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers
+from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers, predict_call
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import close, draw_closing
-from irfuzz.mutate.relayer import predict
 from irfuzz.mutate.sites import is_exact_input, tensor_fact
 from irfuzz.mutate.types import Skipped
-from irfuzz.spec import sample_call
+from irfuzz.spec import sample_call, split_name
 
 if TYPE_CHECKING:
     from irfuzz.spec import OpSpec
@@ -59,6 +59,9 @@ class Growth:
         self.choices = choices
         self.ops = ops
         self.program = _nothing(opset).clone()
+        for domain in sorted({split_name(op)[0] for op in ops or ()} - {""}):
+            self.program.use_domain(domain, version_beside(context.specs, domain, opset))
+        self._domains = domains_drawn(self.program, context.specs)
         self._grower = Grower(context, Inserter(self.program, None), choices, ELEMENTS)
 
     @property
@@ -81,7 +84,7 @@ class Growth:
             fitted: the value may be cast and reshaped to fit, and sizes that depend on elements are closed.
         """
         fact = tensor_fact(self.program, value).without_value()
-        for spec in self._drawn(layers(self.context.specs, self.program.opset, fact.dtype)):
+        for spec in self._drawn(layers(self.context.specs, self.program.opset, fact.dtype, self._domains)):
             layer = None
             if self.choices.boolean(_BEHIND) or not fitted:
                 layer = draw_behind(self.context, self.choices, self.program.opset, spec, fact, ELEMENTS)
@@ -102,13 +105,13 @@ class Growth:
     def alone(self) -> ir.Value | None:
         """The first output of a new layer, each of whose inputs is a constant, a value there is, or a new input."""
         specs, opset = self.context.specs, self.program.opset
-        usual = dict.fromkeys(s for d in dict.fromkeys(_TYPES) for s in layers(specs, opset, d))
+        usual = dict.fromkeys(s for d in dict.fromkeys(_TYPES) for s in layers(specs, opset, d, self._domains))
         for spec in self._drawn(tuple(usual)):
             call = sample_call(spec, {}, self.choices, seen=self.context.drawn, max_elements=ELEMENTS // 4)
             if call is None:
                 continue
             plans = [None if p is None else p.fact for p in call.inputs]
-            outputs = predict(specs, opset, spec.op, plans, call.attrs, call.outputs, ELEMENTS, open_sizes=True)
+            outputs = predict_call(specs, opset, spec, plans, call, ELEMENTS)
             if isinstance(outputs, Skipped) or is_cast(spec, outputs):
                 continue
             open_inputs = [
@@ -135,7 +138,7 @@ class Growth:
         inserter = Inserter(program, first)
         grower = Grower(self.context, inserter, self.choices, ELEMENTS)
         source = TensorFact(wanted.dtype, wanted.shape) if self.choices.boolean(0.7) else None
-        for spec in self._drawn(layers(specs, program.opset, wanted.dtype)):
+        for spec in self._drawn(layers(specs, program.opset, wanted.dtype, self._domains)):
             fact = source or TensorFact(wanted.dtype, tuple(self.choices.integer(1, 4) for _ in wanted.shape or ()))
             layer = draw_behind(self.context, self.choices, program.opset, spec, fact, ELEMENTS)
             if layer is None or layer.given is None or layer.position is None or layer.given.dtype is not fact.dtype:
@@ -190,9 +193,9 @@ class Growth:
 
     def _drawn(self, specs: Sequence[OpSpec]) -> list[OpSpec]:
         """Operators to try for one layer, rarely used ones first."""
-        allowed = [s for s in specs if self.ops is None or s.op in self.ops]
+        allowed = [s for s in specs if self.ops is None or s.name in self.ops]
         return [
-            self.context.prefer(self.choices, allowed, lambda spec: ("operator", spec.op))
+            self.context.prefer(self.choices, allowed, lambda spec: ("operator", spec.name))
             for _ in range(TRIES if allowed else 0)
         ]
 
@@ -204,7 +207,9 @@ class Growth:
             if closing is None:
                 return None
         inputs = materialise(self.program, inserter, layer.spec.op, layer.call, given, self.choices)
-        result = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs).outputs[0]
+        result = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain).outputs[
+            0
+        ]
         return result if closing is None else close(inserter, result, closing)
 
 

@@ -166,7 +166,11 @@ class Inference:
 
     def opset(self, domain: str) -> int:
         """Version of a domain; 1 for the default domain of a model that imports none."""
-        return self._opsets.get(domain, 1)
+        return self._opsets.get("" if domain == "ai.onnx" else domain, 1)
+
+    def import_domain(self, domain: str, version: int) -> None:
+        """Note that the model imports a domain now."""
+        self._opsets[domain] = version
 
     def graph(self, graph: ir.Graph | ir.Function, where: str = "", depth: int = 0) -> None:
         """Infer a whole graph whose inputs already carry facts, and check it against its declarations.

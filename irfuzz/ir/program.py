@@ -80,6 +80,7 @@ class Program(View):
         model, values = clone_with(self.model, self._by_name())  # a mutator will ask for a value by its name
         copy = Program(model, self.residue, self.parents, self.inference.size_names)
         copy._digest, copy._values, copy.asked = self._digest, values, self.asked
+        copy.domains = self.domains
         copy._names = set(self._all_names())  # nearly every edit needs a fresh name
         return copy
 
@@ -90,6 +91,15 @@ class Program(View):
             free(holder)
 
     # ---- editing ----------------------------------------------------------------------------
+
+    def use_domain(self, domain: str, version: int) -> None:
+        """Let operators of another domain be inserted; it is imported at this version unless it is at another one."""
+        imports = self.model.opset_imports
+        if domain not in imports:
+            imports[domain] = version
+            self.inference.import_domain(domain, version)
+        self.domains |= {domain}
+        self._changed()
 
     def constant(
         self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const", fact: TensorFact | None = None

@@ -29,6 +29,7 @@ class View:
         "_owners",
         "_values",
         "asked",
+        "domains",
         "inference",
         "model",
         "parents",
@@ -50,6 +51,7 @@ class View:
         self.inference = Inference(_opsets(model), model.functions, names)
         self.touched: set[ir.Node] = set()
         self.asked: dict[object, Any] = {}
+        self.domains: frozenset[str] = frozenset()
         self._digest: str | None = None
         self._names: set[str] | None = None
         self._values: dict[str, ir.Value] | None = None

@@ -25,7 +25,7 @@ from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.splice import Splice, donor_of
 from irfuzz.mutate.trace import FixedDonors, Origin, Trace, sha256
 from irfuzz.mutate.types import Edit, Relation
-from irfuzz.spec import load_specs
+from irfuzz.spec import full_name, load_specs, split_name
 
 Model: TypeAlias = "Program | onnx.ModelProto | ir.Model | bytes | str | Path"
 """What ``mutate`` takes, besides an ``onnx_graphsurgeon.Graph``; text is a path (docs/models.md)."""
@@ -134,6 +134,7 @@ def mutate(
     weights: Mapping[str, float] | None = None,
     ops: Sequence[str] | None = None,
     keep: Sequence[str] = (),
+    domains: Sequence[str] = (),
 ) -> Iterator[TracedMutant]:
     """``n`` valid mutants of a model, or of several; equal arguments give equal bytes in every process.
 
@@ -163,6 +164,7 @@ def mutate(
             Slice, ...) comes on top (default: all).
         keep: names of nodes, or of values that they compute, that stay as they are: operator, attributes, what they
             read and the nodes that compute that.
+        domains: other domains whose operators are inserted, besides those that nodes of the model, or ``ops``, name.
 
     Yields:
         Mutants; fewer than ``n`` only where no mutator applies to any seed.
@@ -174,7 +176,16 @@ def mutate(
     models: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     named = [(Path(m).name if isinstance(m, str | Path) else "", load(m)) for m in models]
     return mutate_many(
-        named, seed=seed, n=n, mutators=mutators, max_nodes=max_nodes, edits=edits, weights=weights, ops=ops, keep=keep
+        named,
+        seed=seed,
+        n=n,
+        mutators=mutators,
+        max_nodes=max_nodes,
+        edits=edits,
+        weights=weights,
+        ops=ops,
+        keep=keep,
+        domains=domains,
     )
 
 
@@ -189,6 +200,7 @@ def mutate_many(
     weights: Mapping[str, float] | None = None,
     ops: Sequence[str] | None = None,
     keep: Sequence[str] = (),
+    domains: Sequence[str] = (),
 ) -> Iterator[TracedMutant]:
     """``mutate`` on programs that are loaded already, each with the name by which traces tell people of it.
 
@@ -207,10 +219,11 @@ def mutate_many(
         raise UsageError("no model to mutate")
     if max_nodes is None:
         max_nodes = max(200, *(len(p.nodes()) + 30 for _, p in named))
-    for flag, given in (("ops", ops), ("keep", keep)):
+    for flag, given in (("ops", ops), ("keep", keep), ("domains", domains)):
         if isinstance(given, str):
             raise UsageError(f"{flag}: expected a list of names, got the text {given!r}")
     specs = load_specs()
+    ops = None if ops is None else [full_name(*split_name(op)) for op in ops]
     constraints = Constraints(None if ops is None else frozenset(ops), tuple(keep))
     constraints.check([p for _, p in named])
     seen = constraints.counts()
@@ -218,7 +231,14 @@ def mutate_many(
         seen.add_program(program)
     donors = FixedDonors({p.digest: p for _, p in named})
     engine = Engine(
-        specs, mutators, max_nodes=max_nodes, seen=seen, donors=donors, weights=weights, constraints=constraints
+        specs,
+        mutators,
+        max_nodes=max_nodes,
+        seen=seen,
+        donors=donors,
+        weights=weights,
+        constraints=constraints,
+        domains=[*domains, *(split_name(op)[0] for op in ops or ())],
     )
     return _mutants(named, engine, seen, Choices.from_seed(seed), n, edits)
 

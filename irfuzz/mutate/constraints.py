@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import onnx
-import onnx.defs
 import onnx_ir as ir
 
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.novelty import Feature, Seen
-from irfuzz.spec import with_trait
+from irfuzz.spec import full_name, load_specs, split_name, with_trait
 
 _NEVER = 1 << 40
 """How often what is not to be inserted counts as seen."""
@@ -96,10 +94,10 @@ class Constraints:
         if self.ops is not None:
             nodes = program.nodes()
             left = set(map(id, nodes))
-            gone = {node.op_type for key, node in before.nodes.items() if key not in left}
+            allowed = self.ops | with_trait("adapts") | {_name(n) for key, n in before.nodes.items() if key not in left}
             for node in nodes:
-                if id(node) not in before.nodes and node.op_type not in self.ops | with_trait("adapts") | gone:
-                    return f"{node.op_type} is not among the operators that may be inserted"
+                if id(node) not in before.nodes and _name(node) not in allowed:
+                    return f"{_name(node)} is not among the operators that may be inserted"
         now = self._named(program)
         for name, kept in before.kept.items():
             if name not in now or not _same(kept, _kept(now[name])):
@@ -112,10 +110,12 @@ class Constraints:
         Raises:
             UsageError: a name is no operator, or that of no node of any program.
         """
-        known = {schema.name for schema in onnx.defs.get_all_schemas()} if self.ops is not None else set[str]()
+        specs = load_specs()
         for op in sorted(self.ops or ()):
-            if op not in known:
-                near = difflib.get_close_matches(op, known, 1)
+            domain, plain = split_name(op)
+            if not specs.versions(plain, domain):
+                known = {s.name: s.op for s in specs.all()}
+                near = [name for name, own in known.items() if own == plain] or difflib.get_close_matches(op, known, 1)
                 raise UsageError(f"ops: unknown operator {op!r}{f'; did you mean {near[0]}?' if near else ''}")
         found = {name for program in programs for name in self._named(program)}
         for name in self.keep:
@@ -137,6 +137,10 @@ class Constraints:
                 if name in self.keep:
                     found[name] = node
         return found
+
+
+def _name(node: ir.Node) -> str:
+    return full_name(node.domain, node.op_type)
 
 
 def _kept(node: ir.Node) -> _Kept:

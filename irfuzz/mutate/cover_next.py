@@ -14,10 +14,12 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.grow import Grower, finish
+from irfuzz.mutate.import_domain import domains_drawn
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import draw_direct, open_positions, readers, types_at
 from irfuzz.mutate.relayer import dims_of, largest, sized_values
 from irfuzz.mutate.types import Profile, Relation, Skipped, Use
+from irfuzz.spec import full_name
 
 if TYPE_CHECKING:
     from irfuzz.facts import TensorFact
@@ -81,24 +83,24 @@ class CoverNext:
         context, choices, inserter = self.context, grower.choices, grower.inserter
         fact = inserter.fact(value)
         producer = _op(value)
-        fitting = readers(context.specs, inserter.opset, fact.dtype)
+        fitting = readers(context.specs, inserter.opset, fact.dtype, domains_drawn(inserter.program, context.specs))
         weights = self._worths(producer, fitting, fact) if fitting and dims_of([fact]) is not None else None
         for _ in range(_TRIES):
             if weights is None:
                 break
             for place, spec in enumerate(fitting):
-                if (producer, spec.op) in done:
+                if (producer, spec.name) in done:
                     weights[place] = 0.0
             if not any(weights):
                 break
             spec = choices.weighted(fitting, weights)
             layer = draw_direct(context, choices, inserter.opset, spec, fact, grower.limit)
-            done.add((producer, spec.op))
+            done.add((producer, spec.name))
             result = None if layer is None else grower.place(value, layer)
             if result is not None:
                 return result
             if context.wanted is not None:
-                context.wanted.failed(producer, spec.op)
+                context.wanted.failed(producer, spec.name)
         return grower.layer(value, lambda specs: self._worthy(specs, choices))
 
     def _worths(self, producer: str, fitting: tuple[OpSpec, ...], fact: TensorFact) -> list[float] | None:
@@ -116,14 +118,14 @@ class CoverNext:
     def _worthy(self, specs: Sequence[OpSpec], choices: Choices) -> OpSpec:
         wanted = self.context.wanted
         if wanted is None:
-            return self.context.prefer(choices, specs, lambda spec: ("operator", spec.op))
-        return choices.weighted(specs, [wanted.call(spec.op) for spec in specs])
+            return self.context.prefer(choices, specs, lambda spec: ("operator", spec.name))
+        return choices.weighted(specs, [wanted.call(spec.name) for spec in specs])
 
 
 @lru_cache(maxsize=1024)
 def _that_fit(specs: tuple[OpSpec, ...], dtype: ir.DataType, rank: int) -> tuple[tuple[str, ...], tuple[bool, ...]]:
     """Names of operators, and whether an open input of each takes a type and a rank."""
-    return tuple(s.op for s in specs), tuple(any(_takes(s, p, dtype, rank) for p in open_positions(s)) for s in specs)
+    return tuple(s.name for s in specs), tuple(any(_takes(s, p, dtype, rank) for p in open_positions(s)) for s in specs)
 
 
 def _takes(spec: OpSpec, position: int, dtype: ir.DataType, rank: int) -> bool:
@@ -133,4 +135,4 @@ def _takes(spec: OpSpec, position: int, dtype: ir.DataType, rank: int) -> bool:
 
 def _op(value: ir.Value) -> str:
     producer = value.producer()
-    return "<input>" if producer is None else producer.op_type
+    return "<input>" if producer is None else full_name(producer.domain, producer.op_type)

@@ -20,6 +20,7 @@ from irfuzz.mutate.constraints import Constraints
 from irfuzz.mutate.context import Context, Novelty, Wanted
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
+from irfuzz.mutate.import_domain import ImportDomain
 from irfuzz.mutate.name_sizes import NameSizes
 from irfuzz.mutate.published import OPERATORS, PAPERS, expanded
 from irfuzz.mutate.splice import Splice
@@ -115,9 +116,10 @@ class Engine:
         weights: how often each mutator is tried, relative to others (default: the table's).
         wanted: what is not covered yet, for mutators that aim at it; like ``seen`` it steers draws only.
         constraints: edits that break one are taken back.
+        domains: other domains whose operators every program is given, whatever it uses (``import-domain``).
 
     Raises:
-        UsageError: an unknown mutator, a negative weight, or nothing left to choose from.
+        UsageError: an unknown domain, an unknown mutator, a negative weight, or nothing left to choose from.
     """
 
     def __init__(
@@ -132,7 +134,13 @@ class Engine:
         weights: Mapping[str, float] | None = None,
         wanted: Wanted | None = None,
         constraints: Constraints | None = None,
+        domains: Sequence[str] = (),
     ) -> None:
+        for domain in domains:
+            if domain not in specs.domains:
+                known = ", ".join(d for d in specs.domains if d)
+                raise UsageError(f"domains: {domain!r} has no known operators; expected some of {known}")
+        self._domains = tuple(sorted(set(domains) - {""}))
         if max_nodes < 1:
             raise UsageError(f"max_nodes: expected at least 1, got {max_nodes}")
         self.specs = specs
@@ -191,7 +199,10 @@ class Engine:
         for name in (FreezeDefaults.name, NameSizes.name):
             mutator = self._table[name]
             if mutator.sites(work):
-                work = self._prepare(work, mutator, done)
+                work = self._prepare(work, mutator, SITE, done)
+        for domain in self._domains:
+            if domain not in work.domains:
+                work = self._prepare(work, self._table[ImportDomain.name], domain, done)
         given = len(done)
         most = self.max_nodes if max_nodes is None else max_nodes
         full: set[str] = set()  # what would make it too large: a plan often names the same mutator ten times
@@ -240,17 +251,17 @@ class Engine:
             sites = work.asked[key] = mutator.sites(work)
         return sites
 
-    def _prepare(self, work: Program, mutator: Mutator, done: list[Edit]) -> Program:
+    def _prepare(self, work: Program, mutator: Mutator, site: str, done: list[Edit]) -> Program:
         """What some models need before much is known of their values; as it was where that does not hold."""
         made = work.clone()
         try:
-            answer = mutator.apply(made, SITE, Choices.from_record(()))
+            answer = mutator.apply(made, site, Choices.from_record(()))
         except InvalidProgram:
             return work
         if isinstance(answer, Skipped):
             return work
         detail, relation = described(mutator, answer)
-        done.append(Edit(mutator.name, mutator.version, SITE, (), relation, detail))
+        done.append(Edit(mutator.name, mutator.version, site, (), relation, detail))
         made.asked = {}
         return made
 

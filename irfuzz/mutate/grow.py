@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from irfuzz.mutate.adapt import adapt, guarded, why_not, within
+from irfuzz.mutate.import_domain import domains_drawn
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers
 from irfuzz.mutate.materialise import materialise
@@ -60,7 +61,8 @@ class Grower:
             target: what it must be possible to adapt the result to.
         """
         fact = self.inserter.fact(value)
-        specs = layers(self.context.specs, self.inserter.opset, fact.dtype)
+        others = domains_drawn(self.inserter.program, self.context.specs)
+        specs = layers(self.context.specs, self.inserter.opset, fact.dtype, others)
         for _ in range(TRIES if specs else 0):
             spec = choose(specs)
             layer = None
@@ -88,7 +90,7 @@ class Grower:
                 taken = guarded(inserter, taken, layer.outputs[0].dtype)
             given[layer.position] = taken
         inputs = materialise(inserter.program, inserter, op, layer.call, given, choices)
-        node = inserter.node(op, inputs, layer.call.attrs, layer.call.outputs)
+        node = inserter.node(op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain)
         return close(inserter, node.outputs[0], closing)
 
     def join(self, first: ir.Value, second: ir.Value) -> ir.Value | None:

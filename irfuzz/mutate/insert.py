@@ -40,14 +40,19 @@ class Inserter:
         self.opset = program.opset
 
     def node(
-        self, op: str, inputs: Sequence[ir.Value | None], attrs: Mapping[str, Any] | None = None, outputs: int = 1
+        self,
+        op: str,
+        inputs: Sequence[ir.Value | None],
+        attrs: Mapping[str, Any] | None = None,
+        outputs: int = 1,
+        domain: str = "",
     ) -> ir.Node:
-        """A node of the default domain.
+        """A node, of the default domain unless another one that the program imports is given.
 
         Raises:
             InvalidProgram: ONNX finds the call ill-typed.
         """
-        return self.program.insert(op, inputs, attrs, before=self.before, outputs=outputs)
+        return self.program.insert(op, inputs, attrs, before=self.before, outputs=outputs, domain=domain)
 
     def value(self, op: str, *inputs: ir.Value | None, **attrs: Any) -> ir.Value:
         """The only output of a new node."""

@@ -74,6 +74,6 @@ def by_inverse_use(context: Context, choices: Choices) -> Callable[[Sequence[OpS
     """Fitness-proportionate choice of an operator, whose fitness is ``1 / (1 + uses)`` (Muffin, section 3.2)."""
 
     def choose(specs: Sequence[OpSpec]) -> OpSpec:
-        return context.prefer(choices, specs, lambda spec: ("operator", spec.op))
+        return context.prefer(choices, specs, lambda spec: ("operator", spec.name))
 
     return choose

@@ -12,6 +12,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, guarded, why_not, within
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.import_domain import domains_drawn
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers
 from irfuzz.mutate.materialise import materialise
@@ -20,7 +21,7 @@ from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites, splice_in
 from irfuzz.mutate.sites import main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
-from irfuzz.spec import OpSpec
+from irfuzz.spec import OpSpec, full_name
 
 _TRIES = 5
 _BEHIND = 0.75
@@ -82,9 +83,9 @@ class InsertLayer:
         if dims_of([fact]) is None:
             return Skipped("a size that has no name")
         producer = value.producer()
-        previous = "<input>" if producer is None else producer.op_type
+        previous = "<input>" if producer is None else full_name(producer.domain, producer.op_type)
         limit = largest(program)
-        specs = layers(self.context.specs, opset, fact.dtype)
+        specs = layers(self.context.specs, opset, fact.dtype, domains_drawn(program, self.context.specs))
         for _ in range(_TRIES if specs else 0):
             spec = self._operator(choices, specs, previous)
             layer = None
@@ -96,7 +97,7 @@ class InsertLayer:
                 continue
             self._insert(program, value, layer, way, choices)
             taken = "nothing" if layer.given is None else shape_text(layer.given)
-            return f"{spec.op} on {taken} behind {site}, giving {shape_text(layer.outputs[way.output])}"
+            return f"{spec.name} on {taken} behind {site}, giving {shape_text(layer.outputs[way.output])}"
         return Skipped("no call was found")
 
     def _operator(self, choices: Choices, specs: tuple[OpSpec, ...], previous: str) -> OpSpec:
@@ -105,7 +106,7 @@ class InsertLayer:
         if seen is None:
             return choices.pick(specs)
         weights = [
-            1.0 / ((1 + seen.count(("edge", previous, s.op))) * (1 + seen.count(("operator", s.op)))) for s in specs
+            1.0 / ((1 + seen.count(("edge", previous, s.name))) * (1 + seen.count(("operator", s.name)))) for s in specs
         ]
         return choices.weighted(specs, weights)
 
@@ -140,7 +141,7 @@ class InsertLayer:
                 taken = guarded(inserter, taken, layer.outputs[0].dtype)
             given[layer.position] = taken
         inputs = materialise(program, inserter, layer.spec.op, layer.call, given, choices)
-        node = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs)
+        node = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain)
         result = close(inserter, node.outputs[way.output], way.closing)
         if way.join:
             side = adapt(specs, inserter, result, way.target, choices)

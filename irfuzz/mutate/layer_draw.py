@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
 
@@ -32,6 +32,10 @@ _STAND_IN = 1
 
 _OTHER_TYPE = 0.25
 """How often a value is cast though the operator takes its type."""
+
+
+Domains: TypeAlias = tuple[tuple[str, int], ...]
+"""Other domains whose operators may be drawn, each with its version (``import_domain.domains_drawn``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +76,21 @@ def types_at(spec: OpSpec, position: int) -> tuple[ir.DataType, ...]:
 
 
 @lru_cache(maxsize=256)
-def layers(specs: Specs, opset: int, dtype: ir.DataType) -> tuple[OpSpec, ...]:
-    """Operators that can be put beside or behind a value of a type.
+def layers(specs: Specs, opset: int, dtype: ir.DataType, domains: Domains = ()) -> tuple[OpSpec, ...]:
+    """Operators that can be put beside or behind a value of a type: of the default domain, then those of ``domains``.
 
     Their calls can be sampled, and their inputs and first output are dense tensors. What casts do not lead away from
-    stays what it is.
+    stays what it is. Other domains have fewer operators: each is there several times, so that a quarter is theirs.
     """
+    own = _layers(specs.overlaid(opset), dtype)
+    others = _layers([spec for domain, version in domains for spec in specs.overlaid(version, domain)], dtype)
+    return own + others * max(1, len(own) // (3 * max(1, len(others))))
+
+
+def _layers(specs: Sequence[OpSpec], dtype: ir.DataType) -> tuple[OpSpec, ...]:
     return tuple(
         spec
-        for spec in specs.overlaid(opset)
+        for spec in specs
         if all(f.dtypes or f.option == "optional" for f in spec.inputs)
         and all(types != () for types in spec.portable.values())
         and spec.outputs[0].dtypes
@@ -118,11 +128,10 @@ def draw_behind(
 
 
 @lru_cache(maxsize=512)
-def readers(specs: Specs, opset: int, dtype: ir.DataType) -> tuple[OpSpec, ...]:
+def readers(specs: Specs, opset: int, dtype: ir.DataType, domains: Domains = ()) -> tuple[OpSpec, ...]:
     """Operators that can read a value of a type as it is."""
-    return tuple(
-        spec for spec in layers(specs, opset, dtype) if any(dtype in types_at(spec, p) for p in open_positions(spec))
-    )
+    found = layers(specs, opset, dtype, domains)
+    return tuple(spec for spec in found if any(dtype in types_at(spec, p) for p in open_positions(spec)))
 
 
 def draw_direct(
@@ -173,8 +182,16 @@ def _layer(
     context: Context, opset: int, spec: OpSpec, call: Call, position: int | None, given: TensorFact | None, limit: int
 ) -> Layer | None:
     facts = [given if i == position else _fact(p) for i, p in enumerate(call.inputs)]
-    outputs = predict(context.specs, opset, spec.op, facts, call.attrs, call.outputs, limit, open_sizes=True)
+    outputs = predict_call(context.specs, opset, spec, facts, call, limit)
     return None if isinstance(outputs, Skipped) else Layer(spec, call, position, given, outputs)
+
+
+def predict_call(
+    specs: Specs, opset: int, spec: OpSpec, facts: Sequence[TensorFact | None], call: Call, limit: int
+) -> tuple[TensorFact, ...] | Skipped:
+    """``predict`` for a drawn call, whose output sizes may depend on elements; ``opset`` is the default domain's."""
+    version = spec.since if spec.domain else opset
+    return predict(specs, version, spec.op, facts, call.attrs, call.outputs, limit, domain=spec.domain, open_sizes=True)
 
 
 def _fact(plan: InputPlan | None) -> TensorFact | None:

@@ -10,6 +10,7 @@ import onnx_ir as ir
 from irfuzz.facts import TensorFact
 from irfuzz.ir.entries import entries
 from irfuzz.ir.value import fact_of
+from irfuzz.spec import full_name
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -53,14 +54,14 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
     and the pair with each operator that feeds it (COMET, equations 1 to 3; GraphFuzz's operator-level coverage).
     """
     for node in program.nodes() if nodes is None else nodes:
-        op = node.op_type
+        op = node.op_type if not node.domain else full_name(node.domain, node.op_type)
         yield ("operator", op)
         yield ("op", op, len(node.inputs), len(node.outputs))
         for index, value in enumerate(node.inputs):
             if value is None or index > 1:
                 continue
             producer = value.producer()
-            yield ("edge", _INPUT if producer is None else producer.op_type, op)
+            yield ("edge", _INPUT if producer is None else full_name(producer.domain, producer.op_type), op)
             fact = fact_of(value)
             if isinstance(fact, TensorFact):
                 shape = fact.shape

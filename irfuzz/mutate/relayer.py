@@ -53,21 +53,23 @@ def predict(
     outputs: int,
     limit: int,
     *,
+    domain: str = "",
     open_sizes: bool = False,
 ) -> tuple[TensorFact, ...] | Skipped:
     """Facts of the outputs that a call would have, or why it must not be made.
 
     Args:
         specs: operator specs.
-        opset: version of the default domain.
+        opset: version of the operator's domain.
         op: operator type.
         inputs: a fact for each input.
         attrs: attributes as Python values or ``ir.Attr``.
         outputs: number of outputs.
         limit: most elements that an output may have.
+        domain: the operator's, if it is not the default one.
         open_sizes: sizes of an output may depend on elements.
     """
-    spec = specs.get(op, opset)
+    spec = specs.get(op, opset, domain)
     if spec is None:
         return Skipped("unknown operator")
     if not all(fact is None or isinstance(fact, TensorFact) for fact in inputs):
@@ -75,11 +77,11 @@ def predict(
     if not call_runs(spec, inputs):
         return Skipped("element types that are not known to run")
     try:
-        typed = hashable_attrs(infer_attribute_types(op, opset, "", attrs))
+        typed = hashable_attrs(infer_attribute_types(op, opset, domain, attrs))
     except InvalidProgram:
         return Skipped("ONNX finds the call ill-typed")
     known = tuple(fact for fact in inputs if isinstance(fact, TensorFact) or fact is None)
-    found = _judged(spec, Call("", op, opset, typed, known, (True,) * outputs))
+    found = _judged(spec, Call(domain, op, opset, typed, known, (True,) * outputs))
     if isinstance(found, tuple) and any((fact.size() or 0) > limit for fact in found):
         return Skipped("an output that is too large")
     if isinstance(found, tuple) and not open_sizes and any(None in (fact.shape or ()) for fact in found):

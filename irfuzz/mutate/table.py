@@ -23,6 +23,7 @@ from irfuzz.mutate.exact_ties import ExactTies
 from irfuzz.mutate.exchange_layers import ExchangeLayers
 from irfuzz.mutate.expose_value import ExposeValue
 from irfuzz.mutate.freeze_defaults import FreezeDefaults
+from irfuzz.mutate.import_domain import ImportDomain
 from irfuzz.mutate.inline_function import InlineFunction
 from irfuzz.mutate.input_to_constant import InputToConstant
 from irfuzz.mutate.insert_cell import InsertCell
@@ -120,6 +121,7 @@ _CLASSES: tuple[type[Mutator], ...] = (
     InvalidElement,
     FreezeDefaults,
     NameSizes,
+    ImportDomain,
     GaussianFuzzing,
     WeightShuffling,
     NeuronEffectBlock,

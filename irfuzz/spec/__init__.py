@@ -15,6 +15,8 @@ from irfuzz.spec.types import (
     OpSpec,
     UndefinedBehaviour,
     Violation,
+    full_name,
+    split_name,
 )
 
 __all__ = [
@@ -32,12 +34,14 @@ __all__ = [
     "bindings",
     "check_call",
     "check_remembered",
+    "full_name",
     "has_trait",
     "in_order",
     "load_specs",
     "names_input",
     "plain_domain",
     "sample_call",
+    "split_name",
     "trait_values",
     "with_trait",
 ]

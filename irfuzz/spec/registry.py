@@ -28,7 +28,7 @@ from irfuzz.spec.overlay import (
 )
 from irfuzz.spec.signatures import Signature, Stated, exported, names_in, of_table, onnx_schemas, signature_of
 from irfuzz.spec.traits import CONTRIBUTED, RUNTIME, TRAITS
-from irfuzz.spec.types import AttrSpec, Domain, OpSpec, Overlay
+from irfuzz.spec.types import AttrSpec, Domain, OpSpec, Overlay, full_name
 
 FOLDERS = "IRFUZZ_OPS"
 """Environment variable with folders of overlays of one's own, separated as in ``PATH``."""
@@ -260,6 +260,7 @@ def _build(signature: Signature, file: OverlayFile | None) -> OpSpec:
     common: dict[str, Any] = {
         "op": signature.op,
         "domain": signature.domain,
+        "name": full_name(signature.domain, signature.op),
         "since": signature.since,
         "deprecated": signature.deprecated,
         "inputs": signature.inputs,

@@ -248,6 +248,7 @@ class OpSpec:
     """One version of an operator.
 
     Attributes:
+        name: the operator, behind its domain if that is not the default one: ``ai.onnx.ml.Scaler``.
         since: the operator version; it applies from this opset until the next version.
         portable: for each type variable, element types that ONNXRuntime's CPU provider runs without optimisation
             (measured; empty where there is no overlay).
@@ -258,6 +259,7 @@ class OpSpec:
 
     op: str
     domain: str
+    name: str
     since: int
     deprecated: bool
     inputs: tuple[Formal, ...]
@@ -273,11 +275,6 @@ class OpSpec:
     portable: Mapping[str, tuple[ir.DataType, ...]] = field(default_factory=dict)
     portable_except: tuple[Mapping[str, ir.DataType], ...] = ()
     traits: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The operator, with its domain in front if that is not the default one: ``ai.onnx.ml.Scaler``."""
-        return f"{self.domain}.{self.op}" if self.domain else self.op
 
     @property
     def has_overlay(self) -> bool:
@@ -301,6 +298,11 @@ class OpSpec:
         if self.inputs and self.inputs[-1].option == "variadic":
             return self.inputs[-1]
         return None
+
+
+def full_name(domain: str, op: str) -> str:
+    """An operator, behind its domain if that is not the default one."""
+    return op if domain in ("", "ai.onnx") else f"{domain}.{op}"
 
 
 def split_name(name: str) -> tuple[str, str]:

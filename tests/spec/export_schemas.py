@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import Any
 
@@ -22,7 +23,8 @@ _EVERY = 2**31 - 1
 def exported() -> dict[str, Any]:
     """What the installed onnxruntime has in its own domain, as the file holds it."""
     import onnxruntime
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    state: Any = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state")
 
     kernels = [k for k in state.get_all_opkernel_def() if k.domain == RUNTIME and k.provider == "CPUExecutionProvider"]
     schemas = [s for s in state.get_all_operator_schema() if s.domain == RUNTIME]
