@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,17 +34,23 @@ def example(language: str, containing: str) -> str:
     return code
 
 
-def python(words: list[str], cwd: Path, *path: Path) -> str:
+def python(
+    words: list[str], cwd: Path, *path: Path, environment: Mapping[str, str] | None = None, code: int = 0
+) -> str:
     """Run Python with the irfuzz that is tested; what it says."""
     result = subprocess.run(
         [sys.executable, *words],
         cwd=cwd,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": ":".join(map(str, [*path, Path(irfuzz.__file__).parents[1]]))},
+        env={
+            **os.environ,
+            **(environment or {}),
+            "PYTHONPATH": ":".join(map(str, [*path, Path(irfuzz.__file__).parents[1]])),
+        },
         check=False,
     )
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.returncode == code, result.stdout + result.stderr
     return result.stdout
 
 
@@ -82,6 +89,39 @@ def test_an_operator(tmp_path: Path) -> None:
         assert got.shape == (n, c * size**2, y // size, x // size)
         assert check_call(spec, [fact], {"blocksize": 1000})
     assert len(sizes) > 1
+
+
+@pytest.mark.plugin
+@pytest.mark.timeout(300)
+def test_an_operator_of_a_domain_of_ones_own(tmp_path: Path) -> None:
+    """One file: its calls are drawn, run on classes of one's own, and the fault in one of these is found."""
+    (tmp_path / "my_ops").mkdir()
+    (tmp_path / "my_ops" / "Blend.toml").write_text(example("toml", 'domain = "test.custom"'))
+    (tmp_path / "blend.py").write_text(example("python", "class Wrong(Right)"))
+    shutil.copy(seeds_dir() / "lenet5.onnx", tmp_path / "model.onnx")
+    export, *commands = example("text", "IRFUZZ_OPS").splitlines()
+    name, _, value = export.removeprefix("export ").partition("=")
+    told = {
+        words[1]: python(
+            ["-m", "irfuzz", *words[1:], *MORE.get(words[1], ())],
+            tmp_path,
+            environment={name: value},
+            code=int(words[1] == "fuzz"),  # there are findings
+        )
+        for words in map(str.split, commands)
+    }
+    assert "alpha: FLOAT, default 0.5" in told["ops"]
+    for folder, count in (("models", 10), ("mutants", 10)):
+        models = [onnx.load(path) for path in sorted((tmp_path / folder).glob("*.onnx"))]
+        assert len(models) == count
+        assert any(node.domain == "test.custom" for model in models for node in model.graph.node)
+    assert re.search(r"blend\.py:Wrong gives .* instead of .* in test\.custom\.Blend", told["fuzz"])
+    (found,) = (tmp_path / "campaign" / "findings").iterdir()
+    assert "Blend" in found.joinpath("report.md").read_text()
+
+
+MORE = {"fuzz": ("--out", "campaign", "--mutators", "insert-layer", "--seed", "1", "--jobs", "1", "--time", "4m")}
+"""What makes a documented command the same everywhere."""
 
 
 @pytest.mark.unit

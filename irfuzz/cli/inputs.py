@@ -233,8 +233,11 @@ def known_domains(wanted: Sequence[str]) -> tuple[str, ...]:
     known = load_specs().domains if wanted else ()
     for domain in wanted:
         if domain not in known:
-            have = ", ".join(d for d in known if d)
-            raise UsageError(f"--domains: no operators of {domain!r} are known; expected some of {have}")
+            have = ", ".join(filter(None, known))
+            raise UsageError(
+                f"--domains: no operators of {domain!r} are known; expected some of {have}, "
+                "or a folder with its operators in IRFUZZ_OPS"
+            )
     return tuple(sorted(set(wanted)))
 
 

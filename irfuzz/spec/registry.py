@@ -289,6 +289,8 @@ def _build(signature: Signature, file: OverlayFile | None) -> OpSpec:
     overlay = build_overlay(file, tables, signature.since, constants)
     attrs = _attributes(signature, domains)
     portable, excepted = build_portable(tables, signature.since, where)
+    if "schema" in file.tables and not portable:  # who states the types of an operator means those that run
+        portable = {variable: tuple(sorted(dtypes)) for variable, dtypes in type_vars.items()}
     _check_namespace(overlay, attrs, names, type_vars, where)
     return OpSpec(
         **common,
