@@ -11,7 +11,7 @@ pytestmark = pytest.mark.unit
 def test_every_operator_version_of_onnx_is_there(specs: Specs) -> None:
     built = {(s.domain, s.op, s.since): s for s in specs.all()}
     schemas = onnx.defs.get_all_schemas_with_history()
-    assert set(built) == {(s.domain, s.name, s.since_version) for s in schemas}
+    assert {key for key in built if key[0] != "com.microsoft"} == {(s.domain, s.name, s.since_version) for s in schemas}
     for schema in schemas:
         spec = built[schema.domain, schema.name, schema.since_version]
         assert [i.name for i in spec.inputs] == [i.name for i in schema.inputs]
