@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, literal, select, update
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, literal, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
@@ -133,10 +133,8 @@ class Database:
 
     def add_program(self, row: ProgramRow) -> bool:
         """Add a program; False where one with its digest is there already."""
-        values = {name: getattr(row, name) for name in ProgramRow.__slots__}
         with self._transaction() as connection:
-            statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
-            return connection.execute(statement).rowcount == 1
+            return _add(connection, row) == 1
 
     def record(
         self, job: int, iteration: int, programs: int, counts: Mapping[str, int], rows: Sequence[ProgramRow]
@@ -145,12 +143,8 @@ class Database:
 
         ``counts`` are stored with those that were new added to ``corpus``.
         """
-        added = 0
         with self._transaction() as connection:
-            for row in rows:
-                values = {name: getattr(row, name) for name in ProgramRow.__slots__}
-                statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
-                added += connection.execute(statement).rowcount
+            added = sum(_add(connection, row) for row in rows)
             if added:
                 counts = {**counts, "corpus": counts.get("corpus", 0) + added}
             tally = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
@@ -172,12 +166,15 @@ class Database:
         Raises:
             InternalError: there is none.
         """
-        columns = [PROGRAM.c[name] for name in ProgramRow.__slots__]
+        return ProgramRow(*self._only(PROGRAM, ProgramRow.__slots__, "digest", digest))
+
+    def _only(self, table: Table, columns: Iterable[str], key: str, value: str | int) -> Sequence[Any]:
+        query = select(*(table.c[name] for name in columns)).where(table.c[key] == value)
         with self._transaction() as connection:
-            row = connection.execute(select(*columns).where(PROGRAM.c.digest == digest)).one_or_none()
+            row = connection.execute(query).one_or_none()
         if row is None:
-            raise InternalError(f"{self.path}: no program has digest {digest}")
-        return ProgramRow(*row)
+            raise InternalError(f"{self.path}: no {table.name} has {key} {value}")
+        return row
 
     def holds(self, digest: str) -> bool:
         """Whether there is a program of that digest."""
@@ -197,13 +194,6 @@ class Database:
         with self._transaction() as connection:
             row = connection.execute(select(TALLY).where(TALLY.c.job == job)).one_or_none()
         return (0, 0, {}) if row is None else (row.iteration, row.programs, json.loads(row.counts))
-
-    def set_tally(self, job: int, iteration: int, programs: int, counts: Mapping[str, int]) -> None:
-        """Store how far a job has come."""
-        values = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
-        with self._transaction() as connection:
-            statement = insert(TALLY).values(**values)
-            connection.execute(statement.on_conflict_do_update(index_elements=["job"], set_=values))
 
     def tallies(self) -> list[tuple[int, int, int, dict[str, int]]]:
         """``(job, iteration, programs, counts)`` of every job."""
@@ -265,12 +255,7 @@ class Database:
         Raises:
             InternalError: there is none.
         """
-        columns = [FINDING.c[name] for name in FindingRow.__slots__]
-        with self._transaction() as connection:
-            row = connection.execute(select(*columns).where(FINDING.c.number == number)).one_or_none()
-        if row is None:
-            raise InternalError(f"{self.path}: no finding has number {number}")
-        found = FindingRow(*row)
+        found = FindingRow(*self._only(FINDING, FindingRow.__slots__, "number", number))
         return replace(found, **{name: whole_model(getattr(found, name), self.blobs) for name in _MODELS})
 
     def finding_counts(self) -> dict[str, int]:
@@ -291,6 +276,12 @@ class Database:
             else:
                 counts["unreplayed"] += count
         return counts
+
+
+def _add(connection: Connection, row: ProgramRow) -> int:
+    """Add a program; 0 if one with its digest is there already."""
+    values = {name: getattr(row, name) for name in ProgramRow.__slots__}
+    return connection.execute(insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()).rowcount
 
 
 def _configure(connection: Any, record: Any) -> None:

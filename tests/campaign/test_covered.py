@@ -53,7 +53,7 @@ def test_programs_are_counted_once_by_however_many_jobs_and_runs(tmp_path: Path)
     for run in (1, 2):
         for job in (0, 1):
             told(database, job, *["sprout-float-3x3-17"] * 5 * run)
-            database.set_tally(job, run, 2 * run + job, {})
+            database.record(job, run, 2 * run + job, {}, [])
     assert coverage_of(database).programs == 4 + 5
 
 
@@ -62,7 +62,7 @@ def test_the_command_reads_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["coverage", str(tmp_path)]) == 2
     assert "has not counted any coverage yet" in capsys.readouterr().err
     told(database, 0, "sprout-float-3x3-17")
-    database.set_tally(0, 3, 7, {})
+    database.record(0, 3, 7, {}, [])
     Covered(database).shares(5.0, 1)
     page = tmp_path / "page.html"
     assert main(["coverage", str(tmp_path), "--json", "--html", str(page)]) == 0

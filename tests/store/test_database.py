@@ -71,8 +71,8 @@ def test_counts_keep_suspects_and_unreplayed_apart(database: Database) -> None:
 
 def test_tallies_and_settings_come_back(database: Database) -> None:
     assert database.tally(1) == (0, 0, {})
-    database.set_tally(1, 7, 6, {"runs": 12})
-    database.set_tally(1, 8, 7, {"runs": 14})
+    database.record(1, 7, 6, {"runs": 12}, [])
+    database.record(1, 8, 7, {"runs": 14}, [])
     assert database.tally(1) == (8, 7, {"runs": 14})
     database.set("k", "v")
     database.set("k", "w")
@@ -99,7 +99,7 @@ from irfuzz.store.database import Database, ProgramRow
 database = Database(Path(sys.argv[1]))
 for i in range(10**6):
     database.add_program(ProgramRow(f"{sys.argv[2]}-{i}", b"model", "a.onnx", "", "{}", 1, 0, 0))
-    database.set_tally(int(sys.argv[2]), i + 1, i + 1, {})
+    database.record(int(sys.argv[2]), i + 1, i + 1, {}, [])
     print(i, flush=True)
 """
 
