@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import faulthandler
-import importlib.util
 import io
 import os
 import resource
@@ -116,12 +115,9 @@ def _watched(handler: Any) -> Any:
     names = os.environ.get("IRFUZZ_LINES")
     if not names:
         return handler
-    spec = importlib.util.spec_from_file_location("irfuzz_isolate_lines", Path(__file__).with_name("lines.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    lines: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(lines)
-    return lines.Watched(handler, names.split(os.pathsep))
+    from .lines import Watched
+
+    return Watched(handler, names.split(os.pathsep))
 
 
 def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int, request_bytes: int) -> int:

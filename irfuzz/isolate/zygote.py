@@ -89,7 +89,7 @@ class Zygote:
         try:
             self.say(op="importing", what=step)
             self.transport = _load("irfuzz_isolate_transport", _HERE + "/transport.py")
-            self.serving: Any = _load("irfuzz_isolate_child", _HERE + "/child.py")
+            self.serving: Any = _load("irfuzz_isolate_child", _HERE + "/child.py", _HERE)
             for step in self.setup["preload"]:
                 self.say(op="importing", what=step)
                 importlib.import_module(step)
