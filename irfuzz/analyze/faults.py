@@ -296,18 +296,15 @@ def cast_range(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Ite
         yield _fault("domain", 0, r, needs, form.lowest, form.biggest, "Clip before Cast")
 
 
-def quantisation_scale(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
-    """QuantizeLinear: a scale of 0."""
-    r = _range(inputs, 1)
-    if r.zero:
-        yield _fault("division", 1, r, "scale != 0", -INF, INF, "keep the scale above a small constant", nonzero=True)
+def nonzero(index: int, needs: str, advice: str) -> Check:
+    """An input that is not to be 0."""
 
+    def check(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
+        r = _range(inputs, index)
+        if r.zero:
+            yield _fault("division", index, r, needs, -INF, INF, advice, nonzero=True)
 
-def step(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
-    """Range: a step of 0."""
-    r = _range(inputs, 2)
-    if r.zero:
-        yield _fault("division", 2, r, "delta != 0", -INF, INF, "keep the step away from 0", nonzero=True)
+    return check
 
 
 def empty(ctx: Context, node: ir.Node, inputs: Inputs, form: Format) -> Iterator[Fault]:
@@ -348,9 +345,9 @@ CHECKS: Mapping[str, Check] = {
     "Mod": modulus,
     "NegativeLogLikelihoodLoss": mean_loss,
     "Pow": power,
-    "QuantizeLinear": quantisation_scale,
+    "QuantizeLinear": nonzero(1, "scale != 0", "keep the scale above a small constant"),
     "RMSNormalization": positive_epsilon,
-    "Range": step,
+    "Range": nonzero(2, "delta != 0", "keep the step away from 0"),
     "Reciprocal": divisor(0),
     "ReduceLogSum": log_sum,
     "ReduceLogSumExp": log_sum_exp,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,11 @@ from irfuzz.export.keras.layers import SPELLED, biased, dense, layer
 from irfuzz.export.source.context import Code, Context, Emitted, Emitter
 
 
-def unary(operation: str) -> Emitter:
-    """An operation of ``keras.ops`` on floating numbers."""
+def unary(operation: str, check: Callable[[Context, ir.Node], None] = floats_only) -> Emitter:
+    """An operation of ``keras.ops`` on floating numbers, or on what ``check`` lets pass."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
-        floats_only(ctx, node)
-        return ctx.call(f"keras.ops.{operation}", ctx.input(node, 0))
-
-    return emit
-
-
-def rounded(operation: str) -> Emitter:
-    """The same on integers as well."""
-
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
-        numbers_only(ctx, node)
+        check(ctx, node)
         return ctx.call(f"keras.ops.{operation}", ctx.input(node, 0))
 
     return emit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from irfuzz.export.keras import elementwise, layers, recurrent, shapes
-from irfuzz.export.keras.elementwise import activation, binary, compared, merging, rounded, unary
+from irfuzz.export.keras.checks import numbers_only
+from irfuzz.export.keras.elementwise import activation, binary, compared, merging, unary
 from irfuzz.export.source.context import Emitter
 
 _LAYERS: dict[str, Emitter] = {
@@ -54,9 +55,9 @@ _ELEMENTWISE: dict[str, Emitter] = {
             "Tan": "tan",
         }.items()
     },
-    "Abs": rounded("absolute"),
-    "Neg": rounded("negative"),
-    "Sign": rounded("sign"),
+    "Abs": unary("absolute", numbers_only),
+    "Neg": unary("negative", numbers_only),
+    "Sign": unary("sign", numbers_only),
     "Not": compared("logical_not"),
     **{
         op: activation(name)

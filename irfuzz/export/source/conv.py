@@ -6,7 +6,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from irfuzz.export.source.context import Context, Emitted
+from irfuzz.export.source.context import Context, Emitted, Emitter
 
 
 def window_attrs(ctx: Context, node: ir.Node) -> dict[str, Any]:
@@ -34,10 +34,14 @@ def _refuse_rank(ctx: Context, node: ir.Node, index: int) -> None:
         raise ctx.unsupported(node, f"{ctx.framework.component} convolves 1 to 3 spatial axes, not {rank - 2}")
 
 
-def conv(ctx: Context, node: ir.Node) -> Emitted:
-    """Conv."""
-    _refuse_rank(ctx, node, 0)
-    return ctx.call("conv", *ctx.inputs(node), **window_attrs(ctx, node), group=_group(ctx, node))
+def convolution(function: str) -> Emitter:
+    """Conv, ConvInteger or QLinearConv."""
+
+    def emit(ctx: Context, node: ir.Node) -> Emitted:
+        _refuse_rank(ctx, node, 0)
+        return ctx.call(function, *ctx.inputs(node), **window_attrs(ctx, node), group=_group(ctx, node))
+
+    return emit
 
 
 def conv_transpose(ctx: Context, node: ir.Node) -> Emitted:
@@ -54,15 +58,3 @@ def conv_transpose(ctx: Context, node: ir.Node) -> Emitted:
         output_padding=ctx.attr(node, "output_padding"),
         output_shape=ctx.attr(node, "output_shape"),
     )
-
-
-def conv_integer(ctx: Context, node: ir.Node) -> Emitted:
-    """ConvInteger."""
-    _refuse_rank(ctx, node, 0)
-    return ctx.call("conv_integer", *ctx.inputs(node), **window_attrs(ctx, node), group=_group(ctx, node))
-
-
-def qlinear_conv(ctx: Context, node: ir.Node) -> Emitted:
-    """QLinearConv."""
-    _refuse_rank(ctx, node, 0)
-    return ctx.call("qlinear_conv", *ctx.inputs(node), **window_attrs(ctx, node), group=_group(ctx, node))

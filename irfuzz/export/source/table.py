@@ -74,15 +74,15 @@ SHARED: dict[str, Emitter] = {
     "Sum": variadic("sum_"),
     # convolutions and pools
     "AveragePool": pool.average_pool,
-    "Conv": conv.conv,
-    "ConvInteger": conv.conv_integer,
+    "Conv": conv.convolution("conv"),
+    "ConvInteger": conv.convolution("conv_integer"),
     "ConvTranspose": conv.conv_transpose,
     "GlobalAveragePool": unary("global_average_pool"),
     "GlobalLpPool": with_attrs("global_lp_pool", p="p"),
     "GlobalMaxPool": unary("global_max_pool"),
     "LpPool": pool.lp_pool,
     "MaxPool": pool.max_pool,
-    "QLinearConv": conv.qlinear_conv,
+    "QLinearConv": conv.convolution("qlinear_conv"),
     # normalisations
     "BatchNormalization": norm.batch_norm,
     "GroupNormalization": norm.group_norm,
