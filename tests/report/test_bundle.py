@@ -301,7 +301,7 @@ def test_where_writing_fails_nothing_changes(
 def test_runs_that_lack_the_blamed_target_are_our_mistake(finding: Make, tmp_path: Path) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off")
     with pytest.raises(InternalError, match="elsewhere"):
-        write_bundle(tmp_path / "it", replace(row, target="elsewhere"))
+        write_bundle(tmp_path / "it", replace(row, verdict=replace(row.verdict, target="elsewhere")))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -320,7 +320,7 @@ def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, t
     assert (folder / "torch_model.py").exists()
     model = onnx.load_from_string(row.case.model)
     model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 7
-    write_bundle(folder, replace(row, model=model.SerializeToString()))
+    write_bundle(folder, replace(row, case=FailingCase(model.SerializeToString(), row.case.inputs)))
     assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
     assert "torch" not in (folder / "repro.py").read_text()
 
