@@ -119,7 +119,7 @@ class View:
 
     def attrs(self, node: ir.Node) -> dict[str, Any]:
         """A node's attributes as Python values (tensors as onnx-ir tensors, subgraphs as graphs)."""
-        return {name: attr.value for name, attr in node.attributes.items() if not attr.is_ref()}
+        return {name: attr.value for name, attr in entries(node.attributes).items() if not attr.is_ref()}
 
     def constant_of(self, value: ir.Value | None) -> ir.TensorProtocol | None:
         """The tensor that the model stores of a constant (initializer that no input overrides, or Constant node)."""

@@ -24,11 +24,11 @@ _DEPTH = 8
 def nodes_inside(program: Program, node: ir.Node, times: int = 1, depth: int = 0) -> Iterator[tuple[ir.Node, int]]:
     """A node, those in its bodies and those of the local functions that they call, with how often each one runs."""
     yield node, times
-    turns = 1
-    if has_trait(node, "iterates"):
-        known = turns_of(program, node)
-        turns = UNKNOWN_TURNS if known is None else max(1, known)
     for body in bodies_of(node):
+        turns = 1
+        if has_trait(node, "iterates"):
+            known = turns_of(program, node)
+            turns = UNKNOWN_TURNS if known is None else max(1, known)
         for inner in body:
             yield from nodes_inside(program, inner, times * turns, depth)
     function = function_of(program, node)

@@ -132,9 +132,10 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     """
     values = _elements_and_shapes_behind(program, output)
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
+    sizes_only = with_trait("shape_only")
     everything = [(n, [i for i, _ in nodes_inside(program, n)]) for n in nodes]
     floats = {d for v in values if (d := _float(program, v)) is not None}
-    inside = [n for _, inner in everything for n in inner if not has_trait(n, "shape_only")]
+    inside = [n for _, inner in everything for n in inner if n.op_type not in sizes_only]
     floats |= {
         d for n in inside for v in (*n.inputs, *n.outputs) if v is not None and (d := _float(program, v)) is not None
     }
@@ -195,7 +196,7 @@ def _values_behind(
 
     Nor is anything looked at that stands before a value for which ``ends`` is true.
     """
-    graph = output.graph
+    graph, stop = output.graph, stop | with_trait("shape_only")
     found: set[ir.Value] = set()
     todo = [output]
     while todo:
@@ -204,7 +205,7 @@ def _values_behind(
             continue
         found.add(value)
         node = value.producer()
-        if node is None or has_trait(node, "shape_only") or node.op_type in stop or (ends and ends(value)):
+        if node is None or node.op_type in stop or (ends and ends(value)):
             continue
         todo.extend(v for v in node.inputs if v is not None)
         for inner in nodes_within(node):
@@ -214,11 +215,11 @@ def _values_behind(
 
 def _elements_and_shapes_behind(program: Program, output: ir.Value) -> set[ir.Value]:
     """The same, and where a shape is read that elements decide (``Shape`` of ``Unique``), what those depend on."""
-    found: set[ir.Value] = set()
+    found, sizes_only = set[ir.Value](), with_trait("shape_only")
     todo = [output]
     while todo:
         behind = _values_behind(todo.pop())
-        for node in [p for v in behind - found if (p := v.producer()) is not None and has_trait(p, "shape_only")]:
+        for node in [p for v in behind - found if (p := v.producer()) is not None and p.op_type in sizes_only]:
             for value in (v for v in node.inputs if v is not None):
                 above = _values_behind(value)
                 if any(_is_data_shaped(program, p) for v in above if (p := v.producer()) is not None):
