@@ -28,9 +28,6 @@ STEPS = (1.0, 1.001, 2.0, 0.5)
 MOST = 512
 """Objectives of one worker: two for each warning."""
 
-Objective = tuple[str, str]
-"""A key of ``OBJECTIVES`` in the worker of PyTorch and the name of an output of the probe."""
-
 
 class Gradients:
     """Gradients of how near operands are to the end of their domain, in the lowering to PyTorch.

@@ -22,11 +22,8 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from types import FrameType
-from typing import Generic, TypeVar
 
 from irfuzz import interrupt
-
-T = TypeVar("T")
 
 STOPPED = 130
 """Exit code of what a signal stopped, as shells have it."""
@@ -36,20 +33,6 @@ GRACE = 1.25
 
 AGAIN = 0.1
 """Seconds between two looks for processes that were being made when the first were killed."""
-
-
-class Latest(Generic[T]):
-    """What is known so far of something that becomes known step by step.
-
-    Attributes:
-        value: what it was called with last; ``None`` before that.
-    """
-
-    def __init__(self) -> None:
-        self.value: T | None = None
-
-    def __call__(self, value: T) -> None:
-        self.value = value
 
 
 class _Known:

@@ -28,7 +28,6 @@ class Slot:
     types: tuple[str, ...]
     variable: str
     optional: bool
-    variadic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +141,8 @@ def _schema(schema: OpSchema) -> Schema:
 
 
 def _slot(formal: Any) -> Slot:
-    option, options = formal.option, OpSchema.FormalParameterOption
-    optional, variadic = option == options.Optional, option == options.Variadic
-    return Slot(formal.name, tuple(sorted(formal.types)), formal.type_str, optional, variadic)
+    optional = formal.option == OpSchema.FormalParameterOption.Optional
+    return Slot(formal.name, tuple(sorted(formal.types)), formal.type_str, optional)
 
 
 def _attr(schema: OpSchema, name: str) -> Attr:

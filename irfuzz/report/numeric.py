@@ -204,8 +204,3 @@ def write_witnesses(report: Report, folder: Path) -> list[Path]:
 
 def _loadable(proto: onnx.ModelProto) -> bytes:
     return proto.SerializeToString(deterministic=True)
-
-
-def exit_code(report: Report) -> int:
-    """0 where nothing is warned of, else 1."""
-    return int(bool(report.judged))

@@ -155,12 +155,6 @@ class Attempt:
             if all(self.env.get(v) == DTYPE_NAMES[d] for v, d in combo.items()):
                 raise Failed("a combination of types that does not run")
 
-    def suits(self, var: str, dtype: ir.DataType) -> bool:
-        """No rule that can be decided by now forbids a type variable this type."""
-        rules = [r for _, r in self.overlay.rules if var in r.names]
-        env = self.env | {var: DTYPE_NAMES[dtype]} if rules else self.env
-        return all(r.holds(env) is not False for r in rules)
-
     def pick(self, items: list[Any], kind: str, name: str) -> Any:
         """One of several, unseen ones preferred."""
         if self.seen is None or len(items) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,18 +144,6 @@ class Coverage:
             inputs = Share(counts["input"][op], len(space.dtypes) + len(space.ranks) + space.shapes)
             found[op] = inputs, Share(counts["parameter"][op], size)
         return found
-
-    def uncovered(self) -> Iterator[tuple[str, ...]]:
-        """Features of the space that have names and that no program has shown yet."""
-        for op, space in self._space.operators.items():
-            seen, covered = self._named["input"], self._named["parameter"]
-            yield from (("input", op, "dtype", d) for d in space.dtypes if (op, "dtype", d) not in seen)
-            yield from (("input", op, "rank", str(r)) for r in space.ranks if (op, "rank", r) not in seen)
-            for name, values in space.parameters.items():
-                if not isinstance(values, int):
-                    yield from (("parameter", op, name, v) for v in values if (op, name, v) not in covered)
-        missing = {(a, b) for a, b in self._space.sequences if (a, b) not in self._named["sequence"]}
-        yield from (("sequence", *pair) for pair in sorted(missing))
 
     def _node(self, program: View, node: ir.Node) -> None:
         op = node.op_type
