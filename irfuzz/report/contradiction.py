@@ -29,13 +29,13 @@ def as_it_was(run):
     def before(inputs, **options):
         global HERE
         whole, HERE = HERE, HERE / "original"
-        for name in ("torch_model", "tensorflow_model"):
+        for name in ("torch_model", "tensorflow_model", "numpy_model"):
             sys.modules.pop(name, None)
         try:
             return run({name: inputs[name] for name in INPUTS}, **options)
         finally:
             HERE = whole
-            for name in ("torch_model", "tensorflow_model"):
+            for name in ("torch_model", "tensorflow_model", "numpy_model"):
                 sys.modules.pop(name, None)
 
     return before

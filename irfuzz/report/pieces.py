@@ -154,6 +154,17 @@ def run_torch(inputs, mode="eager"):
     return {name: torch_model.to_array(value) for name, value in outputs.items()}
 '''
 
+NUMPY = '''
+def run_numpy(inputs):
+    """The model as NumPy source, in the file beside this one."""
+    print("numpy", np.__version__)
+    sys.path.insert(0, str(HERE))
+    import numpy_model
+
+    weights = np.load(HERE / "numpy_weights.npz")
+    return numpy_model.run({name: weights[name + ".npy"] for name in weights.files}, inputs)
+'''
+
 TENSORFLOW = '''
 def run_tensorflow(inputs, mode="eager"):
     """The model as TensorFlow source, in the file beside this one."""
@@ -222,6 +233,7 @@ RUNNERS: Mapping[str, str] = {
     "reference": REFERENCE,
     "onnxruntime": ONNXRUNTIME,
     "torch": TORCH,
+    "numpy": NUMPY,
     "tensorflow": TENSORFLOW,
     "openvino": OPENVINO,
     "plugin": PLUGIN,

@@ -89,7 +89,7 @@ def _usage(scene: Scene) -> str:
     if tool is not None:
         packages = dict.fromkeys([*tool_pieces.packages_of(tool), *packages])
         files += tool_pieces.files_of(tool)
-    for name in ("torch", "tensorflow", "keras"):
+    for name in ("torch", "tensorflow", "keras", "numpy"):
         lowered = name in packages or (tool is not None and tool.takes == name)
         files += [f"{name}_model.py", f"{name}_weights.npz"] if lowered else []
     parties = (scene.blamed, *scene.witnesses)
@@ -97,7 +97,7 @@ def _usage(scene: Scene) -> str:
     return (
         f"Seen with {seen}.\n\n"
         "    python repro.py    # exit code 1 where it shows, 0 where it does not, 2 where it cannot be told\n\n"
-        f"Needs {', '.join(p for p in ['numpy', *packages] if p)}, and beside it {', '.join(files)}.\n"
+        f"Needs {', '.join(p for p in dict.fromkeys(['numpy', *packages]) if p)}, and beside it {', '.join(files)}.\n"
         f"{_how_to_get(scene)}{pass_note(scene)}"
     )
 

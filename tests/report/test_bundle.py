@@ -343,6 +343,7 @@ def with_constants(model: onnx.ModelProto) -> onnx.ModelProto:
         (("reference", "onnxruntime:all"), ["model.onnx"]),
         (("torch:eager", "tensorflow:eager"), ["model.onnx", "tensorflow_weights.npz", "torch_weights.npz"]),
         (("torch:jit", "openvino"), ["model.onnx", "torch_weights.npz"]),
+        (("numpy:eager", "reference"), ["model.onnx", "numpy_weights.npz"]),
     ],
 )
 def test_scripts_of_large_models_read_weights_that_are_links(
