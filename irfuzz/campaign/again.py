@@ -1,26 +1,28 @@
-"""A finding's folder enters; it is seen again, made smaller, and written anew."""
+"""Makes the finding of a folder smaller, by the steps that campaigns send theirs through."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from irfuzz.campaign.edits import fewer_edits
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Target
-from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.execute.types import RunResult, Target
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.fault_predicate import Watch
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
+from irfuzz.findings.pipeline import Bench, blame, confirm, pass_through, reduce, sign
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.trace import Trace, parse_trace
+from irfuzz.mutate.trace import parse_trace
 from irfuzz.oracle.derived import concerned
 from irfuzz.oracle.types import Verdict
 from irfuzz.reduce import reduce_case
@@ -90,68 +92,140 @@ def reduce_finding(
     if stored.verdict.oracle == ORACLE:
         raise UsageError(f"{folder}: a target that contradicts itself; it was made small when it was found")
     targets = _targets(stored, folder)
-    start = stored.original if original else stored.case
-    program, inputs = start.program, start.inputs
+    start = replace(stored, case=stored.original if original else stored.case)
     with contextlib.ExitStack() as stack:
         runners = [stack.enter_context(Runner(targets, Limits(seconds=timeout))) for _ in range(jobs)]
-        seen = _seen(runners[0], folder, start, stored.verdict)
-        watch = Watch(runners, seen, program, targets=concerned(targets[0], targets))
-        case = State(state, program, inputs, f"{seen.symptom} of {seen.target}")
-        stack.callback(case.close)
-        edits: int | None = None
-        trace = _trace(stored, folder)
-        if original and not case.continued and trace is not None and trace.edits:
-            fewer = fewer_edits(trace, seeds, inputs, watch.still)
-            if fewer is not None:
-                trace, smaller = fewer
-                edits = len(trace.edits)
-                case.finish(smaller, {n: v for n, v in inputs.items() if smaller.value(n)}, complete=False)
-        before = len(program.graph)
-        if not case.complete:
+        work = _Reduction(folder, out, state, seconds, seeds if original else {}, progress, max(120.0, 12 * timeout))
+        stack.callback(work.close)
+        concerned_ones = concerned(targets[0], targets)
+        bench = Bench(runners, lambda _: concerned_ones, lambda _: targets, work.shrink, work.unseen, work.unheard)
+        way = (partial(confirm, bench), partial(reduce, bench), partial(blame, bench), partial(sign, work), work.replay)
+        found = pass_through(start, way)
+        assert isinstance(found, Finding)
+        return work.outcome(found)
+
+
+class _Reduction:
+    """One call of ``irfuzz reduce``: how far it has come, and the ``Archive`` that writes its folder.
+
+    Args:
+        folder: of the finding.
+        out: where the new folder goes.
+        state: folder of the reduction's state.
+        seconds: at most.
+        seeds: programs by digest, so that edits can be dropped.
+        progress: told of every candidate.
+        patience: seconds that the new script may take.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        out: Path,
+        state: Path,
+        seconds: float,
+        seeds: Mapping[str, Program],
+        progress: Callable[[Try, int], None],
+        patience: float,
+    ) -> None:
+        self._folder, self._out, self._place = folder, out, state
+        self._seconds, self._seeds, self._progress, self._patience = seconds, seeds, progress, patience
+        self._edits: int | None = None
+        self._trace: Mapping[str, Any] | None = None
+        self._before = 0
+        self._state: State | None = None
+
+    def close(self) -> None:
+        """Close the state's files."""
+        if self._state is not None:
+            self._state.close()
+
+    def shrink(self, finding: Finding, watch: Watch) -> FailingCase:
+        """The smallest case, from where an earlier call has come."""
+        program, inputs = finding.case.program, finding.case.inputs
+        state = self._state = State(
+            self._place, program, inputs, f"{finding.verdict.symptom} of {finding.verdict.target}"
+        )
+        if self._seeds and not state.continued:
+            self._drop_edits(finding, watch, state)
+        self._before = len(program.graph)
+        if not state.complete:
 
             def told(one: Try) -> None:
-                case.saw(one)
-                progress(one, len(case.program.graph))
+                state.saw(one)
+                self._progress(one, len(state.program.graph))
 
             small = reduce_case(
-                case.program,
-                case.inputs,
-                watch.still,
-                values_of=watch.values_of,
-                seconds=seconds,
-                tries=TRIES,
-                starts=watch.blamed(case.program, case.inputs)[1],
-                jobs=jobs,
-                skip=case.skip,
-                on_try=told,
+                state.program, state.inputs, watch.still, values_of=watch.values_of, seconds=self._seconds,
+                tries=TRIES, starts=watch.blamed(state.program, state.inputs)[1], jobs=watch.jobs,
+                skip=state.skip, on_try=told,
+            )  # fmt: skip
+            state.finish(small.program, small.inputs, complete=small.complete)
+        return FailingCase(state.program, state.inputs)
+
+    def _drop_edits(self, finding: Finding, watch: Watch, state: State) -> None:
+        try:
+            trace = parse_trace(finding.trace, f"{self._folder}/trace.json") if finding.trace else None
+        except InvalidProgram:
+            return  # how it was made is not known
+        inputs = finding.case.inputs
+        fewer = fewer_edits(trace, self._seeds, inputs, watch.still) if trace is not None and trace.edits else None
+        if fewer is not None:
+            trace, smaller = fewer
+            self._edits, self._trace = len(trace.edits), trace.to_json()
+            state.finish(smaller, {n: v for n, v in inputs.items() if smaller.value(n)}, complete=False)
+
+    def unseen(self, finding: Finding, verdicts: Sequence[Verdict], results: Sequence[RunResult]) -> str:
+        """What does not show here is not made small.
+
+        Raises:
+            UsageError: always; says what shows instead.
+        """
+        wanted = finding.verdict
+        thin = next((v for v in verdicts if (v.symptom, v.target) == (wanted.symptom, wanted.target)), None)
+        if thin is not None:
+            why = thin.doubt or "the evidence is too thin"
+            raise UsageError(
+                f"{self._folder}: {wanted.symptom} of {wanted.target} is a suspect here ({why}), and only findings are "
+                "made small; `irfuzz reduce MODEL --check CMD` keeps whatever CMD looks for"
             )
-            case.finish(small.program, small.inputs, complete=small.complete)
-        verdicts, results = Watch(runners[:1], seen, program).judged(case.program, case.inputs, fresh=True)
-        again = same_fault(verdicts, seen)
-        if again is None:
-            raise UsageError(f"{folder}: the smaller case, kept in {state}, does not show it in a fresh process")
-        again = with_pass(runners[0], case.program, case.inputs, again, results)
-        small = FailingCase(case.program, case.inputs)
-        finding = replace(
-            stored,
-            verdict=again,
-            case=small,
-            results=results,
-            trace={} if trace is None else trace.to_json(),
-            status=Status.CONFIRMED,
-        ).signed()
-        python = next((t.interpreter for t in runners[0].targets if t.name == again.target), "") or sys.executable
-        finding = write_shown(out, labelled(finding), seconds=max(120.0, 12 * timeout), python=python)
-        shown = finding.status is Status.CONFIRMED
-        return Outcome(before, len(case.program.graph), edits, case.tries, case.complete, finding.signature, shown)
+        did = "; ".join(_did(verdicts, [f"{r.target.name} {r.exit}" for r in results]))
+        raise UsageError(f"{self._folder}: {wanted.symptom} of {wanted.target} does not show here ({did})")
 
+    def unheard(self, finding: Finding) -> str:
+        """A smaller case of which a fresh process knows nothing is no finding.
 
-def _trace(stored: Finding, folder: Path) -> Trace | None:
-    """How the original was made; ``None`` if that is not known."""
-    try:
-        return parse_trace(stored.trace, f"{folder}/trace.json") if stored.trace else None
-    except InvalidProgram:
-        return None
+        Raises:
+            UsageError: always.
+        """
+        del finding
+        raise UsageError(
+            f"{self._folder}: the smaller case, kept in {self._place}, does not show it in a fresh process"
+        )  # fmt: skip
+
+    def settle(self, finding: Finding) -> Finding:
+        """Its signature is what it is called; of its edits those that were not dropped made it."""
+        if self._state is None or finding.case.program is not self._state.program:
+            self.unheard(finding)
+        return finding if self._trace is None else replace(finding, trace=self._trace)
+
+    def replay(self, finding: Finding) -> Finding:
+        """Write its folder, with a script."""
+        own = next((r.target for r in finding.results if r.target.name == finding.verdict.target), None)
+        python = own.interpreter if own is not None and own.interpreter else sys.executable
+        finding = replace(labelled(finding), status=Status.CONFIRMED)
+        return write_shown(self._out, finding, seconds=self._patience, python=python)
+
+    def store(self, finding: Finding) -> Finding:
+        """Its folder is all that is kept."""
+        return finding
+
+    def outcome(self, finding: Finding) -> Outcome:
+        """What became of it."""
+        assert self._state is not None
+        nodes, shown = len(finding.case.program.graph), finding.status is Status.CONFIRMED
+        state = self._state
+        return Outcome(self._before, nodes, self._edits, state.tries, state.complete, finding.signature, shown)
 
 
 def _targets(stored: Finding, folder: Path) -> tuple[Target, ...]:
@@ -172,26 +246,7 @@ def _targets(stored: Finding, folder: Path) -> tuple[Target, ...]:
     return (found[names[0]], *(quick or witnesses))
 
 
-def _seen(runner: Runner, folder: Path, start: FailingCase, wanted: Verdict) -> Verdict:
-    """The verdict of a run of today."""
-    program, inputs = start.program, start.inputs
-    watch = Watch([runner], wanted, program, targets=concerned(runner.targets[0], runner.targets))
-    verdicts, results = watch.judged(program, inputs, fresh=True)
-    found = same_fault(verdicts, wanted)
-    if found is not None:
-        return found
-    thin = next((v for v in verdicts if (v.symptom, v.target) == (wanted.symptom, wanted.target)), None)
-    if thin is not None:
-        why = thin.doubt or "the evidence is too thin"
-        raise UsageError(
-            f"{folder}: {wanted.symptom} of {wanted.target} is a suspect here ({why}), and only findings are "
-            "made small; `irfuzz reduce MODEL --check CMD` keeps whatever CMD looks for"
-        )
-    did = "; ".join(_did(verdicts, [f"{r.target.name} {r.exit}" for r in results]))
-    raise UsageError(f"{folder}: {wanted.symptom} of {wanted.target} does not show here ({did})")
-
-
-def _did(verdicts: list[Verdict], ends: list[str]) -> Iterator[str]:
+def _did(verdicts: Sequence[Verdict], ends: list[str]) -> Iterator[str]:
     yield ", ".join(ends)
     for verdict in verdicts:
         yield f"seen instead: {'suspect ' if verdict.suspect else ''}{verdict.symptom} of {verdict.target}"

@@ -20,8 +20,11 @@ from irfuzz.choices import Choices
 from irfuzz.embed.beside import OWN, WITNESSES, Beside, Convert
 from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
-from irfuzz.execute.types import Exit, RunResult, Value
+from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch
+from irfuzz.findings.finding import Finding
+from irfuzz.findings.pipeline import Bench, Dropped, reduce
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
@@ -29,7 +32,7 @@ from irfuzz.mutate.api import load
 from irfuzz.mutate.convert_opset import newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Relation
-from irfuzz.oracle import judge, title
+from irfuzz.oracle import judge
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.spec import load_specs
@@ -81,43 +84,37 @@ class Found:
     """A fault of the converter.
 
     Attributes:
-        verdict: what is said of it.
-        program: that shows it.
-        inputs: of it.
-        results: what everybody did.
+        finding: with the results of everybody.
         origin: one line: where it comes from.
         folder: where it is stored.
     """
 
-    verdict: Verdict
-    program: Program
-    inputs: Mapping[str, Value]
-    results: Sequence[RunResult]
+    finding: Finding
     origin: str
     folder: Path
 
     def text(self) -> str:
         """What a reader needs to see it, in some lines."""
-        lines = [title(self.verdict, self.program), f"({self.origin})", ""]
-        lines += [onnx.printer.to_text(self.program.to_proto()).strip(), ""]
-        lines += [f"input {name} = {_shown(value)}" for name, value in self.inputs.items()]
-        right = next((r for r in self.results if r.target.name in self.verdict.witnesses and r.exit is Exit.OK), None)
-        own = next(r for r in self.results if r.target.name == OWN.name)
+        verdict, results, case = self.finding.verdict, self.finding.results, self.finding.case
+        lines = [self.finding.title, f"({self.origin})", ""]
+        lines += [onnx.printer.to_text(case.proto).strip(), ""]
+        lines += [f"input {name} = {_shown(value)}" for name, value in case.inputs.items()]
+        right, own = _sides(self.finding)
         for name in right.outputs if right is not None else ():
             assert right is not None
             lines.append(f"expected {name} = {_shown(right.outputs[name])}")
             if own.exit is Exit.OK:
                 lines.append(f"got {name} = {_shown(own.outputs.get(name))}")
-        if self.verdict.distance is not None:
+        if verdict.distance is not None:
             lines.append(
-                f"distance {self.verdict.distance:.3g} at {self.verdict.element or self.verdict.output}, "
-                f"allowed {self.verdict.bound or 0.0:.3g}"
+                f"distance {verdict.distance:.3g} at {verdict.element or verdict.output}, "
+                f"allowed {verdict.bound or 0.0:.3g}"
             )
         if own.log:
-            if self.verdict.symptom is Symptom.REJECTION:
+            if verdict.symptom is Symptom.REJECTION:
                 lines.append("(for what a converter does not support it raises NotImplementedError)")
             lines += ["", own.log.strip()]
-        agree = ", ".join(f"{r.target.name} {r.target.version}" for r in self.results if r.target.name != OWN.name)
+        agree = ", ".join(f"{r.target.name} {r.target.version}" for r in results if r.target.name != OWN.name)
         lines += ["", f"witnesses: {agree}", f"stored in {self.folder}"]
         return "\n".join(lines)
 
@@ -184,7 +181,7 @@ def look_for_fault(convert: Convert, folder: Path, options: Options) -> Found | 
             tally.compared += 1
             programs.ran(case[0])
             if verdict is not None:
-                return _smallest(runner, *case, verdict, results, folder, options, number)
+                return _smallest(runner, _seen(*case, verdict, results), folder, options, number)
     return tally
 
 
@@ -266,69 +263,75 @@ def _judged(
     return next((v for v in verdicts if v.target == OWN.name and not v.suspect), None), results
 
 
-def _smallest(
-    runner: Beside,
-    program: Program,
-    inputs: Mapping[str, Value],
-    verdict: Verdict,
-    results: Sequence[RunResult],
-    folder: Path,
-    options: Options,
-    number: int,
-) -> Found:
-    """The finding made small, with the same symptom, and stored."""
-    watch = Watch([runner], verdict, program)
-    small = reduce_case(
-        program,
-        inputs,
-        watch.still,
-        values_of=watch.values_of,
-        seconds=options.reduce,
-        starts=watch.blamed(program, inputs)[1],
-    )
-    again, seen = _judged(runner, small.program, small.inputs)
-    steps = f"made small from {len(program.graph)} nodes in {small.tries} tries"
-    if again is None or again.symptom is not verdict.symptom:
-        # A converter that does not always do the same.
-        again, seen, steps = verdict, results, "as found: it does not show every time"
-        final, values = program, dict(inputs)
+def _seen(
+    program: Program, inputs: Mapping[str, Value], verdict: Verdict, results: Sequence[RunResult]
+) -> Finding:  # fmt: skip
+    case = FailingCase(program, inputs)
+    return Finding(verdict, case, case, results)
+
+
+def _sides(finding: Finding) -> tuple[RunResult | None, RunResult]:
+    """What a witness did, if any went through, and what the converter did."""
+    witnesses = finding.verdict.witnesses
+    right = next((r for r in finding.results if r.target.name in witnesses and r.exit is Exit.OK), None)
+    return right, next(r for r in finding.results if r.target.name == OWN.name)
+
+
+def _smallest(runner: Beside, seen: Finding, folder: Path, options: Options, number: int) -> Found:
+    """The finding made small and stored; as it was found if the converter does not always do the same."""
+    tries = 0
+
+    def shrink(finding: Finding, watch: Watch) -> FailingCase:
+        nonlocal tries
+        program, inputs = finding.case.program, finding.case.inputs
+        starts = watch.blamed(program, inputs)[1]
+        small = reduce_case(
+            program, inputs, watch.still, values_of=watch.values_of, seconds=options.reduce, starts=starts
+        )  # fmt: skip
+        tries = small.tries
+        return FailingCase(small.program, small.inputs)
+
+    def all_of_them(verdict: Verdict) -> Sequence[Target]:
+        del verdict
+        return runner.targets
+
+    bench = Bench([runner], all_of_them, all_of_them, shrink, lambda *_: "unseen", lambda _: "unheard")
+    found = reduce(bench, seen)
+    if isinstance(found, Dropped) or found.case is seen.case:
+        found, steps = seen, "as found: it does not show every time"
     else:
-        final, values = small.program, small.inputs
-    origin = f"seed {options.seed}, program {number}, {steps}"
-    return _stored(folder, Found(again, final, values, seen, origin, folder))
+        steps = f"made small from {len(seen.case.program.graph)} nodes in {tries} tries"
+    return _stored(folder, found.signed(), f"seed {options.seed}, program {number}, {steps}")
 
 
-def _stored(folder: Path, found: Found) -> Found:
+def _stored(folder: Path, finding: Finding, origin: str) -> Found:
     """The finding with a folder of its own, whole or not at all."""
-    model, inputs = found.program.to_bytes(), pack(found.inputs)
-    place = folder / hashlib.sha256(model + inputs).hexdigest()[:12]
-    found = Found(found.verdict, found.program, found.inputs, found.results, found.origin, place)
-    verdict = found.verdict
+    verdict, case = finding.verdict, finding.case
+    found = Found(finding, origin, folder / hashlib.sha256(case.model + case.packed).hexdigest()[:12])
     about = {
         "schema": 1,
-        "title": title(verdict, found.program),
+        "title": finding.title,
         "symptom": verdict.symptom.value,
-        "origin": found.origin,
+        "origin": origin,
         "distance": verdict.distance,
         "bound": verdict.bound,
         "evidence": verdict.told(),
-        "witnesses": {r.target.name: r.target.version for r in found.results if r.target.name != OWN.name},
+        "witnesses": {r.name: r.version for r in finding.runs if r.name != OWN.name},
     }
-    right = next((r for r in found.results if r.target.name in verdict.witnesses and r.exit is Exit.OK), None)
-    own = next(r for r in found.results if r.target.name == OWN.name)
+    right, own = _sides(finding)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix="draft-", dir=folder))
-        (draft / "model.onnx").write_bytes(model)
-        (draft / "inputs.npz").write_bytes(inputs)
+        (draft / "model.onnx").write_bytes(case.model)
+        (draft / "inputs.npz").write_bytes(case.packed)
         if right is not None:
             (draft / "expected.npz").write_bytes(pack(right.outputs))
         if own.exit is Exit.OK:
             (draft / "got.npz").write_bytes(pack(own.outputs))
         (draft / "finding.txt").write_text(found.text() + "\n")
         (draft / "finding.json").write_text(json.dumps(about, indent=1) + "\n")
-        shutil.rmtree(place, ignore_errors=True)
-        draft.rename(place)
+        shutil.rmtree(found.folder, ignore_errors=True)
+        draft.rename(found.folder)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
     return found
@@ -345,7 +348,8 @@ def _replayed(runner: Beside, stored: Path) -> Found | None:
     verdict, results = _judged(runner, program, inputs)
     if verdict is None:
         return None
-    return Found(verdict, program, inputs, results, f"replayed; {about.get('origin', 'stored before')}", stored)
+    finding = _seen(program, inputs, verdict, results).signed()
+    return Found(finding, f"replayed; {about.get('origin', 'stored before')}", stored)
 
 
 def _shown(value: Value) -> str:

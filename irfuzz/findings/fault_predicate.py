@@ -56,6 +56,10 @@ class Watch:
         targets: what is run to see it; all of the first runner's where omitted.
         invalid: programs break a rule of ONNX on purpose.
         stopping: true once no more should be asked.
+
+    Attributes:
+        verdict: of the fault.
+        jobs: how many threads may ask.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Watch:
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.verdict = verdict
+        self.jobs = len(runners)
         self._runners: queue.SimpleQueue[Runner] = queue.SimpleQueue()
         for runner in runners:
             self._runners.put(runner)

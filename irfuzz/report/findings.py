@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
+from irfuzz.findings.codec import ABOUT
 
-ABOUT = "finding.json"
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
 
@@ -90,14 +90,15 @@ def label(folder: Path, text: str) -> Entry:
     Raises:
         UsageError: the folder is no finding, or cannot be written.
     """
-    about = {**read(folder).about, "label": text}
+    entry = read(folder)
+    about = {**entry.about, "label": text}
     draft = folder / f".{ABOUT}.part"
     try:
         draft.write_text(json.dumps(about, indent=1) + "\n")
         draft.replace(folder / ABOUT)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
-    return read(folder)
+    return Entry(folder, about)
 
 
 def as_text(found: Sequence[Entry]) -> str:

@@ -153,7 +153,7 @@ def test_tolerance_is_what_a_user_lets_pass(tmp_path: Path) -> None:
     ]
     assert seen[0] == Tally(made=1, compared=1)
     assert isinstance(seen[1], Found)
-    assert seen[1].verdict.symptom == "difference"
+    assert seen[1].finding.verdict.symptom == "difference"
 
 
 @pytest.mark.backend
@@ -163,7 +163,7 @@ def test_tolerance_is_what_a_user_lets_pass(tmp_path: Path) -> None:
 def test_what_a_converter_raises_is_shown_and_stored(convert: Any, told: str, tmp_path: Path) -> None:
     found = look_for_fault(convert, tmp_path, Options(seeds=[relu()], programs=1))
     assert isinstance(found, Found)
-    assert found.verdict.symptom == "rejection"
+    assert found.finding.verdict.symptom == "rejection"
     assert told in found.text()
     assert "raises NotImplementedError" in found.text()
     assert not (found.folder / "got.npz").exists()

@@ -1,0 +1,121 @@
+"""A campaign's archive keeps each fault once, under the name of its cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from irfuzz.campaign import archive as module
+from irfuzz.campaign.archive import Archive
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.findings.codec import finding_of
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding, Shown
+from irfuzz.findings.pipeline import Dropped
+from irfuzz.ir.program import Program
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.report.contradiction import ORACLE
+from irfuzz.store.database import Database, Status
+
+pytestmark = pytest.mark.unit
+
+TEXT = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+X = {"x": np.array([1, 2], np.float32)}
+VERDICT = Verdict("o", Symptom.REJECTION, "reference", ("b",), stage="compile", message="no")
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    made = Layout(tmp_path / "out")
+    for folder in (made.out, *made.folders()):
+        folder.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+@pytest.fixture
+def database(layout: Layout) -> Database:
+    return Database(layout.database)
+
+
+def finding(verdict: Verdict = VERDICT, *, part: bool = False) -> Finding:
+    whole = FailingCase(Program.from_proto(onnx.parser.parse_model(TEXT)), X)
+    small = FailingCase(whole.program, X)
+    result = RunResult(Target(verdict.target, "reference"), Stage.COMPILE, Exit.REJECTED, error="no")
+    seen = Finding(verdict, small if part else whole, whole, [result])
+    return replace(seen, case=small, before=seen).signed()
+
+
+def test_what_is_stored_is_repeated(layout: Layout, database: Database) -> None:
+    archive, found = Archive(layout, database, Config()), finding()
+    settled = archive.settle(found)
+    assert isinstance(settled, Finding)
+    stored = archive.store(settled)
+    assert isinstance(stored, Finding)
+    assert stored.number == 1
+    assert [f.name for f in layout.findings.iterdir()] == ["0001-rejection-reference"]
+    for again in (archive.settle(found), archive.replay(found), archive.store(found)):
+        assert again == Dropped("repeated")
+    assert database.finding(1).times == 4
+
+
+def test_a_message_that_is_known_is_recognised_and_counted(layout: Layout, database: Database) -> None:
+    archive, found = Archive(layout, database, Config()), finding()
+    assert not archive.knows(found.verdict, found.case.program)
+    settled = archive.settle(found)
+    assert isinstance(settled, Finding)
+    archive.store(settled)
+    assert archive.knows(found.verdict, found.case.program)
+    assert not archive.knows(replace(found.verdict, message="another"), found.case.program)
+    assert not archive.knows(replace(found.verdict, symptom=Symptom.DIFFERENCE), found.case.program)
+    assert database.finding(1).times == 2
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_a_part_of_its_original_is_said_to_be_one(layout: Layout, database: Database, part: bool) -> None:
+    settled = Archive(layout, database, Config()).settle(finding(part=part))
+    assert isinstance(settled, Finding)
+    assert settled.verdict.cut_out == part
+
+
+def test_a_fault_of_several_versions_has_the_newest_ones_name(layout: Layout, database: Database) -> None:
+    shown = (Shown("a", "1", "e", True, "", "old"), Shown("b", "2", "", True, "", "new"))
+    archive = Archive(layout, database, Config(), lambda _: shown)
+    settled = archive.settle(finding())
+    assert isinstance(settled, Finding)
+    assert (settled.signature, settled.shown) == ("new", shown)
+    archive.store(settled)
+    assert archive.settle(finding()) == Dropped("repeated")
+    assert archive.knows(VERDICT, settled.case.program)
+    assert database.finding(1).times == 3
+
+
+def test_known_issues_explain_what_others_contradict_alone(
+    layout: Layout, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labelled: list[str] = []
+    monkeypatch.setattr(module, "labelled", lambda one: (labelled.append(one.verdict.oracle), one)[1])
+    monkeypatch.setattr(module, "write_shown", lambda folder, one, **_: replace(one, status=Status.UNREPLAYED))
+    archive = Archive(layout, database, Config())
+    for oracle in ("o", ORACLE):
+        assert archive.take(finding(replace(VERDICT, oracle=oracle)), [archive.replay]) == "unreplayed"
+    assert labelled == ["o"]
+
+
+def test_a_suspect_is_kept_once_for_each_operator(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    doubted = replace(VERDICT, symptom=Symptom.DIFFERENCE, suspect=True, output="y", doubt="why", message="", stage="")
+    for distance in (1.0, 2.0):
+        archive.keep_suspect(finding(replace(doubted, distance=distance)))
+    (row,) = database.findings()
+    assert (row.signature, row.status, row.times) == ("suspect|difference|reference|Relu", "unreplayed", 1)
+    assert finding_of(row).verdict.doubt == "why"
+    archive.keep_suspect(finding(doubted), "unrepeatable")
+    assert [f.name for f in sorted(layout.suspects.iterdir())] == [
+        "0001-difference-reference",
+        "0002-difference-reference",
+    ]
