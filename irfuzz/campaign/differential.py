@@ -13,6 +13,7 @@ from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.seed_inputs import SeedSamples
 from irfuzz.campaign.steering import Steering
+from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.stuck import Stuck
 from irfuzz.campaign.support import Support
 from irfuzz.campaign.testcase import Entry, Testcase
@@ -41,8 +42,8 @@ REFRESH = 200
 Runs = list[RunResult]
 
 
-class Differential:
-    """A ``Strategy``: one program, several targets."""
+class Differential(Strategy[Runs, Verdict]):
+    """One program, several targets."""
 
     def __init__(self, job: Job) -> None:
         config = job.config

@@ -13,6 +13,7 @@ from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.equivalence import MOST_NODES, Equivalence, FormRuns
 from irfuzz.campaign.pace import ROUND
 from irfuzz.campaign.seed_inputs import SeedSamples
+from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.execute.runner import Runner
@@ -56,8 +57,8 @@ class _Turn:
     forms: int
 
 
-class SelfTests:
-    """A ``Strategy``: one target, several forms of a program and ways to run it.
+class SelfTests(Strategy[FormRuns, Contradiction]):
+    """One target, several forms of a program and ways to run it.
 
     A round is one program, for that travels with all of its forms.
     """
@@ -177,15 +178,3 @@ class SelfTests:
         """Each contradiction goes through the pipeline."""
         for item in wrong:
             self._job.counts[came_to(item, testcase, self._engine, self._job, self._archive)] += 1
-
-    def audit(self, testcase: Testcase) -> None:
-        """Nothing: what is believed of a program decides on nothing here."""
-
-    def work(self) -> None:
-        """Nothing waits."""
-
-    def save(self, *, now: bool = False) -> None:
-        """Nothing is learnt."""
-
-    def end(self) -> None:
-        """Nothing is left to store."""

@@ -87,16 +87,13 @@ class Strategy(Protocol[R, V]):
         ...
 
     def audit(self, testcase: Testcase) -> None:
-        """Now and then compare what is believed of the program with what it computes."""
-        ...
+        """Now and then compare what is believed of the program with what it computes; never, unless overridden."""
 
     def work(self) -> None:
-        """Look into what waits for triage, as far as there is time."""
-        ...
+        """Look into what waits for triage, as far as there is time; nothing waits, unless overridden."""
 
     def save(self, *, now: bool = False) -> None:
-        """Store what was learnt, now and then or ``now``; a killed job goes on from there."""
-        ...
+        """Store what was learnt, now and then or ``now``, to go on from there; nothing is, unless overridden."""
 
     def end(self) -> None:
         """The job is over.
@@ -104,4 +101,3 @@ class Strategy(Protocol[R, V]):
         Raises:
             UsageError: what it has seen of targets cannot be written.
         """
-        ...
