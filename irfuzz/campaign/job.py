@@ -9,14 +9,13 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from types import FrameType
 from typing import Any
 
 from irfuzz.campaign import journal, loop
 from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
-from irfuzz.campaign.differential import Differential
 from irfuzz.campaign.guard import Guard
-from irfuzz.campaign.self_tests import SelfTests
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.errors import InternalError, IrfuzzError, UsageError
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
@@ -27,8 +26,11 @@ from irfuzz.store.database import Database
 HOPELESS = 30
 """After so many iterations in a row that failed by our own fault the job gives up."""
 
-STRATEGIES: Mapping[str, type[Strategy[Any, Any]]] = {"differential": Differential, "self-test": SelfTests}
-"""Kinds of campaigns."""
+STRATEGIES: Mapping[str, str] = {
+    "differential": "irfuzz.campaign.differential:Differential",
+    "self-test": "irfuzz.campaign.self_tests:SelfTests",
+}
+"""Kinds of campaigns; a job imports its own alone."""
 
 
 class Job:
@@ -70,7 +72,7 @@ class Job:
         self.guard = Guard(out, self.database, about, self.counts, lambda text: _say(number, text))
         self.stop = False
         self._failed = 0
-        self.strategy = STRATEGIES[kind](self)
+        self.strategy: Strategy[Any, Any] = resolve_name(STRATEGIES[kind])(self)
         settle()
 
     def run(self) -> None:
