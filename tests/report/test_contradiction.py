@@ -10,8 +10,8 @@ from pathlib import Path
 import onnx
 import pytest
 
+from irfuzz.findings.finding import Run
 from irfuzz.report.contradiction import with_both_forms
-from irfuzz.report.repro import Party
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 9, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) { y = Abs (x) }'
@@ -24,8 +24,8 @@ FILES = {
 
 
 def bundle(component: str, way: str) -> dict[str, bytes]:
-    party = Party(f"{component}+{way}", component, {"way": way})
-    made = with_both_forms(FILES, party, [], {})
+    run = Run(f"{component}+{way}", component, {"way": way})
+    made = with_both_forms(FILES, run, [], {})
     return {name: data for name, data in made.items() if name.startswith("ways_")}
 
 
