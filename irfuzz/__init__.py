@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from irfuzz.api.equiv import equiv as equiv
     from irfuzz.api.evolve import EvolutionReport as EvolutionReport
     from irfuzz.api.evolve import evolve as evolve
+    from irfuzz.api.fuzz import FuzzOptions as FuzzOptions
+    from irfuzz.api.fuzz import fuzz as fuzz
+    from irfuzz.api.fuzz_report import FuzzReport as FuzzReport
     from irfuzz.api.ground_truth import GroundTruth as GroundTruth
     from irfuzz.api.judge import judge as judge
     from irfuzz.api.update import Update as Update
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from irfuzz.execute.runner import Runner as Runner
     from irfuzz.execute.types import RunResult as RunResult
     from irfuzz.execute.types import Target as Target
+    from irfuzz.findings.finding import Finding as Finding
     from irfuzz.generate.fresh import Generated as Generated
     from irfuzz.generate.fresh import generate as generate
     from irfuzz.generate.input_spec import InputSpec as InputSpec
@@ -46,6 +50,9 @@ _LAZY = {
     "Choices": "irfuzz.choices",
     "EquivReport": "irfuzz.api.equiv",
     "EvolutionReport": "irfuzz.api.evolve",
+    "Finding": "irfuzz.findings.finding",
+    "FuzzOptions": "irfuzz.api.fuzz",
+    "FuzzReport": "irfuzz.api.fuzz_report",
     "Generated": "irfuzz.generate.fresh",
     "GroundTruth": "irfuzz.api.ground_truth",
     "InputSpec": "irfuzz.generate.input_spec",
@@ -61,6 +68,7 @@ _LAZY = {
     "check": "irfuzz.api.check",
     "equiv": "irfuzz.api.equiv",
     "evolve": "irfuzz.api.evolve",
+    "fuzz": "irfuzz.api.fuzz",
     "generate": "irfuzz.generate.fresh",
     "judge": "irfuzz.api.judge",
     "load": "irfuzz.mutate.api",
@@ -77,6 +85,9 @@ __all__ = [
     "Choices",
     "EquivReport",
     "EvolutionReport",
+    "Finding",
+    "FuzzOptions",
+    "FuzzReport",
     "Generated",
     "GroundTruth",
     "InputSpec",
@@ -99,6 +110,7 @@ __all__ = [
     "check",
     "equiv",
     "evolve",
+    "fuzz",
     "generate",
     "judge",
     "load",

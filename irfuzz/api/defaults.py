@@ -5,3 +5,12 @@ DRAWN = 8
 
 CHECK_TIMEOUT, CHECK_MEMORY = 30.0, 4096
 """Seconds that one target may take with one input of a check, and MiB of its process; large weights get more."""
+
+FUZZ_MEMORY = 4096
+"""MiB that a worker of a campaign may take beyond its framework; large weights get more."""
+
+FUZZ_SEARCH, FUZZ_HUNT = "thompson", "both"
+"""What chooses parents and mutators, and what inputs are steered to."""
+
+FUZZ_SLOW_SHARE, FUZZ_SHORT = 0.25, 300.0
+"""Share of slow targets; in less than so many seconds they would hardly have started, so they get none."""

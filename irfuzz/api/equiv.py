@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from irfuzz.api.input_plans import planned
-from irfuzz.api.models import Inputs, LoadedModel, Model, all_loaded, program_of
+from irfuzz.api.models import Inputs, LoadedModel, Model, all_loaded, all_programs
 from irfuzz.api.targets import named
 from irfuzz.api.update import Observer, Update, unobserved
 from irfuzz.campaign.contradiction import Contradiction, Counts
@@ -190,13 +189,10 @@ class _Run:
 
 def _runs(given: Sequence[LoadedModel], progress: Observer[EquivReport]) -> list[_Run]:
     """Each model once for each of its samples; once without if it has none."""
-    programs = [program_of(model, plan=False) for model in given]
-    keys = [model.path or f"{model.name} (model {number})" for number, model in enumerate(given)]
-    drawn = {key: p for key, p, model in zip(keys, programs, given, strict=True) if not model.said.spec.samples}
-    found = planned(drawn, observer=progress)
+    programs = all_programs(given, observer=progress)
     return [
-        _Run(model, found.get(key, program), sample)
-        for key, program, model in zip(keys, programs, given, strict=True)
+        _Run(model, program, sample)
+        for model, program in zip(given, programs, strict=True)
         for sample in model.said.spec.samples or [None]
     ]
 

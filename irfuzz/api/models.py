@@ -125,6 +125,27 @@ def program_of(
     return planned({model.key: program}, guess_floats=guess_floats, observer=observer)[model.key]
 
 
+def all_programs(
+    models: Sequence[LoadedModel], *, samples_too: bool = False, observer: Observer = unobserved
+) -> list[Program]:
+    """``program_of`` of several models, for the price of starting one runtime.
+
+    Args:
+        models: them.
+        samples_too: make a plan for models with samples, too.
+        observer: see ``planned``.
+    """
+    programs = {key: program_of(model, plan=False) for key, model in by_key(models).items()}
+    wanted = {key for key, model in by_key(models).items() if samples_too or not model.said.spec.samples}
+    programs |= planned({key: programs[key] for key in programs if key in wanted}, observer=observer)
+    return list(programs.values())
+
+
+def by_key(models: Sequence[LoadedModel]) -> dict[Path | str, LoadedModel]:
+    """The models by file, or by name and place if they have none: several may have one name."""
+    return {model.path or f"{model.name} (model {number})": model for number, model in enumerate(models, 1)}
+
+
 def _spec_of(inputs: Inputs | None) -> InputSpec:
     if inputs is None:
         return InputSpec()

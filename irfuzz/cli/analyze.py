@@ -8,8 +8,9 @@ import json
 from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.inputs import page_to_write, writable_folder
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, place, positive, printable, whole
+from irfuzz.cli.parser import Parser, place, positive, whole
 from irfuzz.cli.progress import Following
+from irfuzz.report.terminal import printable
 
 NAME = "analyze"
 ABOUT = """Find operators of a model that may compute NaN, an infinity or crash, without training or running it.

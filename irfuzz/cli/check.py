@@ -12,10 +12,11 @@ from irfuzz.api.defaults import CHECK_MEMORY, CHECK_TIMEOUT
 from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.inputs import arrays_to_write, page_to_write
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, printable, share, whole
+from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
 from irfuzz.cli.progress import Following
 from irfuzz.cli.samples import drawn, sample_arguments, with_samples
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal import printable
 
 if TYPE_CHECKING:
     from irfuzz.api.check import CheckOptions

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import page_to_write, reading
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, one_line, place
+from irfuzz.cli.parser import Parser, place
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.report.terminal import one_line
 
 if TYPE_CHECKING:
     from irfuzz.search.coverage.fusions import Fusions

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, printable, whole
+from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, whole
 from irfuzz.cli.progress import Following
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,9 @@ import json
 from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.inputs import writable_folder
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, duration, names, place, printable, whole
+from irfuzz.cli.parser import Parser, duration, names, place, whole
 from irfuzz.cli.progress import Following
+from irfuzz.report.terminal import printable
 
 NAME = "evolve"
 ABOUT = """Search inputs or weights of a model for NaN, or for what makes targets disagree.

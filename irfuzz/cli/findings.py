@@ -7,8 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from irfuzz.cli.parser import Parser, place, printable
+from irfuzz.cli.parser import Parser, place
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal import printable
 
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show one, open it in a browser, or label it.

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import os
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.api.defaults import FUZZ_MEMORY
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.inputs import known_domains, known_mutators, planned, seeds_of, tell_of_unmutable
-from irfuzz.cli.parser import Parser, duration, names, place, positive, share, whole
+from irfuzz.cli.inputs import seeds_of
+from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
+from irfuzz.cli.progress import Following
+from irfuzz.cli.watcher import Watch, targets_lines, watcher
 from irfuzz.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
-    from irfuzz.campaign.campaign import Progress
-    from irfuzz.campaign.config import Config
-    from irfuzz.execute.types import Target
-
-SLOW_SHARE, SHORT = 0.25, 300.0
-"""Share of slow targets where none is given; in less than so many seconds they would hardly have started."""
-
-SEARCH, HUNT = "thompson", "both"
+    from irfuzz.api.fuzz import FuzzOptions, Setup
+    from irfuzz.api.update import Update
 
 BESIDE = ("reference", "onnxruntime:disabled")
 """What a target of the user's is run beside where nobody says: independent of each other, and started in seconds."""
-
-MEMORY = 4096
-"""MiB that a worker may take beyond its framework, if nobody says more."""
 
 NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
@@ -110,7 +103,7 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "--memory", metavar="MIB", type=whole(1),
-        help=f"What one worker may take beyond its framework. Default: {MEMORY}, and more for large weights.",
+        help=f"What one worker may take beyond its framework. Default: {FUZZ_MEMORY}, and more for large weights.",
     )  # fmt: skip
     add(
         "--reduce", metavar="SECONDS", type=positive, default=20.0,
@@ -135,118 +128,109 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irfuzz.api.fuzz import fuzz, setup_of
+    from irfuzz.api.fuzz_report import FuzzReport
+    from irfuzz.api.models import LoadedModel
     from irfuzz.campaign.campaign import Campaign
-    from irfuzz.cli.show import summary_json, summary_text, targets_lines, watcher
-    from irfuzz.execute.large_limits import memory_for
-    from irfuzz.generate.input_annotation import annotated
 
-    _fit_equiv(args)
-    config = _config(args, Campaign.stored_config(args.out))
-    chosen = _resolve(config, args.target)
-    missing = _missing(config, chosen)
+    options, targets = _options(args), _targets(args.targets, args.target)
+    with _flags(args):
+        setup = setup_of(args.out, targets, args.time, options, equiv=args.equiv)
+    continued = Campaign.stored_config(args.out) is not None
     loaded = seeds_of(args.seeds, to_run=True)
-    tell_of_unmutable(loaded)
-    if args.memory is None:
-        config = replace(config, memory=memory_for(loaded.values(), config.memory))
     said = inputs_said(args, loaded)
-    seeds = planned({path: annotated(program, said[path].spec) for path, program in loaded.items()})
+    models = [LoadedModel(str(path), program, said[path], path) for path, program in loaded.items()]
     quiet = args.quiet or args.json
-    with Campaign(args.out, config) as campaign:
-        for path, seed in seeds.items():
-            campaign.add_seed(path.name, seed, said[path].spec, given=loaded[path].digest)
-        if not quiet:
-            if campaign.continued:
-                _say(f"continuing the campaign in {args.out}, seed {config.seed}")
-            for text in targets_lines({t.name: t.version for t in chosen}, missing):
-                _say(text)
-            if len({t.component for t in chosen}) < 3 and not args.equiv:
-                _say("fewer than three components: where two differ in numbers, nobody tells which is right")
-        with watcher(campaign, args.time, quiet=quiet) as watch:
-            kind = "self-test" if args.equiv else "differential"
-            progress = campaign.run(args.time, watch, stop_at=args.programs, kind=kind)
-        rows = campaign.findings()
-        code = 3 if progress.internal_errors else 1 if rows else 0
-        if code == 0 and not campaign.interrupted:
-            _judged(progress, args.programs)
-        if args.json:
-            print(json.dumps(summary_json(campaign, progress, rows, missing, code), allow_nan=False))
-        else:
-            print(summary_text(campaign, progress, rows))
-        if progress.internal_errors:
-            raise InternalError(
-                f"irfuzz itself failed {progress.internal_errors} times; what it failed on is in "
-                f"{campaign.layout.internal}, please report it"
-            )
-    return code
+    follow: Following[FuzzReport] = Following()
+    watch: Watch | None = None
+    with contextlib.ExitStack() as shown:
+        shown.enter_context(follow)
 
+        def tell(update: Update[FuzzReport]) -> None:
+            nonlocal watch
+            if update.doing == "starting" and not quiet:
+                shown.close()
+                _say_what_starts(args, setup, continued=continued)
+                watch = shown.enter_context(watcher(args.time))
+            elif update.doing == "fuzzing" and watch is not None and update.so_far is not None:
+                report = update.so_far()
+                if report is not None:
+                    watch(report)
+            elif update.doing not in ("starting", "fuzzing"):
+                follow(update)
 
-def _judged(progress: Progress, enough: int | None) -> None:
-    """See that a campaign which could have judged a program did: else that nothing was found says nothing.
-
-    Raises:
-        UsageError: it did not.
-    """
-    if progress.programs_this_run or (enough is not None and progress.programs >= enough):
-        return
-    counted = ", ".join(f"{n}: {c}" for n in ("unmutated", "no inputs") if (c := progress.counts.get(n)))
-    if counted and not progress.programs:
-        raise UsageError(f"no program was judged in {progress.seconds:.0f} s ({counted}); use other seeds")
-    raise UsageError(
-        f"no program was judged in {progress.seconds:.0f} s: the targets had not started, or the first programs took "
-        "longer; give more --time or fewer --targets"
-    )
-
-
-def _fit_equiv(args: argparse.Namespace) -> None:
-    """Refuse what has no meaning for a test of each target against itself.
-
-    Raises:
-        UsageError: such a flag is given.
-    """
-    given = {
-        "--search": args.search is not None,
-        "--hunt": args.hunt is not None,
-        "--slow-share": args.slow_share is not None,
-        "--python-coverage": args.python_coverage,
-    }
-    for flag, there in given.items() if args.equiv else ():
-        if there:
-            raise UsageError(
-                f"{flag}: has no meaning with --equiv, which draws parents by what is new in them, steers no inputs, "
-                "and runs every target that is named on every program; leave it out"
-            )
-
-
-def _config(args: argparse.Namespace, stored: Config | None) -> Config:
-    from irfuzz.campaign.config import Config, usual_sprouts
-
-    seed = args.seed if args.seed is not None else (stored.seed if stored else 0)
-    if stored is not None and stored.seed != seed:
-        raise UsageError(
-            f"--seed {seed}: {args.out} holds a campaign with seed {stored.seed}; "
-            "leave --seed out to continue it, or use another --out"
+        with _flags(args):
+            report = fuzz(
+                models, args.out, targets=targets, seconds=args.time, programs=args.programs, equiv=args.equiv,
+                options=options, progress=tell,
+            )  # fmt: skip
+    print(json.dumps(report.to_json(), allow_nan=False) if args.json else str(report))
+    if report.progress.internal_errors:
+        raise InternalError(
+            f"irfuzz itself failed {report.progress.internal_errors} times; what it failed on is in "
+            f"{report.internal}, please report it"
         )
-    targets = _targets(args.targets, args.target)
-    return Config(
-        seed=seed,
-        targets=targets,
-        mutators=known_mutators(args.mutators),
-        domains=known_domains(args.domains),
-        jobs=args.jobs if args.jobs is not None else max(1, len(os.sched_getaffinity(0))),
+    return report.exit_code
+
+
+def _options(args: argparse.Namespace) -> FuzzOptions:
+    from irfuzz.api.fuzz import FuzzOptions
+
+    return FuzzOptions(
+        mutators=args.mutators,
+        domains=args.domains,
+        search=args.search,
+        hunt=args.hunt,
+        python_coverage=args.python_coverage,
+        seed=args.seed,
+        jobs=args.jobs,
         max_nodes=args.max_nodes,
         every=args.every,
+        slow_share=args.slow_share,
+        sprouts=args.sprouts,
         timeout=args.timeout,
-        memory=(args.memory or MEMORY) << 20,
+        memory=None if args.memory is None else args.memory << 20,
         reduce=args.reduce,
-        sprouts=usual_sprouts(targets) if args.sprouts is None else args.sprouts,
-        search=SEARCH if args.search is None else args.search,
-        slow_share=args.slow_share if args.slow_share is not None else SLOW_SHARE * (args.time >= SHORT),
-        hunt=HUNT if args.hunt is None else args.hunt,
-        python_coverage=args.python_coverage,
     )
+
+
+@contextlib.contextmanager
+def _flags(args: argparse.Namespace) -> Generator[None]:
+    """Messages begin with the flags that are wrong; a target may be given by ``--targets`` or ``--target``."""
+    names = (
+        "mutators",
+        "domains",
+        "search",
+        "hunt",
+        "python-coverage",
+        "slow-share",
+        "sprouts",
+        "timeout",
+        "memory",
+        "reduce",
+    )
+    with as_flags(*names, "jobs", "max-nodes", "every", seed=f"--seed {args.seed}"):
+        try:
+            yield
+        except UsageError as error:
+            where, _, why = str(error).partition(": ")
+            if where != "targets":
+                raise
+            flag = "--target" if any(repr(name) in why for name in args.target) else "--targets"
+            raise UsageError(f"{flag}: {why}") from None
+
+
+def _say_what_starts(args: argparse.Namespace, setup: Setup, *, continued: bool) -> None:
+    lines = [f"continuing the campaign in {args.out}, seed {setup.config.seed}"] if continued else []
+    lines += targets_lines({t.name: t.version for t in setup.targets}, setup.missing)
+    if len({t.component for t in setup.targets}) < 3 and not args.equiv:
+        lines.append("fewer than three components: where two differ in numbers, nobody tells which is right")
+    for line in lines:
+        print(f"irfuzz: {line}", file=sys.stderr)
 
 
 def _targets(chosen: Sequence[str] | None, more: Sequence[str]) -> tuple[str, ...] | None:
+    """The names of ``--targets`` and ``--target``."""
     from irfuzz.execute.table import resolve
 
     if not more:
@@ -255,39 +239,3 @@ def _targets(chosen: Sequence[str] | None, more: Sequence[str]) -> tuple[str, ..
         there = [target.name for target in resolve(None)]
         chosen = BESIDE if set(BESIDE) <= set(there) else there
     return (*chosen, *(name for name in more if name not in chosen))
-
-
-def _resolve(config: Config, more: Sequence[str]) -> tuple[Target, ...]:
-    """The targets, those of ``--target`` among them; says now what is wrong with a name, not from inside a job."""
-    from irfuzz.execute.table import resolve
-
-    try:
-        found = resolve(config.targets, slow=config.slow_share > 0)
-    except UsageError as error:
-        if config.targets is None:
-            raise
-        flag = "--target" if any(repr(name) in str(error) for name in more) else "--targets"
-        raise UsageError(f"{flag}: {error}") from None
-    if not found:
-        raise UsageError("no target is installed; `irfuzz targets` says what each one needs")
-    return found
-
-
-def _missing(config: Config, chosen: Sequence[Target]) -> dict[str, str]:
-    """Targets that are not used though nobody left them out, and why."""
-    from irfuzz.execute.table import describe, resolve
-
-    if config.targets is not None:
-        return {}
-    longer = {target.name for target in resolve(slow=True)}
-    used = {target.name for target in chosen}
-    slow = f"slow; campaigns of {SHORT / 60:g} minutes and more run them, or --slow-share {SLOW_SHARE}"
-    return {
-        a.target.name: a.why_not or (slow if a.target.name in longer else "used only where --targets names them")
-        for a in describe()
-        if a.target.name not in used
-    }
-
-
-def _say(text: str) -> None:
-    print(f"irfuzz: {text}", file=sys.stderr)

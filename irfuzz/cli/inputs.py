@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.parser import one_line
 from irfuzz.cli.progress import Following, Progress
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.report.terminal import one_line
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -174,23 +174,6 @@ def _replacing(path: Path | None, flag: str, like: Callable[[Path], bool], kind:
     return file_to_write(path, flag)
 
 
-def tell_of_unmutable(programs: Mapping[Path, Program]) -> None:
-    """Name on standard error the models that stay as they are, with the reason.
-
-    Raises:
-        UsageError: none can be mutated.
-    """
-    from irfuzz.mutate.engine import why_not_mutated
-
-    reasons = {path: why for path, program in programs.items() if (why := why_not_mutated(program))}
-    told = [f"{path}: it cannot be mutated: {why}" for path, why in reasons.items()]
-    if told and len(told) == len(programs):
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        raise UsageError(told[0] + more)
-    for line in told:
-        print(f"irfuzz: {line}", file=sys.stderr)
-
-
 def writable_folder(path: Path, flag: str) -> Path:
     """A folder that exists and takes files.
 
@@ -220,41 +203,3 @@ def nothing_left_behind() -> Generator[None]:
             with contextlib.suppress(OSError):
                 _made.pop().rmdir()  # only where it is empty
         raise
-
-
-def known_domains(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Names of domains that have operators, each once.
-
-    Raises:
-        UsageError: one has none.
-    """
-    from irfuzz.spec import load_specs
-
-    known = load_specs().domains if wanted else ()
-    for domain in wanted:
-        if domain not in known:
-            have = ", ".join(filter(None, known))
-            raise UsageError(
-                f"--domains: no operators of {domain!r} are known; expected some of {have}, "
-                "or a folder with its operators in IRFUZZ_OPS"
-            )
-    return tuple(sorted(set(wanted)))
-
-
-def known_mutators(wanted: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The names, which are known; ``None`` stands for all.
-
-    Raises:
-        UsageError: one is not; the line lists those that are.
-    """
-    if wanted is None:
-        return None
-    from irfuzz.mutate.context import Context
-    from irfuzz.mutate.engine import select
-    from irfuzz.mutate.table import build_mutators
-    from irfuzz.spec import load_specs
-
-    try:
-        return select(wanted, build_mutators(Context(load_specs())))
-    except UsageError as error:
-        raise UsageError(f"--mutators: {error}") from None

@@ -33,10 +33,11 @@ from irfuzz.cli import (
 )
 from irfuzz.cli.inputs import nothing_left_behind
 from irfuzz.cli.interrupt import STOPPED, obeying
-from irfuzz.cli.parser import Parser, one_line, parse
+from irfuzz.cli.parser import Parser, parse
 from irfuzz.cli.progress import quiet
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 from irfuzz.process_limits import on_files, on_memory, too_low
+from irfuzz.report.terminal import one_line
 
 BAD_INPUT = 2
 INTERNAL = 3

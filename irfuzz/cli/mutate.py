@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.inputs import KEPT, known_mutators, planned, seeds_of, tell_of_unmutable, writable_folder
+from irfuzz.cli.inputs import KEPT, planned, seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.outputs import force_flag, not_there_yet, numbered, write_model
-from irfuzz.cli.parser import Parser, names, one_line, place, whole
-from irfuzz.cli.progress import Progress
+from irfuzz.cli.parser import Parser, as_flags, names, place, whole
+from irfuzz.cli.progress import Progress, remarked
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal import one_line
 
 if TYPE_CHECKING:
     from irfuzz.embed.mutant_stream import MutantPlan, MutantRecord
@@ -102,6 +103,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irfuzz.api.mutability import known_mutators, refuse_unmutable
     from irfuzz.embed.mutant_stream import MutantPlan, is_large, mutant_records
     from irfuzz.generate.input_annotation import annotated
     from irfuzz.memory import settle
@@ -111,10 +113,11 @@ def run(args: argparse.Namespace) -> int:
     count = (1 if streamed else 10) if args.count is None else args.count
     if not streamed:
         not_there_yet(numbered(args.out, count), force=args.force)
-    mutators = known_mutators(args.mutators)
+    with as_flags("mutators"):
+        mutators = known_mutators(args.mutators)
     with _read(args.seeds) as paths:
         loaded = {_told(path, args.seeds): program for path, program in seeds_of(paths).items()}
-    tell_of_unmutable(loaded)
+    refuse_unmutable({**loaded}, remarked)
     said = inputs_said(args, loaded)
     loaded = planned({path: annotated(program, said[path].spec) for path, program in loaded.items()})
     named = [(path.name, program) for path, program in loaded.items()]

@@ -136,17 +136,6 @@ def as_flags(*names: str, **words: str) -> Generator[None]:
         raise
 
 
-def one_line(message: object) -> str:
-    """The first line of a message, without what a terminal would act on."""
-    lines = str(message).strip().splitlines() or [""]
-    return "".join(c if c.isprintable() else " " for c in lines[0])
-
-
-def printable(text: str) -> str:
-    """A report without what a terminal would act on: names in it come from models."""
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-
-
 def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """The values of a command's words; flags may stand between arguments.
 

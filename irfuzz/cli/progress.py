@@ -22,7 +22,7 @@ from typing import Generic, Self, TypeVar
 
 from irfuzz import interrupt
 from irfuzz.api.update import Update
-from irfuzz.cli.parser import one_line
+from irfuzz.report.terminal import one_line
 
 FIRST = 2.0
 """Seconds of work after which its progress is worth a line."""

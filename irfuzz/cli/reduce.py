@@ -17,9 +17,10 @@ from irfuzz.api.data_rows import check_sample, read_values
 from irfuzz.cli.input_flags import input_arguments, inputs_said, said_by_flags
 from irfuzz.cli.inputs import about, file_to_write, one_model, one_planned, seeds_of
 from irfuzz.cli.interrupt import telling
-from irfuzz.cli.parser import Parser, duration, place, positive, printable, whole
+from irfuzz.cli.parser import Parser, duration, place, positive, whole
 from irfuzz.cli.progress import Progress
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal import printable
 
 if TYPE_CHECKING:
     from irfuzz.execute.types import Value

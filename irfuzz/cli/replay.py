@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.inputs import KEPT, reading
-from irfuzz.cli.parser import Parser, one_line, place
+from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress import Progress
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.report.terminal import one_line
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.api.defaults import DRAWN
-from irfuzz.cli.parser import Parser, one_line, place, whole
+from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal import one_line
 
 if TYPE_CHECKING:
     import numpy as np

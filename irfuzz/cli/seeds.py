@@ -6,9 +6,10 @@ import argparse
 import json
 import math
 
-from irfuzz.cli.parser import Parser, one_line, place, whole
+from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.cli.progress import Progress, say
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.report.terminal import one_line
 
 NAME = "seeds"
 ABOUT = """List seed models, build the shipped ones again, add a model of your own to a folder, or export a corpus.

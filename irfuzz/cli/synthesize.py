@@ -13,9 +13,10 @@ from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.inputs import seeds_of, writable_folder
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.outputs import force_flag, not_there_yet
-from irfuzz.cli.parser import Parser, one_line, place, whole
+from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.cli.progress import Progress
 from irfuzz.errors import InternalError, InvalidProgram, UsageError
+from irfuzz.report.terminal import one_line
 
 if TYPE_CHECKING:
     from irfuzz.generate.synthesis import Synthesis

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from irfuzz.api.fuzz_report import line
 from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.covered import Covered, lines_of
@@ -14,7 +15,6 @@ from irfuzz.campaign.differential import Differential
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.lines import Lines, executable
 from irfuzz.cli.main import main
-from irfuzz.cli.show import line
 from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.search.strategies.thompson import Thompson

@@ -1,0 +1,252 @@
+"""``irfuzz.fuzz``: models and a time enter, a campaign's findings leave in a folder each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from irfuzz.api.defaults import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT, FUZZ_SLOW_SHARE
+from irfuzz.api.fuzz_report import FuzzReport, report_of
+from irfuzz.api.models import Inputs, Model, all_loaded, all_programs, by_key
+from irfuzz.api.mutability import known_domains, known_mutators, refuse_unmutable
+from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.campaign.campaign import Campaign, Progress
+from irfuzz.campaign.config import Config, usual_sprouts
+from irfuzz.errors import UsageError
+from irfuzz.execute.large_limits import memory_for
+from irfuzz.execute.table import describe, resolve
+from irfuzz.execute.types import Target
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzOptions:
+    """What few callers of ``fuzz`` need; what is ``None`` is chosen.
+
+    Attributes:
+        mutators: their names, or papers'. Default: all.
+        domains: other domains whose operators are inserted, besides those that the models have nodes of.
+        search: what chooses parents and mutators: ``thompson`` (default), ``weighted``, ``mcmc`` or ``random``.
+        hunt: what the static analysis steers some inputs to: ``numeric``, ``nan``, ``both`` (default) or ``none``.
+        python_coverage: count lines of components written in Python; a program that runs new ones becomes a parent.
+        seed: root of all randomness. Default: 0, or that of the continued campaign.
+        jobs: processes that work side by side. Default: one a core.
+        max_nodes: no mutant gets more nodes, or than 30 more than its seed if that has more.
+        every: targets that seldom tell more run on one program in so many.
+        slow_share: largest part of the time for slow targets. Default: 0.25, or 0 in less than five minutes.
+        sprouts: share of the programs that grow from one node. Default: 0.4; 0.8 if more than eight targets are named.
+        timeout: seconds that one target may take with one program.
+        memory: bytes that a worker may take beyond its framework. Default: 4 GiB, and more for large weights.
+        reduce: seconds that making one finding small may take.
+    """
+
+    mutators: Sequence[str] | None = None
+    domains: Sequence[str] = ()
+    search: str | None = None
+    hunt: str | None = None
+    python_coverage: bool = False
+    seed: int | None = None
+    jobs: int | None = None
+    max_nodes: int = 200
+    every: int = 16
+    slow_share: float | None = None
+    sprouts: float | None = None
+    timeout: float = 10.0
+    memory: int | None = None
+    reduce: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a campaign is started with.
+
+    Attributes:
+        config: its settings.
+        targets: that are run.
+        missing: why others are not, by name.
+    """
+
+    config: Config
+    targets: tuple[Target, ...]
+    missing: dict[str, str]
+
+
+def fuzz(
+    models: Model | Sequence[Model],
+    out: str | Path = "irfuzz-out",
+    *,
+    targets: Sequence[str] | None = None,
+    seconds: float = 600.0,
+    programs: int | None = None,
+    equiv: bool = False,
+    inputs: Inputs | None = None,
+    options: FuzzOptions | None = None,
+    progress: Observer[FuzzReport] = unobserved,
+) -> FuzzReport:
+    """Mutate models, run them on every target, and keep each disagreement as a folder that can be replayed.
+
+    Calling it again with the same folder continues. In the main thread Ctrl-C ends it cleanly, and what is known is
+    returned. Jobs are processes of their own: a script calls it below ``if __name__ == "__main__"``.
+
+    Example:
+        >>> import irfuzz, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+        ... )
+        >>> two = ["onnxruntime:all", "onnxruntime:disabled"]
+        >>> report = irfuzz.fuzz(
+        ...     model, "found", targets=two, seconds=60, programs=5, options=irfuzz.FuzzOptions(jobs=1)
+        ... )
+        >>> report.progress.programs >= 5
+        True
+        >>> [finding.title for finding in report.findings]
+        [...]
+
+    Args:
+        models: a model in any form that ``irfuzz.mutate`` takes, or several.
+        out: folder of the campaign; continued if it holds one.
+        targets: names as in ``irfuzz targets``; classes of your own as ``package.module:Class`` or ``file.py:Class``.
+            Default: all that are installed, on the CPU.
+        seconds: how long.
+        programs: stop after so many programs in all, even if time is left.
+        equiv: test each target against itself: mutants are rewritten into forms that compute the same.
+        inputs: an ``InputSpec``, one sample or several, of the only model.
+        options: what few callers need.
+        progress: gets an ``Update`` twice a second.
+
+    Returns:
+        The findings of all runs in that folder, and how far the campaign has come.
+
+    Raises:
+        UsageError: a model cannot be read or mutated, an argument is wrong, or no program was judged in that time.
+        InvalidProgram: a model breaks a rule of ONNX.
+        InternalError: jobs keep dying of irfuzz's own faults.
+    """
+    options, out = options or FuzzOptions(), Path(out)
+    setup = setup_of(out, targets, seconds, options, equiv=equiv)
+    given = all_loaded(models, inputs, observer=progress)
+    refuse_unmutable({key: model.program for key, model in by_key(given).items()}, progress)
+    config = setup.config
+    if options.memory is None:
+        config = replace(config, memory=memory_for((model.program for model in given), config.memory))
+    seeds = all_programs(given, samples_too=True, observer=progress)
+    with Campaign(out, config) as campaign:
+        for model, seed in zip(given, seeds, strict=True):
+            name = model.name if model.path is None else model.path.name
+            campaign.add_seed(name, seed, model.said.spec, given=model.program.digest)
+        progress(Update("starting"))
+
+        def watch(so_far: Progress) -> None:
+            progress(Update("fuzzing", so_far=lambda: report_of(campaign, so_far, setup.missing)))
+
+        kind = "self-test" if equiv else "differential"
+        report = report_of(campaign, campaign.run(seconds, watch, stop_at=programs, kind=kind), setup.missing)
+        if report.exit_code == 0 and not report.interrupted:
+            _see_that_one_was_judged(report.progress, programs)
+    return report
+
+
+def _see_that_one_was_judged(progress: Progress, enough: int | None) -> None:
+    """See that a campaign which could have judged a program did: else that nothing was found says nothing.
+
+    Raises:
+        UsageError: it did not.
+    """
+    if progress.programs_this_run or (enough is not None and progress.programs >= enough):
+        return
+    counted = ", ".join(f"{n}: {c}" for n in ("unmutated", "no inputs") if (c := progress.counts.get(n)))
+    if counted and not progress.programs:
+        raise UsageError(f"no program was judged in {progress.seconds:.0f} s ({counted}); use other seeds")
+    raise UsageError(
+        f"no program was judged in {progress.seconds:.0f} s: the targets had not started, or the first programs took "
+        "longer; give more --time or fewer --targets"
+    )
+
+
+def setup_of(
+    out: Path, targets: Sequence[str] | None, seconds: float, options: FuzzOptions, *, equiv: bool = False
+) -> Setup:
+    """What a campaign in a folder is started with; says what is wrong with an argument before any model is read.
+
+    Raises:
+        UsageError: something is wrong.
+    """
+    if equiv:
+        _fit_equiv(options)
+    if isinstance(targets, str):
+        raise UsageError(f"targets: expected a list of names, got the text {targets!r}")
+    config = _config(out, targets, seconds, options)
+    try:
+        found = resolve(config.targets, slow=config.slow_share > 0)
+    except UsageError as error:
+        raise UsageError(str(error) if targets is None else f"targets: {error}") from None
+    if not found:
+        raise UsageError("no target is installed; `irfuzz targets` says what each one needs")
+    return Setup(config, found, _missing(config, found))
+
+
+def _fit_equiv(options: FuzzOptions) -> None:
+    """Refuse what has no meaning for a test of each target against itself.
+
+    Raises:
+        UsageError: such an option is given.
+    """
+    given = {
+        "search": options.search is not None,
+        "hunt": options.hunt is not None,
+        "slow-share": options.slow_share is not None,
+        "python-coverage": options.python_coverage,
+    }
+    for name, there in given.items():
+        if there:
+            raise UsageError(
+                f"{name}: has no meaning with --equiv, which draws parents by what is new in them, steers no inputs, "
+                "and runs every target that is named on every program; leave it out"
+            )
+
+
+def _config(out: Path, targets: Sequence[str] | None, seconds: float, options: FuzzOptions) -> Config:
+    stored = Campaign.stored_config(out)
+    seed = options.seed if options.seed is not None else (stored.seed if stored else 0)
+    if stored is not None and stored.seed != seed:
+        raise UsageError(
+            f"seed: {out} holds a campaign with seed {stored.seed}; "
+            "leave --seed out to continue it, or use another --out"
+        )
+    names, share = None if targets is None else tuple(targets), options.slow_share
+    mutators, domains = known_mutators(options.mutators), known_domains(options.domains)
+    try:
+        return Config(
+            seed=seed,
+            targets=names,
+            mutators=mutators,
+            domains=domains,
+            jobs=options.jobs if options.jobs is not None else max(1, len(os.sched_getaffinity(0))),
+            max_nodes=options.max_nodes,
+            every=options.every,
+            timeout=options.timeout,
+            memory=FUZZ_MEMORY << 20 if options.memory is None else options.memory,
+            reduce=options.reduce,
+            sprouts=usual_sprouts(names) if options.sprouts is None else options.sprouts,
+            search=FUZZ_SEARCH if options.search is None else options.search,
+            slow_share=share if share is not None else FUZZ_SLOW_SHARE * (seconds >= FUZZ_SHORT),
+            hunt=FUZZ_HUNT if options.hunt is None else options.hunt,
+            python_coverage=options.python_coverage,
+        )
+    except UsageError as error:
+        raise UsageError(str(error).removeprefix("--")) from None
+
+
+def _missing(config: Config, chosen: Sequence[Target]) -> dict[str, str]:
+    """Targets that are not used though nobody left them out, and why."""
+    if config.targets is not None:
+        return {}
+    longer = {target.name for target in resolve(slow=True)}
+    used = {target.name for target in chosen}
+    slow = f"slow; campaigns of {FUZZ_SHORT / 60:g} minutes and more run them, or --slow-share {FUZZ_SLOW_SHARE}"
+    return {
+        a.target.name: a.why_not or (slow if a.target.name in longer else "used only where --targets names them")
+        for a in describe()
+        if a.target.name not in used
+    }

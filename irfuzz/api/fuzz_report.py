@@ -1,0 +1,236 @@
+"""What a campaign found: a typed report, text for people and JSON for programs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from irfuzz.campaign import comparable
+from irfuzz.campaign.campaign import Campaign, Progress
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.processes import Death
+from irfuzz.campaign.sampling import SAMPLED, share_of
+from irfuzz.execute.types import Exit
+from irfuzz.findings.finding import Finding
+from irfuzz.report.terminal import one_line
+from irfuzz.report.where import where_text
+
+TITLE = 160
+"""Longest title in the summary; ``report.md`` has all of it."""
+
+FAULTS = 5
+"""Faults of irfuzz itself that the summary names."""
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzReport:
+    """What a campaign found, over all its runs.
+
+    Attributes:
+        out: its folder.
+        config: its settings.
+        progress: how far it has come.
+        findings: confirmed ones, oldest first, without models and inputs.
+        folders: of the findings.
+        targets: versions of those that ran, by name.
+        failed_targets: why some that are installed could not start, by name.
+        missing_targets: why others were not tried, by name.
+        continued: whether the folder held a campaign before.
+        interrupted: whether somebody asked it to end.
+        killed: jobs that did not end in time.
+        faults: what irfuzz itself failed on in this run, a line each.
+        deaths: jobs that died of that.
+    """
+
+    out: Path
+    config: Config
+    progress: Progress
+    findings: tuple[Finding, ...]
+    folders: tuple[Path, ...]
+    targets: Mapping[str, str]
+    failed_targets: Mapping[str, str]
+    missing_targets: Mapping[str, str]
+    continued: bool = False
+    interrupted: bool = False
+    killed: int = 0
+    faults: tuple[str, ...] = ()
+    deaths: tuple[Death, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """What ``irfuzz fuzz`` exits with: 0 nothing found, 1 findings, 3 a fault of irfuzz itself."""
+        return 3 if self.progress.internal_errors else 1 if self.findings else 0
+
+    @property
+    def internal(self) -> Path:
+        """The folder of what irfuzz itself failed on."""
+        return Layout(self.out).internal
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON-able data, as ``irfuzz fuzz --json`` prints it."""
+        return summary_json(self)
+
+    def __str__(self) -> str:
+        """The summary for people, as ``irfuzz fuzz`` prints it."""
+        return summary_text(self)
+
+
+def report_of(campaign: Campaign, progress: Progress, missing: Mapping[str, str]) -> FuzzReport:
+    """What an open campaign has found by now; ``missing``: targets that were never tried, with the reasons."""
+    targets = campaign.targets() or {"used": {}, "absent": {}}
+    found = campaign.findings()
+    failed = progress.internal_errors
+    return FuzzReport(
+        campaign.layout.out,
+        campaign.config,
+        progress,
+        tuple(found),
+        tuple(campaign.folder_of(finding) for finding in found),
+        dict(targets["used"]),
+        dict(targets["absent"]),
+        missing,
+        campaign.continued,
+        campaign.interrupted,
+        len(campaign.killed),
+        tuple(campaign.faults()[-failed:]) if failed else (),
+        tuple(campaign.deaths),
+    )
+
+
+def line(p: Progress) -> str:
+    """One line."""
+    new = "" if p.last is None else f" (last new one {ago(p.last)} ago)"
+    return (
+        f"{p.seconds:.0f} s, {p.programs} programs ({p.rate:.0f}/s), corpus {p.corpus}, "
+        f"findings {p.findings}{new}, suspects {p.suspects}{_sampled(p)}{_covered(p)}"
+        + (f", unreplayed {p.unreplayed}" if p.unreplayed else "")
+        + (f", internal errors {p.internal_errors}" if p.internal_errors else "")
+    )
+
+
+def _sampled(p: Progress) -> str:
+    """What slow targets got, where there are any."""
+    share = share_of(p.counts)
+    return "" if share is None else f", slow targets on {p.counts.get(SAMPLED, 0)} programs ({share:.0%} of the time)"
+
+
+def ago(seconds: float) -> str:
+    """A time for people."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _covered(p: Progress) -> str:
+    """Coverage of COMET's criteria, as far as a job has told of it."""
+    if not any(p.coverage.values()):
+        return ""
+    lines = f", Python lines {python_lines(p)}" if p.python_lines else ""
+    return ", coverage " + " ".join(f"{name} {share:.1%}" for name, share in p.coverage.items()) + lines
+
+
+def python_lines(p: Progress) -> str:
+    """Lines of Python code that ran, by package."""
+    return " ".join(f"{name.rpartition('/')[2]} {count}" for name, count in p.python_lines.items())
+
+
+def summary_text(report: FuzzReport) -> str:
+    """What a person reads at the end."""
+    p, layout = report.progress, Layout(report.out)
+    lines = [*filter(None, [comparable.warning(p.counts)]), line(p)]
+    if report.interrupted:
+        lines[0] = f"stopped: {lines[0]}"
+    if report.killed:
+        lines.append(
+            f"  {report.killed} of {report.config.jobs} jobs did not end in time and were killed; "
+            "what they were busy with runs again when the campaign is continued"
+        )
+    lines += _ends(p.counts)
+    if p.suspects:
+        lines.append(f"  {p.suspects} suspects, too thinly proven to be findings: {layout.suspects}")
+    if p.unreplayed:
+        lines.append(f"  {p.unreplayed} seen, but not shown by their own repro.py: {layout.unreplayed}")
+    if p.internal_errors:
+        lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
+        lines += [f"    {one_line(text)}" for text in report.faults[-min(FAULTS, p.internal_errors) :]]
+    found = report.findings
+    known = sum(bool(finding.known) for finding in found)
+    counted = f", {known} of them likely known" if known else ""
+    lines.append(f"{len(found)} finding{'s' if len(found) != 1 else ''}{counted}:" if found else "nothing found")
+    for finding, folder in zip(found, report.folders, strict=True):
+        lines.append(f"  {folder}\n    {_title(finding)}")
+        where = where_text(finding.component, finding.shown)
+        if where:
+            lines.append(f"    {where}")
+        lines += [f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known]
+    return "\n".join(lines)
+
+
+def _title(finding: Finding) -> str:
+    text = one_line(finding.title)
+    return text if len(text) <= TITLE else f"{text[: TITLE - 3]}..."
+
+
+def _ends(counts: Mapping[str, int]) -> list[str]:
+    """How runs ended that were not ok, a line for each target; then what else was counted."""
+    ends: dict[str, list[str]] = {}
+    for name, count in counts.items():
+        target, _, end = name.rpartition(" ")
+        if target and end in set(Exit):
+            ends.setdefault(target, []).append(f"{end} {count}")
+    lines = []
+    if ends:
+        width = max(map(len, ends))
+        lines = [f"  of {counts.get('runs', 0)} runs not ok:"]
+        lines += [f"    {target:<{width}}  {', '.join(told)}" for target, told in ends.items()]
+    told = {
+        "repeated": "disagreements were those of known findings",
+        "unrepeatable": "did not show again in a fresh process",
+        "untriaged": "were not looked into, for want of time",
+        "unmutated": "programs could not be mutated",
+        "no inputs": "programs got no inputs",
+        "spared": "runs were spared, of targets that hung on another mutant of the same seed",
+        "skipped after a death": "programs were left out because irfuzz died at them",
+    }
+    lines += [f"  {counts[name]} {text}" for name, text in told.items() if counts.get(name)]
+    return lines
+
+
+def summary_json(report: FuzzReport) -> dict[str, Any]:
+    """The same for programs."""
+    p = report.progress
+    return {
+        **p.to_json(),
+        "compared_share": comparable.share(p.counts),
+        "slow_share": share_of(p.counts),
+        "out": str(report.out),
+        "exit_code": report.exit_code,
+        "seed": report.config.seed,
+        "jobs": report.config.jobs,
+        "continued": report.continued,
+        "interrupted": report.interrupted,
+        "targets": dict(report.targets),
+        "absent_targets": {**report.missing_targets, **report.failed_targets},
+        "faults": list(report.faults),
+        "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in report.deaths],
+        "list": [
+            {
+                "folder": str(folder),
+                "title": finding.title,
+                "symptom": finding.verdict.symptom.value,
+                "target": finding.verdict.target,
+                "signature": finding.signature,
+                "times": finding.times,
+                "first": _iso(finding.first),
+                "last": _iso(finding.last),
+                "shown": [asdict(s) for s in finding.shown],
+                "known": [k.id for k in finding.known],
+            }
+            for finding, folder in zip(report.findings, report.folders, strict=True)
+        ],
+    }
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,60 @@
+"""Which of the given models can be mutated, and which mutators and domains of operators are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.errors import UsageError
+from irfuzz.ir.program import Program
+from irfuzz.mutate.context import Context
+from irfuzz.mutate.engine import select, why_not_mutated
+from irfuzz.mutate.table import build_mutators
+from irfuzz.spec import load_specs
+
+
+def refuse_unmutable(programs: Mapping[Path | str, Program], observer: Observer = unobserved) -> None:
+    """Remark on the models that stay as they are, with the reason.
+
+    Raises:
+        UsageError: none can be mutated.
+    """
+    reasons = {path: why for path, program in programs.items() if (why := why_not_mutated(program))}
+    told = [f"{path}: it cannot be mutated: {why}" for path, why in reasons.items()]
+    if told and len(told) == len(programs):
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        raise UsageError(told[0] + more)
+    for line in told:
+        observer(Update(remark=line))
+
+
+def known_mutators(wanted: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names, which are known; ``None`` stands for all.
+
+    Raises:
+        UsageError: one is not; the line lists those that are.
+    """
+    if wanted is None:
+        return None
+    try:
+        return select(wanted, build_mutators(Context(load_specs())))
+    except UsageError as error:
+        raise UsageError(f"mutators: {error}") from None
+
+
+def known_domains(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Names of domains that have operators, each once.
+
+    Raises:
+        UsageError: one has none.
+    """
+    known = load_specs().domains if wanted else ()
+    for domain in wanted:
+        if domain not in known:
+            have = ", ".join(filter(None, known))
+            raise UsageError(
+                f"domains: no operators of {domain!r} are known; expected some of {have}, "
+                "or a folder with its operators in IRFUZZ_OPS"
+            )
+    return tuple(sorted(set(wanted)))
