@@ -209,7 +209,7 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
         "memory",
         "reduce",
     )
-    with as_flags(*names, "jobs", "max-nodes", "every", seed=f"--seed {args.seed}"):
+    with as_flags(*names, "reduce", "jobs", "max-nodes", "every", seed=f"--seed {args.seed}"):
         try:
             yield
         except UsageError as error:
