@@ -27,7 +27,7 @@ from irfuzz.spec.overlay import (
     plain_domain,
 )
 from irfuzz.spec.signatures import Signature, Stated, exported, names_in, of_table, onnx_schemas, signature_of
-from irfuzz.spec.traits import CONTRIBUTED, RUNTIME, TRAITS
+from irfuzz.spec.traits import RUNTIME, TRAITS
 from irfuzz.spec.types import AttrSpec, Domain, OpSpec, Overlay, full_name
 
 FOLDERS = "IRFUZZ_OPS"
@@ -162,8 +162,7 @@ class Specs:
             raise KeyError(name)
         domain = plain_domain(domain)
         files = self._table(domain).files if domain in self.domains else {}
-        known = dict.fromkeys(CONTRIBUTED.get(name, ()) if domain == RUNTIME else (), True)
-        return {**known, **{op: file.traits[name] for op, file in files.items() if name in file.traits}}
+        return {op: file.traits[name] for op, file in files.items() if name in file.traits}
 
     def versions(self, op: str, domain: str = "") -> tuple[int, ...]:
         """The versions of an operator, rising; empty if nobody states one."""
@@ -198,9 +197,10 @@ def has_trait(node: ir.Node | onnx.NodeProto, name: str) -> bool:
 def with_trait(name: str) -> frozenset[str]:
     """The operators that have a trait, to be joined with others or asked often. Raises ``KeyError`` as above.
 
-    Those of the default domain, and of onnxruntime's where they are called otherwise.
+    Those of the default domain, and of onnxruntime's if they are called otherwise.
     """
-    return frozenset(trait_values(name)).union(CONTRIBUTED.get(name, ()))
+    others = (op for op in trait_values(name, RUNTIME) if not load_specs().versions(op))
+    return frozenset(trait_values(name)).union(others)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -128,18 +128,6 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
 )
 """Every trait that a file may name."""
 
-CONTRIBUTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "contracts": ("MultiHeadAttention",),
-        "intermediate_overflow": ("BiasGelu", "FastGelu", "QuickGelu"),
-        "quantises": (
-            *("QAttention", "QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearGlobalAveragePool"),
-            *("QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid"),
-        ),
-    }
-)
-"""Operators of onnxruntime's own domain, which have no file."""
-
 RUNTIME = "com.microsoft"
 """The domain of onnxruntime's own operators."""
 
