@@ -61,7 +61,10 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
             if value is None or index > 1:
                 continue
             producer = value.producer()
-            yield ("edge", _INPUT if producer is None else full_name(producer.domain, producer.op_type), op)
+            before = _INPUT if producer is None else producer.op_type
+            if producer is not None and producer.domain:
+                before = full_name(producer.domain, producer.op_type)
+            yield ("edge", before, op)
             fact = fact_of(value)
             if isinstance(fact, TensorFact):
                 shape = fact.shape
