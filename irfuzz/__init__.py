@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from irfuzz.api.fuzz_report import FuzzReport as FuzzReport
     from irfuzz.api.ground_truth import GroundTruth as GroundTruth
     from irfuzz.api.judge import judge as judge
+    from irfuzz.api.reduce import ReduceReport as ReduceReport
+    from irfuzz.api.reduce import reduce as reduce
     from irfuzz.api.update import Update as Update
     from irfuzz.choices import Choices as Choices
     from irfuzz.execute.runner import Runner as Runner
@@ -57,6 +59,7 @@ _LAZY = {
     "GroundTruth": "irfuzz.api.ground_truth",
     "InputSpec": "irfuzz.generate.input_spec",
     "Program": "irfuzz.ir.program",
+    "ReduceReport": "irfuzz.api.reduce",
     "RunResult": "irfuzz.execute.types",
     "Runner": "irfuzz.execute.runner",
     "Synthesis": "irfuzz.generate.synthesis",
@@ -74,6 +77,7 @@ _LAZY = {
     "load": "irfuzz.mutate.api",
     "load_specs": "irfuzz.spec",
     "mutate": "irfuzz.mutate.api",
+    "reduce": "irfuzz.api.reduce",
     "synthesize": "irfuzz.generate.synthesis",
 }
 """Public names that are imported when they are first used, so that ``import irfuzz`` costs next to nothing."""
@@ -95,6 +99,7 @@ __all__ = [
     "InvalidProgram",
     "IrfuzzError",
     "Program",
+    "ReduceReport",
     "RunResult",
     "Runner",
     "SpecError",
@@ -116,6 +121,7 @@ __all__ = [
     "load",
     "load_specs",
     "mutate",
+    "reduce",
     "synthesize",
 ]
 

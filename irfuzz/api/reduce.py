@@ -1,0 +1,115 @@
+"""``irfuzz.reduce``: a model and a function that says what is interesting enter, the smallest such model leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from irfuzz.api.models import Inputs, Model, loaded, program_of
+from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.errors import UsageError
+from irfuzz.execute.types import Value
+from irfuzz.generate.inputs import make_inputs
+from irfuzz.ir.program import Program
+from irfuzz.reduce.inner_values import InnerValues
+from irfuzz.reduce.reduce import reduce_case
+from irfuzz.reduce.session import Reduced, Try
+
+Interesting: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
+"""Says of a valid program and its inputs whether they still show what is looked for."""
+
+TRIES, TIMEOUT = 1 << 30, 60.0
+"""Whoever reduces one model says how long, not how often; seconds for the inner values of one candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceReport:
+    """A model made small.
+
+    Attributes:
+        model: its name.
+        before: nodes that it had.
+        reduced: the smallest program that was found, and its inputs.
+    """
+
+    model: str
+    before: int
+    reduced: Reduced
+
+    @property
+    def program(self) -> Program:
+        """The smallest program."""
+        return self.reduced.program
+
+    @property
+    def inputs(self) -> Mapping[str, Value]:
+        """Its inputs by name."""
+        return self.reduced.inputs
+
+    def to_json(self) -> dict[str, Any]:
+        """What became of it as JSON-able data, without the program."""
+        operators = [node.op_type for node in self.program.nodes()]
+        return {
+            "model": self.model,
+            "before": self.before,
+            "nodes": len(self.program.graph),
+            "operators": operators,
+            "tries": self.reduced.tries,
+            "complete": self.reduced.complete,
+        }
+
+    def __str__(self) -> str:
+        """A line for people."""
+        return f"{self.model}: {self.before} -> {len(self.program.graph)} nodes, {self.reduced.tries} tries"
+
+
+def reduce(
+    model: Model,
+    interesting: Interesting,
+    *,
+    inputs: Inputs | None = None,
+    seconds: float = 600.0,
+    progress: Observer[ReduceReport] = unobserved,
+) -> ReduceReport:
+    """Make a model and its inputs smaller, as long as they are interesting.
+
+    Example:
+        >>> import irfuzz, onnx.parser
+        >>> model = onnx.parser.parse_model(
+        ...     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) '
+        ...     "{ a = Exp(x) b = Log(a) y = Neg(b) }"
+        ... )
+        >>> small = irfuzz.reduce(model, lambda program, inputs: "Log" in {n.op_type for n in program.nodes()})
+        >>> [node.op_type for node in small.program.nodes()]
+        ['Log']
+
+    Args:
+        model: in any form that ``irfuzz.mutate`` takes; it stays as it is.
+        interesting: is called with a valid ``Program`` and its inputs, in this process.
+        inputs: one sample, or an ``InputSpec`` of what is drawn.
+        seconds: at most.
+        progress: gets an ``Update`` for each candidate.
+
+    Returns:
+        The smallest program and inputs that were found.
+
+    Raises:
+        UsageError: the model cannot be read, or is not interesting as it is.
+        InvalidProgram: the model breaks a rule of ONNX.
+    """
+    given = loaded(model, inputs, observer=progress)
+    samples = given.said.spec.samples
+    if len(samples) > 1:
+        raise UsageError(f"inputs: expected one sample, got {len(samples)}")
+    program = program_of(given, plan=not samples, observer=progress)
+    first = dict(samples[0]) if samples else make_inputs(program, 0)
+    if not interesting(program, first):
+        raise UsageError(f"{given.name}: is not interesting as it is")
+
+    def told(one: Try) -> None:
+        progress(Update("reducing", one.number + 1, unit="tries"))
+
+    with InnerValues(TIMEOUT) as values_of:
+        small = reduce_case(program, first, interesting, values_of=values_of, seconds=seconds, tries=TRIES, on_try=told)
+    return ReduceReport(given.name, len(program.graph), small)
