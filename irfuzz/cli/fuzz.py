@@ -141,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
     said = inputs_said(args, loaded)
     models = [LoadedModel(str(path), program, said[path], path) for path, program in loaded.items()]
     quiet = args.quiet or args.json
-    follow: Following[FuzzReport] = Following()
+    follow: Following[FuzzReport] = Following(silent=quiet)
     watch: Watch | None = None
     with contextlib.ExitStack() as shown:
         shown.enter_context(follow)

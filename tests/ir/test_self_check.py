@@ -137,7 +137,7 @@ def mutants(folder: Path, onnx_ir: Path | None = None) -> tuple[dict[str, bytes]
     main = f"{first}from irfuzz.cli.main import main\nimport sys\nsys.exit(main(sys.argv[1:]))"
     models = [str(seeds_dir() / name) for name in ("bags.onnx", "bilstm.onnx")]
     run = subprocess.run(
-        [sys.executable, "-c", main, "mutate", *models, "-o", str(folder), "-n", "20"],
+        [sys.executable, "-P", "-c", main, "mutate", *models, "-o", str(folder), "-n", "20"],
         capture_output=True,
         text=True,
         check=True,
@@ -161,6 +161,6 @@ def test_mutants_are_the_same_if_a_private_name_of_onnx_ir_is_another(tmp_path: 
 def test_every_private_name_is_looked_for(old: str, new: str, tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(renamed(tmp_path, old, new))!r})\n"
     code += "from irfuzz.ir.self_check import native_fault; print(native_fault())"
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-P", "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.startswith("AttributeError: ")
     assert f"'{old}'" in run.stdout
