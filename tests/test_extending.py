@@ -9,17 +9,24 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx.reference import ReferenceEvaluator
 
 import irfuzz
 from irfuzz.choices import Choices
+from irfuzz.execute.types import Target
 from irfuzz.facts import TensorFact
+from irfuzz.ir.program import Program
+from irfuzz.oracle.case import Case, Leaf
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.types import Symptom
 from irfuzz.resources import ops_dir, seeds_dir
-from irfuzz.spec import Specs, check_call, sample_call
+from irfuzz.spec import Specs, check_call, load_specs, sample_call
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,6 +39,10 @@ def example(language: str, containing: str) -> str:
     (code,) = [code for kind, code in FENCE.findall(page) if kind == language and containing in code]
     assert len(code.splitlines()) <= MOST_LINES
     return code
+
+
+def parsed(graph: str) -> Program:
+    return Program.from_proto(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 18]> {graph}'))
 
 
 def python(
@@ -125,13 +136,55 @@ MORE = {"fuzz": ("--out", "campaign", "--mutators", "insert-layer", "--seed", "1
 
 
 @pytest.mark.unit
-def test_the_mutator_passes_the_linters() -> None:
-    """As a module of irfuzz that the project's own rules hold for."""
+@pytest.mark.parametrize(
+    ("containing", "place"),
+    [
+        ("class NegateFirst", "irfuzz/mutate/negate_first.py"),
+        ("def _inverted", "irfuzz/rewrite/bits.py"),
+        ("def _of_strings", "irfuzz/oracle/strings.py"),
+    ],
+)
+def test_examples_pass_the_linters(containing: str, place: str) -> None:
+    """As modules of irfuzz that the project's own rules hold for."""
     for words in (["check"], ["format", "--check"]):
-        command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", "irfuzz/mutate/negate_first.py", "-"]
-        code = example("python", "class NegateFirst")
+        command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", place, "-"]
+        code = example("python", containing)
         linted = subprocess.run(command, cwd=ROOT, input=code, capture_output=True, text=True, check=False)
         assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+@pytest.mark.unit
+def test_a_rewrite() -> None:
+    """It fits integers alone, and the form computes the same."""
+    made: dict[str, Any] = {}
+    exec(compile(example("python", "def _inverted"), "bits.py", "exec"), made)
+    (rewrite,) = made["REWRITES"]
+    program = parsed("g (int64[3] x, float[3] f) => (int64[3] y, float[3] h) { y = Abs(x) h = Neg(f) }")
+    before = onnx.load_model_from_string(program.to_bytes())
+    sites = rewrite.sites(program, load_specs())
+    assert set(sites) <= {"x", "y"}
+    assert sites
+    assert rewrite.apply(program, load_specs(), sites[0], Choices.from_seed(0)) == f"{sites[0]}: x -> ~~x"
+    after = onnx.load_model_from_string(program.to_bytes())
+    assert sum(node.op_type == "BitwiseNot" for node in after.graph.node) == 2
+    inputs = {"x": np.array([-(2**63) + 1, -1, 7]), "f": np.ones(3, np.float32)}
+    for one, two in zip(*(ReferenceEvaluator(m).run(None, inputs) for m in (before, after)), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("dtype", "excused"), [(object, True), (np.float32, False)])
+def test_an_excuse(dtype: type, excused: bool) -> None:
+    """It applies to strings alone."""
+    made: dict[str, Any] = {}
+    exec(compile(example("python", "def _of_strings"), "strings.py", "exec"), made)
+    targets = tuple(Target(name=f"{n}:x", component=n) for n in ("one", "two", "three"))
+    program = parsed("g (float[2] x) => (float[2] y) { y = Neg(x) }")
+    case = Case(program, {"x": np.ones(2, np.float32)}, [])
+    leaf = Leaf("y", "y", program.value("y"), {target.name: np.zeros(2, dtype) for target in targets})
+    dispute = Dispute(case, Symptom.DIFFERENCE, targets[0], targets[1:], leaf=leaf)
+    assert bool(made["EXCUSE"].why(dispute)) == excused
+    assert made["EXCUSE"].about == "Strings of which nothing says how they are encoded."
 
 
 MUTATE = """

@@ -224,13 +224,15 @@ def _feed(model: LoadedModel, draw: int | None, progress: Observer[CheckReport])
     """What a model is run on: samples of the caller's, else inputs of the seeds from 0.
 
     Raises:
-        UsageError: no inputs can be made.
+        UsageError: none are wanted, or no inputs can be made.
     """
+    if draw is not None and draw < 1:
+        raise UsageError(f"draw: expected at least 1, got {draw}")
     if draw is None and model.said.data:
         return _Feed(model, program_of(model, plan=False), [dict(s) for s in model.said.spec.samples], drawn=False)
     program = program_of(model, observer=progress)
     try:
-        samples = [make_inputs(program, seed) for seed in range(draw or DRAWN)]
+        samples = [make_inputs(program, seed) for seed in range(DRAWN if draw is None else draw)]
     except Unsupported as error:
         raise UsageError(f"{model.name}: {error}") from None
     return _Feed(model, program, samples, drawn=True)

@@ -123,6 +123,8 @@ def fuzz(
         InvalidProgram: a model breaks a rule of ONNX.
         InternalError: jobs keep dying of irfuzz's own faults.
     """
+    if not seconds > 0:
+        raise UsageError(f"seconds: expected a number above 0, got {seconds}")
     options, out = options or FuzzOptions(), Path(out)
     setup = setup_of(out, targets, seconds, options, equiv=equiv)
     given = all_loaded(models, inputs, observer=progress)

@@ -109,8 +109,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"stopped: {stopped}" if str(stopped) else "stopped")
         return STOPPED
     except (InternalError, SpecError) as error:
-        _say(f"internal error: {one_line(error)}")
-        return INTERNAL
+        # Of operators' files the caller's own are wrong more likely than those that are shipped.
+        own = isinstance(error, SpecError) and "IRFUZZ_OPS" in os.environ
+        _say(f"error: IRFUZZ_OPS: {one_line(error)}" if own else f"internal error: {one_line(error)}")
+        return BAD_INPUT if own else INTERNAL
     except IrfuzzError as error:
         _say(f"error: {one_line(error)}{on_files(str(error))}")
         return BAD_INPUT

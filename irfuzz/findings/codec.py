@@ -149,6 +149,7 @@ def about_text(finding: Finding) -> str:
     verdict, runs = finding.verdict, finding.runs
     about = {
         "schema": SCHEMA,
+        "irfuzz": __version__,
         "title": finding.title,
         "signature": finding.signature,
         "symptom": verdict.symptom.value,

@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
-from irfuzz.errors import SpecError
+from irfuzz.errors import SpecError, UsageError
 from irfuzz.resources import ops_dir
 from irfuzz.spec.overlay import (
     OverlayFile,
@@ -174,13 +174,14 @@ def load_specs() -> Specs:
     """The specs of the installed onnx, the shipped overlays and those in the folders that ``IRFUZZ_OPS`` names.
 
     Raises:
-        SpecError: a file under ``ops/`` is wrong, or ``IRFUZZ_OPS`` names no folder.
+        SpecError: a file under ``ops/`` is wrong.
+        UsageError: ``IRFUZZ_OPS`` names no folder.
         InternalError: the installation lacks ``ops/``.
     """
     own = [Path(name) for name in os.environ.get(FOLDERS, "").split(os.pathsep) if name]
     for folder in own:
         if not folder.is_dir():
-            raise SpecError(f"{FOLDERS}: expected folders of TOML files, got {str(folder)!r}, which is none")
+            raise UsageError(f"{FOLDERS}: expected folders of TOML files, got {str(folder)!r}, which is none")
     return Specs(ops_dir(), *own)
 
 

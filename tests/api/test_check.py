@@ -50,6 +50,7 @@ def test_inputs_are_drawn_in_the_sizes_that_are_said() -> None:
     [
         ({"targets": TWO[:1]}, "targets: expected at least two to compare, got onnxruntime:all"),
         ({"targets": "onnxruntime:all"}, "targets: expected a list of names, got the text"),
+        ({"draw": 0}, "draw: expected at least 1, got 0"),
         ({"rtol": {"z": 1e-3}}, r"rtol: 'z' is no output of the model \(y\)"),
         ({"atol": -1.0}, "atol: expected a number of at least 0, got -1"),
         ({"options": irfuzz.CheckOptions(causes=True, locate=False)}, "causes: with locate=False"),

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.backend
         ({"targets": "reference"}, "targets: expected a list of names, got the text 'reference'"),
         ({"options": irfuzz.FuzzOptions(mutators=["nonsense"])}, "mutators: unknown mutator 'nonsense'"),
         ({"options": irfuzz.FuzzOptions(search="nonsense")}, "search: expected one of"),
+        ({"seconds": -1.0}, "seconds: expected a number above 0, got -1"),
         ({"options": irfuzz.FuzzOptions(jobs=0)}, "jobs: expected at least 1, got 0"),
         ({"equiv": True, "options": irfuzz.FuzzOptions(hunt="nan")}, "hunt: has no meaning with"),
     ],

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -380,3 +381,18 @@ def test_through_the_interpreter(tmp_path: Path) -> None:
         command("mutate", "noise.onnx", "-o", "out"), cwd=tmp_path, env=ENV, capture_output=True, text=True, check=False
     )
     one_line(Result(result.returncode, result.stdout, result.stderr), "noise.onnx: not an ONNX model")
+
+
+# ---- operators of one's own -----------------------------------------------------------------
+
+
+def test_a_wrong_file_of_an_operator_of_ones_own_is_bad_input(tmp_path: Path) -> None:
+    def ops(folder: Path) -> Result:
+        words = [sys.executable, "-m", "irfuzz", "ops"]
+        env = {**ENV, "IRFUZZ_OPS": str(folder)}
+        ran = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return Result(ran.returncode, ran.stdout, ran.stderr)
+
+    one_line(ops(tmp_path / "none"), "IRFUZZ_OPS: expected folders of TOML files")
+    (tmp_path / "Mine.toml").write_text('op = "Mine"\ndomain = "test.mine"\ndoc = "Mine-1"\n[odd]\n')
+    one_line(ops(tmp_path), r"IRFUZZ_OPS: Mine\.toml: unknown key 'odd'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
+from irfuzz import __version__
 from irfuzz.errors import UsageError
 from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.findings.codec import finding_of, read_folder, row_of
@@ -127,7 +129,7 @@ def test_a_folder_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"schema": 2}, "expected schema 1, got 2; this is"),
+        ({"schema": 2}, rf"expected schema 1, got 2, written by irfuzz {re.escape(__version__)}; this is"),
         ({"schema": 2, "irfuzz": "9.1"}, r"got 2, written by irfuzz 9\.1"),
         ({"symptom": "odd"}, "'odd'"),
         ({"versions": None}, "not the folder of a finding that can be used"),
