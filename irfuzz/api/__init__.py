@@ -1,4 +1,4 @@
-"""The public calls: a model in any form enters, a typed result leaves; the commands of ``irfuzz`` print such results.
+"""The public calls, which take a model in any form and give typed results; the commands of ``irfuzz`` print these.
 
 One module a call (``check``, ``analyze``, ...), each with the function of that name and the dataclass that it returns.
 ``irfuzz/__init__.py`` exports them; docs/python.md shows them.

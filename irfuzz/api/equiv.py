@@ -1,4 +1,4 @@
-"""``irfuzz.equiv``: models enter, rewrites and ways to run after which a target contradicts itself leave."""
+"""``irfuzz.equiv`` tells after which rewrites of models, and ways to run them, a target contradicts itself."""
 
 from __future__ import annotations
 

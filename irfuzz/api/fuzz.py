@@ -1,4 +1,4 @@
-"""``irfuzz.fuzz``: models and a time enter, a campaign's findings leave in a folder each."""
+"""``irfuzz.fuzz`` fuzzes models for a time and keeps each finding in a folder."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def line(p: Progress) -> str:
 
 
 def _sampled(p: Progress) -> str:
-    """What slow targets got, where there are any."""
+    """What slow targets got, if there are any."""
     share = share_of(p.counts)
     return "" if share is None else f", slow targets on {p.counts.get(SAMPLED, 0)} programs ({share:.0%} of the time)"
 

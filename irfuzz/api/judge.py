@@ -1,4 +1,4 @@
-"""``irfuzz.judge``: a model, its inputs and what targets did with them enter; who is wrong leaves."""
+"""``irfuzz.judge`` tells who is wrong of the targets that ran a model on the same inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz.reduce``: a model and a function that says what is interesting enter, the smallest such model leaves."""
+"""``irfuzz.reduce`` makes a model as small as it can be while a function still calls it interesting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters, the request that runs irfuzz's own lowering of it on a framework leaves."""
+"""Asks a framework's worker to run irfuzz's own lowering of a program."""
 
 from __future__ import annotations
 

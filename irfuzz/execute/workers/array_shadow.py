@@ -1,4 +1,4 @@
-"""A program's NumPy module in float64 and its inputs enter; what it computes leaves, and how far rounding moves that.
+"""Computes a program's NumPy module in float64, and how far made-up rounding errors move what it gives.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and ml_dtypes. ``shadow.py`` does the same
 with PyTorch, and has the sources of the method; here a step is a ufunc, or one of a few functions of numpy or of the
@@ -7,7 +7,6 @@ module that stand for a kernel.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -15,49 +14,25 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .generated import load
-from .moved_runs import PART_OF_ONE, drawn, measured, refusal, size_of, width
+from .array_rules import (
+    EXACT_ON_WHOLE,
+    FUNCTIONS,
+    KERNELS,
+    OF_MOVED,
+    RULES,
+    SUMS,
+    after,
+    is_whole,
+    log_shares,
+    order_decides,
+)
+from .moved_runs import answer, drawn, size_of
 
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Compute a module without rounding errors, and with made-up ones; all as ``shadow.py`` has it."""
-    count = len(request["arrays"])
-    weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
-    inputs = dict(zip(request["inputs"], arrays[count:]))  # noqa: B905
+    """Answer as ``moved_runs.answer`` says."""
     with np.errstate(all="ignore"):
-        module = load(request["source"])
-        try:
-            tensors = module["tensors"](_weights(weights, module["WEIGHT_DTYPES"]), inputs)
-            state = _Errors(module)
-            exact = _plain(state.run(tensors, None, 0.0))
-        except Exception as error:  # noqa: BLE001 - whatever NumPy does not take has no shadow
-            return refusal(error)
-        names, values = measured(
-            lambda seed, scale: _plain(state.run(tensors, seed, scale)), exact, quick=request.get("quick", False)
-        )
-    return {"outputs": names, "width": width(state.coarsest), "clean": state.clean}, values
-
-
-def _weights(weights: dict[str, Any], dtypes: dict[str, Any]) -> dict[str, Any]:
-    """Arrays as the module wants them: floats in float64, bfloat16 from its bits."""
-    found = {}
-    for name, value in weights.items():
-        array = np.asarray(getattr(value, "raw", value))
-        if dtypes[name] is np.float64 and array.dtype == np.uint16:
-            array = array.view(ml_dtypes.bfloat16)
-        found[name] = array.astype(np.float64) if dtypes[name] is np.float64 else array
-    return found
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return None if value is None else np.asarray(value)
-
-
-# ---- made-up rounding errors ----------------------------------------------------------------
+        return answer(request, arrays, _Errors, np.float64, np.asarray)
 
 
 class _Library:
@@ -175,7 +150,7 @@ class _Errors:
                 self.clean = _is_finite(result)
             return self._given(result)
         size = size_of(self._unit * self._ulps, self._scale)
-        if rule in _OF_MOVED and self._scale:
+        if rule in OF_MOVED and self._scale:
             args = [self._moved(args[0], size), *args[1:]]
         result = np.asarray(func(*args, **kwargs))
         if result.dtype.kind not in "fc":
@@ -187,7 +162,7 @@ class _Errors:
         exact = self._noted(name, result)
         error = self._drawn(result) * size * rule(func, args, kwargs, result, self._terms)
         if name == "multiply.reduce":
-            error = np.where(_order_decides(args[0], kwargs, self._dtype), np.nan, error)
+            error = np.where(order_decides(args[0], kwargs, self._dtype), np.nan, error)
         noisy = result + error if exact is None else np.where(exact, result, result + error)
         if self.clean and abs(self._scale) != 1:
             self.clean = _is_finite(noisy)
@@ -205,7 +180,7 @@ class _Errors:
             ufunc.at(target, places, updates)
             return np.array(target)
 
-        rule = _scattered(ufunc, before, places, updates) if ufunc in (np.add, np.multiply) else None
+        rule = scattered(ufunc, before, places, updates) if ufunc in (np.add, np.multiply) else None
         noisy = self.step(f"{ufunc.__name__}.at", rule, scattered, [before], {})
         target[...] = self.base(noisy)
 
@@ -215,7 +190,7 @@ class _Errors:
         def call(*args: Any) -> Any:
             unit, self._unit = self._unit, 0.0
             try:
-                if unit and self._ulps and self._scale and rule in _OF_MOVED:
+                if unit and self._ulps and self._scale and rule in OF_MOVED:
                     size = size_of(unit * self._ulps, self._scale)
                     args = tuple(self._moved(a, size) if isinstance(a, np.ndarray) else a for a in args)
                 result = function(*args)
@@ -223,11 +198,11 @@ class _Errors:
                 self._unit = unit
             if isinstance(result, tuple):
                 return tuple(
-                    self.step(f"{name}.{i}", _log_shares if i else rule, lambda *_, r=r: r, self.base(list(args)), {})
+                    self.step(f"{name}.{i}", log_shares if i else rule, lambda *_, r=r: r, self.base(list(args)), {})
                     for i, r in enumerate(self.base(result))
                 )
             base = self.base(result)
-            plain_rule = None if rule is None else _after(rule)
+            plain_rule = None if rule is None else after(rule)
             return self.step(name, plain_rule, lambda *_: base, self.base(list(args)), {})
 
         return call
@@ -274,8 +249,8 @@ class _Errors:
     def _exact(self, rule: Any, args: Any, result: Any) -> Any:
         """Which elements of a result no component rounds; ``None`` for none of them."""
         exact = ~np.isfinite(result)
-        if rule in _EXACT_ON_WHOLE and not self._folded:
-            exact = exact | _is_whole(args, result, 1 / self._unit, elementwise=rule not in _SUMS)
+        if rule in EXACT_ON_WHOLE and not self._folded:
+            exact = exact | is_whole(args, result, 1 / self._unit, elementwise=rule not in SUMS)
         return exact if bool(exact.any()) else None
 
     def _noted(self, name: str, result: Any) -> Any:
@@ -300,191 +275,3 @@ def _is_finite(value: Any) -> bool:
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "fc":
         return True
     return bool(np.isfinite(np.asarray(value)).all())
-
-
-def _own(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """One rounding of the result."""
-    return np.abs(result)
-
-
-def _multiplied(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """The same; of whole numbers it is exact."""
-    return np.abs(result)
-
-
-def _nonlinear(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """The same, and the argument is moved first: libraries compute functions of what they have rounded themselves."""
-    return np.abs(result)
-
-
-def _through_one(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """The same, and a part of one, which ``exp(x) - 1`` and approximations of ``tanh`` go through."""
-    return np.abs(result) + PART_OF_ONE
-
-
-def _terms_apart(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """One rounding of either term of a sum or difference: what is folded into a weight is rounded before it cancels."""
-    return np.abs(args[0]) + np.abs(args[1])
-
-
-def _of_sum(total: Any, squares: Any, terms: Any) -> Any:
-    """The root mean square of the error of a sum in random order, in units of a rounding (``shadow.py``)."""
-    return np.sqrt(np.abs(squares) * (1 + terms / 6) + np.abs(total) ** 2 * (np.maximum(1, terms) / 3))
-
-
-def _squares(args: Any) -> list[Any]:
-    return [np.abs(a) ** 2 if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
-
-
-def _summed(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    return _of_sum(result, func(*_squares(args), **kwargs), terms or max(1, args[0].size // max(1, result.size)))
-
-
-def _running(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
-    n = terms or (args[0].shape[axis] if args[0].ndim else 1)
-    return _of_sum(result, func(*_squares(args), **kwargs), n)
-
-
-def _running_product(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
-    return np.abs(result) * math.sqrt(terms or (args[0].shape[axis] if args[0].ndim else 1))
-
-
-def _product(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """A product of matrices; zeros of a filter are no terms."""
-    one, two = args[0], args[1]
-    inner = one.shape[-1] if one.ndim else 1
-    if not terms and one.ndim == 2 and one.size and one.size < two.size + one.size:
-        inner = max(1, int((one != 0).sum(-1).max()))
-    return _of_sum(result, func(one * one, two * two, **kwargs), terms or inner)
-
-
-def _contracted(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """An Einstein sum; one that only moves elements is exact."""
-    given, _, left = args[0].partition("->")
-    sizes: dict[str, int] = {}
-    for labels, x in zip(given.split(","), args[1:]):  # noqa: B905 - Python 3.9
-        sizes.update(zip(labels.replace("...", ""), x.shape[-len(labels.replace("...", "")) or None :]))  # noqa: B905
-    n = math.prod(size for label, size in sizes.items() if label not in left) if left else max(1, args[1].size)
-    if n <= 1 and len(args) == 2:
-        return np.zeros(())
-    return _of_sum(result, func(args[0], *_squares(args[1:]), **kwargs), terms or n)
-
-
-def _factors(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """One rounding of the result for each factor, or for each term of a sum of positive numbers."""
-    return np.abs(result) * math.sqrt(terms or max(1, args[0].size // max(1, result.size)))
-
-
-def _scattered(ufunc: np.ufunc, before: Any, places: Any, updates: Any) -> Any:
-    """The rule of elements that were combined in place: their number differs from element to element."""
-
-    def rule(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-        counts = np.zeros(before.shape)
-        np.add.at(counts, places, 1.0)
-        if ufunc is np.multiply:
-            return np.abs(result) * np.sqrt(counts)
-        squares = before * before
-        np.add.at(squares, places, updates * updates)
-        return np.where(counts > 0, _of_sum(result, squares, counts), 0.0)
-
-    return rule
-
-
-def _order_decides(x: Any, kwargs: Any, dtype: Any) -> Any:
-    """Which products of many factors leave the range of their type in one order and not in another."""
-    limits, how = ml_dtypes.finfo(dtype), {name: kwargs[name] for name in ("axis", "keepdims") if name in kwargs}
-    logs = np.where(x == 0, 0.0, np.log2(np.abs(x)))
-    above, below = np.sum(np.maximum(logs, 0), **how), np.sum(np.minimum(logs, 0), **how)
-    zero = np.sum(x == 0, **how) > 0
-    high, low = math.log2(float(limits.max)), math.log2(float(limits.tiny))
-    return ((above > high) & ((below < 0) | zero)) | ((below < low) & (above > 0) & ~zero)
-
-
-def _shares(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """Softmax: relative, with a sum over the axis."""
-    n = args[0].shape[args[1]] if args[0].ndim else 1
-    return np.abs(result) * math.sqrt(1 + n / 3)
-
-
-def _log_shares(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """Its logarithm: that sum's error as it is."""
-    n = args[0].shape[args[1]] if args[0].ndim else 1
-    return (np.abs(result) + 1) * math.sqrt(1 + n / 3)
-
-
-def _after(rule: Any) -> Any:
-    """A rule whose argument was moved before."""
-    return {_nonlinear: _own, _through_one: _near_one}.get(rule, rule)
-
-
-def _near_one(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """What ``_through_one`` says."""
-    return np.abs(result) + PART_OF_ONE
-
-
-def _spectrum(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """That of a sum along the axis."""
-    axis = args[2] if len(args) > 2 else -1
-    squares = np.sum(np.abs(args[0]) ** 2, axis, keepdims=True)
-    return _of_sum(np.abs(result), np.broadcast_to(squares, result.shape), args[0].shape[axis])
-
-
-def _is_whole(args: Any, result: Any, limit: float, *, elementwise: bool) -> Any:
-    """Where sums and products are of whole numbers and stay below ``limit``: they are exact in any order."""
-    arrays = [a for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
-    numbers = [a for a in args if isinstance(a, float) and not a.is_integer()]
-    if numbers or not arrays or result.dtype.kind == "c":
-        return np.zeros((), np.bool_)
-    whole = [a == np.rint(a) for a in arrays]
-    if elementwise:
-        return (np.abs(result) < limit) & whole[0] & whole[-1]
-    if not all(a.size and bool(w.all()) for a, w in zip(arrays, whole)):  # noqa: B905 - Python 3.9
-        return np.zeros((), np.bool_)
-    # Magnitudes add up to at most the number of terms times the largest product.
-    most = math.prod(max(1.0, float(np.abs(a).max())) for a in arrays) * max(a.size for a in arrays)
-    return np.full((), most < limit)
-
-
-_FUNCTIONS = """
-    exp exp2 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 cosh power float_power logaddexp
-"""
-RULES: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(["divide", "reciprocal", "sqrt", "square", "fmod", "remainder"], _own),
-    **dict.fromkeys(_FUNCTIONS.split(), _nonlinear),
-    **dict.fromkeys(["expm1", "tanh", "sinh", "arcsinh", "arccosh", "arctanh"], _through_one),
-    "multiply": _multiplied,
-    "add": _terms_apart,
-    "subtract": _terms_apart,
-    "add.reduce": _summed,
-    "add.accumulate": _running,
-    "multiply.reduce": _factors,
-    "multiply.accumulate": _running_product,
-    "matmul": _product,
-}
-"""What ufuncs round, by name and method, and what their errors are relative to; others are exact."""
-
-KERNELS: dict[Any, Callable[..., Any]] = {
-    np.dot: _product,
-    np.einsum: _contracted,
-    np.linalg.det: _factors,
-    np.fft.fft: _spectrum,
-    np.fft.ifft: _spectrum,
-    np.fft.rfft: _spectrum,
-    np.fft.irfft: _spectrum,
-}
-"""The same of functions of numpy's that are one step."""
-
-FUNCTIONS: dict[str, Callable[..., Any] | None] = {
-    "erf": _nonlinear,
-    "logistic": _through_one,
-    "mel_weights": None,
-    "soft_max": _shares,
-    "soft_plus": _through_one,
-}
-"""The same of functions of the module."""
-
-_OF_MOVED = frozenset({_nonlinear, _through_one})
-_SUMS = frozenset({_summed, _product, _contracted})
-_EXACT_ON_WHOLE = _SUMS | {_multiplied, _terms_apart}

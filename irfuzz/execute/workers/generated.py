@@ -1,4 +1,4 @@
-"""A generated module and its arrays enter, the arrays that it computes leave: what the frameworks' handlers share.
+"""What the workers of frameworks that run generated modules share.
 
 Runs in the worker's interpreter: imports only the standard library.
 """

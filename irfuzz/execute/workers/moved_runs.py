@@ -1,4 +1,4 @@
-"""A program's runs with made-up rounding errors enter, how far these move its outputs leaves: what shadows share.
+"""Runs a program's shadow with made-up rounding errors and measures how far they move its outputs, in any framework.
 
 Runs in the worker's interpreter: imports only the standard library and numpy.
 """
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from .generated import load
 
 SMALL = 4
 """Directions in which every value is moved by one rounding error."""
@@ -45,41 +47,72 @@ def size_of(unit: float, scale: float) -> float:
     return math.copysign(max(unit, min(abs(scale) * unit, _MOST)), scale)
 
 
-def refusal(error: Exception) -> tuple[dict[str, Any], list[Any]]:
-    """The answer if there is no shadow."""
-    return {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"}, []
+def answer(
+    request: dict[str, Any], arrays: list[Any], errors: Callable[[dict[str, Any]], Any], double: Any,
+    to_array: Callable[[Any], Any],
+) -> tuple[dict[str, Any], list[Any]]:  # fmt: skip
+    """Compute a module without rounding errors, and with made-up ones.
 
-
-def measured(
-    run: Callable[[int, float], dict[str, Any]], exact: dict[str, Any], *, quick: bool
-) -> tuple[list[str], list[Any]]:
-    """Names of the outputs; for each what it is, and how far the small moves and the wide ones move its elements.
+    ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (names of the rest), and ``quick``,
+    with which a part of the directions is enough.
 
     Args:
-        run: gives outputs by name as arrays, with errors of a seed and a scale.
-        exact: the same without errors.
-        quick: a part of the directions is enough.
+        request: as said.
+        arrays: the values.
+        errors: of a module what runs it (``run(tensors, seed, scale)``, errors of no scale being none) and then knows
+            ``coarsest``, the largest unit roundoff, and whether all was ``clean``.
+        double: how the module spells float64.
+        to_array: an array of a tensor.
+
+    Returns:
+        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``clean``: no NaN or infinity was
+        fed or computed; ``refused`` and a reason if the framework cannot compute it. Then for each output what it is,
+        how far the small moves and how far the wide ones move its elements at most (0 or infinity for what are no
+        floats), all three nested as the output is.
     """
-    small = [_moved(run, seed, 1.0) for seed in (range(1) if quick else range(SMALL))]
-    wide = [_moved(run, seed, sign * FACTOR) for seed, sign in (_QUICK if quick else _WIDE)]
+    count = len(request["arrays"])
+    inputs = dict(zip(request["inputs"], arrays[count:]))  # noqa: B905 - Python 3.9
+    module = load(request["source"])
+    try:
+        weights = zip(request["arrays"], arrays[:count])  # noqa: B905
+        doubles = {name for name, dtype in module["WEIGHT_DTYPES"].items() if dtype == double}
+        tensors = module["tensors"]({name: _weight(value, name in doubles) for name, value in weights}, inputs)
+        state = errors(module)
+        exact = _plain(state.run(tensors, None, 0.0), to_array)
+    except Exception as error:  # noqa: BLE001 - what the framework does not take has no shadow
+        return {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"}, []
+
+    def moved(seed: int, scale: float) -> dict[str, Any] | None:
+        try:
+            return _plain(state.run(tensors, seed, scale), to_array)
+        except Exception:  # noqa: BLE001 - what moved values do not even run with is not decided by anybody
+            return None
+
+    quick = request.get("quick", False)
+    small = [moved(seed, 1.0) for seed in (range(1) if quick else range(SMALL))]
+    wide = [moved(seed, sign * FACTOR) for seed, sign in (_QUICK if quick else _WIDE)]
     values: list[Any] = []
     for name, value in exact.items():
         values.append(value)
         values += [_farthest(value, [None if r is None else r.get(name) for r in runs]) for runs in (small, wide)]
-    return list(exact), values
+    width = min(FACTOR, _MOST / state.coarsest) if state.coarsest else FACTOR
+    return {"outputs": list(exact), "width": width, "clean": state.clean}, values
 
 
-def width(coarsest: float) -> float:
-    """Of how many roundings the wide moves are, if the largest unit roundoff is that."""
-    return min(FACTOR, _MOST / coarsest) if coarsest else FACTOR
+def _weight(value: Any, double: bool) -> Any:
+    """An array as the module wants it: floats in float64, bfloat16 from its bits."""
+    array = np.asarray(getattr(value, "raw", value))
+    if double and array.dtype == np.uint16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64) if double else array
 
 
-def _moved(run: Callable[[int, float], dict[str, Any]], seed: int, scale: float) -> dict[str, Any] | None:
-    """A run with errors; ``None`` where it fails (a moved index is out of range, say)."""
-    try:
-        return run(seed, scale)
-    except Exception:  # noqa: BLE001 - what moved values do not even run with is not decided by anybody
-        return None
+def _plain(value: Any, to_array: Callable[[Any], Any]) -> Any:
+    if isinstance(value, list):
+        return [_plain(item, to_array) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item, to_array) for name, item in value.items()}
+    return None if value is None else to_array(value)
 
 
 def _farthest(value: Any, runs: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A generated NumPy module and its arrays enter, the arrays that it computes leave.
+"""Runs generated NumPy modules on their arrays.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and ml_dtypes.
 """

@@ -18,8 +18,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .generated import load
-from .moved_runs import PART_OF_ONE, POOL, drawn, measured, refusal, size_of, width
+from .moved_runs import PART_OF_ONE, POOL, answer, drawn, size_of
 
 POOL_OF_TENSORS = torch.from_numpy(POOL)
 
@@ -30,55 +29,9 @@ def warm() -> None:
 
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Compute a module without rounding errors, and with made-up ones.
-
-    ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (names of the rest), and ``quick``,
-    with which a part of the directions is enough.
-
-    Returns:
-        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``clean``: no NaN or infinity was
-        fed or computed; ``refused`` and a reason where PyTorch cannot compute it. Then for each output what it is, how
-        far the small moves and how far the wide ones move its elements at most (0 or infinity for what are no floats),
-        all three nested as the output is.
-    """
+    """Answer as ``moved_runs.answer`` says."""
     torch.set_num_threads(1)
-    count = len(request["arrays"])
-    weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
-    inputs = dict(zip(request["inputs"], arrays[count:]))  # noqa: B905
-    module = load(request["source"])
-    try:
-        tensors = module["tensors"](_weights(weights, module["WEIGHT_DTYPES"]), inputs)
-        state = _Errors(module)
-        exact = _plain(state.run(tensors, None, 0.0))
-    except Exception as error:  # noqa: BLE001 - whatever PyTorch does not take has no shadow
-        return refusal(error)
-    names, values = measured(
-        lambda seed, scale: _plain(state.run(tensors, seed, scale)), exact, quick=request.get("quick", False)
-    )
-    return {"outputs": names, "width": width(state.coarsest), "clean": state.clean}, values
-
-
-def _weights(weights: dict[str, Any], dtypes: dict[str, torch.dtype]) -> dict[str, Any]:
-    """Arrays as the module wants them: floats in float64, bfloat16 from its bits."""
-    found = {}
-    for name, value in weights.items():
-        array = np.asarray(getattr(value, "raw", value))
-        if dtypes[name] == torch.float64 and array.dtype != np.float64:
-            if array.dtype == np.uint16:
-                array = (array.astype(np.uint32) << 16).view(np.float32)
-            array = array.astype(np.float64)
-        found[name] = array
-    return found
-
-
-def _plain(value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return value.detach().contiguous().numpy()
+    return answer(request, arrays, _Errors, torch.float64, lambda tensor: tensor.detach().contiguous().numpy())
 
 
 # ---- made-up rounding errors ----------------------------------------------------------------

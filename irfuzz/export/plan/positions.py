@@ -1,5 +1,5 @@
 # pyright: basic
-"""Sizes and positions along axes enter; what is cut out, put around or counted leaves."""
+"""What is cut out of axes, put around or counted, from sizes and positions."""
 
 from __future__ import annotations
 

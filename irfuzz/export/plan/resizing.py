@@ -1,5 +1,5 @@
 # pyright: basic
-"""Sizes, scales and policies enter; how long each axis becomes leaves."""
+"""How long axes become, from sizes, scales and policies."""
 
 from __future__ import annotations
 

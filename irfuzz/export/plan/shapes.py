@@ -1,5 +1,5 @@
 # pyright: basic
-"""Shapes and attributes enter; the axes and shapes that follow from them leave."""
+"""Axes and shapes that follow from shapes and attributes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Sizes, kernels and attributes of convolutions and pools enter; paddings, window counts and crops leave."""
+"""Paddings, window counts and crops of convolutions and pools."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Queries, keys, values and caches enter, what language models make of them leaves; computed in float64."""
+"""Attention, caches and positions of language models, computed in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, arrays computed element by element leave; functions of floats are computed in float64."""
+"""Functions of each element by itself; those of floats are computed in float64."""
 
 from __future__ import annotations
 

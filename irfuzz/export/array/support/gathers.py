@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays and indices enter, elements picked or replaced leave."""
+"""Elements that indices pick or replace."""
 
 from __future__ import annotations
 

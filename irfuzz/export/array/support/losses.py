@@ -1,5 +1,5 @@
 # pyright: basic
-"""Scores and classes enter, losses leave."""
+"""Losses of scores for classes, computed in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, arrays with normalised statistics leave; computed in float64."""
+"""Normalisations by statistics of the elements themselves, computed in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, arrays of a wider or a narrower element type leave, each rounded at most once."""
+"""Wider and narrower element types, each conversion rounded at most once."""
 
 from __future__ import annotations
 

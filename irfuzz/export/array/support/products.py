@@ -1,5 +1,5 @@
 # pyright: basic
-"""Matrices enter, products leave; floats are multiplied in float64."""
+"""Products of matrices; floats are multiplied in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Real arrays enter and quantised ones leave, or the other way round."""
+"""Quantised numbers, to and from real ones, and products of them."""
 
 from __future__ import annotations
 

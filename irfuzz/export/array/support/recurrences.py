@@ -1,5 +1,5 @@
 # pyright: basic
-"""Sequences and weights enter, hidden states leave; computed in float64."""
+"""Recurrent networks, computed in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, arrays reduced along axes leave; floats are summed in float64."""
+"""Reductions along axes; floats are summed in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, resampled arrays leave."""
+"""Resampling along axes; weighted sums are of float64 and rounded once."""
 
 from __future__ import annotations
 

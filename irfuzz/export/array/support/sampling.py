@@ -1,5 +1,5 @@
 # pyright: basic
-"""Images and places enter, elements sampled at these places (or put there) leave; computed in float64."""
+"""Elements of images at places of any kind, and sums put at such places, computed in float64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, the elements, boxes or bits that are picked out of them leave."""
+"""Elements, boxes and bits that are picked out by what they are."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Lists of arrays enter and leave."""
+"""Operations on lists of arrays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Arrays enter, the same elements in another shape, order or number leave."""
+"""Moves of elements into another shape, order or number."""
 
 from __future__ import annotations
 

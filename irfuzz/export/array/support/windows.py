@@ -1,5 +1,5 @@
 # pyright: basic
-"""Images and filters enter, what sliding windows make of them leaves; sums are of float64."""
+"""Convolutions and pools by sliding windows; sums are of float64."""
 
 from __future__ import annotations
 
