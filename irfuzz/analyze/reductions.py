@@ -225,7 +225,7 @@ def softmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     terms = _terms(ctx, node, data)
     spread = r.high - r.low if r.finite else INF
     low = 0.0
-    if spread < 700 and terms < INF:
+    if spread < 700 and 0 < terms < INF:
         low = max(math.exp(-spread) / terms * (1 - 64 * form.eps) - 2 * form.smallest, 0.0)
         if low < 4 * form.smallest:
             low = 0.0
