@@ -55,7 +55,7 @@ def folded(program: View, value: ir.Value, depth: int = MAX_DEPTH) -> np.ndarray
     node = value.producer()
     if node is None or not depth or node.domain not in ("", "ai.onnx"):
         return None
-    fold = _FOLDS.get(node.op_type)
+    fold = FOLDS.get(node.op_type)
     fact = fact_of(value)
     if fold is None or not isinstance(fact, TensorFact) or value is not node.outputs[0]:
         return None
@@ -168,7 +168,7 @@ def _dequantised(attrs: Attrs, given: list[np.ndarray]) -> np.ndarray | None:
 
 
 # Each operator's own arithmetic, in the versions that it has.
-_FOLDS: Mapping[str, Fold] = {
+FOLDS: Mapping[str, Fold] = {
     "Add": lambda attrs, given: np.add(*given),
     "Cast": _cast,
     "Concat": _joined,

@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.execute.types import Value
+from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.oracle.shapes import numpy_dtype
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Call:
 
     Attributes:
         used: values on which the judged output depends.
+        integers: the whole numbers of this run, as far as they are known.
     """
 
     program: Program
@@ -30,20 +32,22 @@ class Call:
     spec: OpSpec
     inputs: Mapping[str, Value]
     used: set[ir.Value]
+    integers: ExactIntegers
 
     def input(self, index: int) -> ir.Value | None:
         """An input's value, ``None`` where it is omitted."""
         return self.node.inputs[index] if index < len(self.node.inputs) else None
 
     def array(self, index: int) -> np.ndarray | None:
-        """The elements of an input, where it is a constant or was fed."""
+        """The elements of an input, if it is a constant or was fed, or holds whole numbers computed from such."""
         value = self.input(index)
         if value is None:
             return None
         if value.is_graph_input() and value.name and value.name in self.inputs:
             fed = self.inputs[value.name]
             return fed if isinstance(fed, np.ndarray) else None
-        return self.program.const_array(value)
+        constant = self.program.const_array(value)
+        return self.integers.of(value) if constant is None else constant
 
     def dtype(self, value: ir.Value | None) -> np.dtype | None:
         """Element type of a value, where it is known."""

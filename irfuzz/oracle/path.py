@@ -15,6 +15,7 @@ from irfuzz._native import difference
 from irfuzz.execute.types import Target, Value
 from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
+from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
 from irfuzz.ir.value import is_constant
@@ -142,6 +143,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     jumps, shaped = set[str](), set[str]()
     roundings, quantised = 1.0, 0
     opens: dict[str, Open] = {}
+    integers = ExactIntegers(program, inputs)
     calls: list[Call] = []
     used = values | values_inside([n for node, inner in everything if len(inner) > 1 for n in inner if n is not node])
     for node, _ in everything:
@@ -160,7 +162,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
             if _jumps(program, n, used):
                 jumps.add(n.op_type)
             if spec is not None:
-                calls.append(call := Call(program, n, spec, inputs, used))
+                calls.append(call := Call(program, n, spec, inputs, used, integers))
                 for name in can_be_met(call, env):
                     if name == _DRAWN:
                         continue  # ``random`` says whether the numbers reach the output; shapes do not hang on them

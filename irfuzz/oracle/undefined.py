@@ -23,6 +23,9 @@ from irfuzz.spec.functions import Undefined
 
 Test: TypeAlias = Callable[[Call], bool]
 
+_DOUBLE = 2.0**52
+"""Whole numbers below this are exact in double precision, and so is whatever their roots round to."""
+
 
 BROKEN_RULE = "broken_rule"
 """Name of what no operator declares: a call is another than its specification allows, or its elements are."""
@@ -84,6 +87,22 @@ def _integer_power(call: Call) -> bool:
     return dtype is None or not is_float(dtype)
 
 
+def _power_beyond(call: Call) -> bool:
+    """Whether a power of a whole number is beyond its type; one with a fraction's type is rounded in ways not said."""
+    exceeds = call.integers.exceeds(call.node)
+    return _integer_power(call) if exceeds is None else exceeds
+
+
+def _root_rounded(call: Call) -> bool:
+    """Whether a sum of squares of whole numbers may be beyond what a double holds exactly."""
+    dtype, fact = call.dtype(call.input(0)), call.program.tensor(call.input(0))
+    if dtype is not None and is_float(dtype):
+        return False
+    terms = None if fact is None else fact.size()
+    largest = max(abs(bound) for bound in call.bounds(0))
+    return terms is None or terms * largest**2 >= _DOUBLE
+
+
 def _negative_power(call: Call) -> bool:
     return _integer_power(call) and call.bounds(1)[0] < 0
 
@@ -121,12 +140,16 @@ def _letter_of_two_sizes(call: Call) -> bool:
 
 
 def _overflow(size_of: Callable[[int, float], float]) -> Test:
-    """True unless what ``size_of`` bounds, the base-2 logarithm of any result, surely fits into the integer type.
+    """True if the exact result is beyond the integer type.
 
-    It gets the number of elements and the logarithm of the largest magnitude among them.
+    If that is not known, unless what ``size_of`` bounds, the base-2 logarithm of any result, surely fits. It gets the
+    number of elements and the logarithm of the largest magnitude among them.
     """
 
     def test(call: Call) -> bool:
+        exceeds = call.integers.exceeds(call.node)
+        if exceeds is not None:
+            return exceeds
         dtype, fact = call.dtype(call.input(0)), call.program.tensor(call.input(0))
         if dtype is not None and is_float(dtype):
             return False
@@ -140,6 +163,9 @@ def _overflow(size_of: Callable[[int, float], float]) -> Test:
 
 
 def _products_overflow(call: Call) -> bool:
+    exceeds = call.integers.exceeds(call.node)
+    if exceeds is not None:
+        return exceeds
     dtype, size = call.dtype(call.input(0)), 0.0
     if dtype is None or is_float(dtype):
         return dtype is None
@@ -267,7 +293,6 @@ TESTS: Mapping[str, Test] = MappingProxyType(
         "float_to_text": _cast_text,
         "foreign_letters": _foreign_letters,
         "fractional_length": fractional_length,
-        "integer_base": _integer_power,
         "integer_zero_divisor": _zero_divisor,
         "letter_of_two_sizes": _letter_of_two_sizes,
         "low_above_high": _low_above_high,
@@ -278,6 +303,7 @@ TESTS: Mapping[str, Test] = MappingProxyType(
         "not_finite": lambda call: not np.isfinite(call.bounds(0)).all(),
         "optional_activation": _optional_activation,
         "positions_read": _index_read,
+        "power_beyond_type": _power_beyond,
         "product_overflows": _overflow(lambda terms, top: terms * top),
         "products_overflow": _products_overflow,
         "ratio_beyond": _ratio_beyond,
@@ -286,6 +312,7 @@ TESTS: Mapping[str, Test] = MappingProxyType(
         "repeated_along_axis": _repeats(_repeated_along),
         "repeated_indices": _repeated_indices,
         "repeated_rows": _repeats(_repeated_rows),
+        "root_rounded": _root_rounded,
         "rounded_coordinate": rounded_coordinate,
         "shift_beyond_width": _shift,
         "squares_overflow": _overflow(lambda terms, top: np.log2(max(1, terms)) + 2 * top),

@@ -9,6 +9,7 @@ import pytest
 
 from irfuzz.errors import SpecError
 from irfuzz.execute.types import Exit, Stage
+from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.oracle import judge
 from irfuzz.oracle.calls import Call
 from irfuzz.oracle.undefined import TESTS, can_be_met
@@ -33,6 +34,12 @@ BOXES = (
         ("ReduceMean", [-(2**63), -(2**63), 0], True),
         ("ReduceMean", [2**40, -1, 0], False),
         ("ReduceL1", [2**40, -1, 0], False),
+        ("ReduceProd", [2**53 + 1, 2, 3], False),
+        ("ReduceProd", [2**62, 2**62, 0], True),
+        ("ReduceSum", [2**62, 2**62, -(2**62)], False),
+        ("ReduceSum", [2**62, 2**62, 0], True),
+        ("ReduceMean", [2**62, 2**61, 2**61 - 1], False),
+        ("ReduceSumSquare", [2**31, 2**30, 2**30], False),
     ],
 )
 def test_a_reduction_that_may_overflow_is_nobodys_fault(parse, run, op, elements, undefined) -> None:
@@ -40,6 +47,57 @@ def test_a_reduction_that_may_overflow_is_nobodys_fault(parse, run, op, elements
     right, wrong = np.array([6], np.int64), np.array([7], np.int64)
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
     (verdict,) = judge(program, {"x": np.array(elements, np.int64)}, results)
+    assert ("integer_overflow" in verdict.doubt) == undefined == verdict.suspect
+
+
+@pytest.mark.parametrize(
+    ("x", "z", "doubt"),
+    [
+        ([3, 2**53 + 1], [37, 1], ""),
+        ([3, 2], [39, 62], ""),
+        ([3, 2], [40, 62], "out_of_range"),
+        ([3, 2], [39, 63], "out_of_range"),
+        ([-2, 2], [63, 1], ""),
+        ([3, 2], [-1, 2], "negative_integer_exponent"),
+    ],
+)
+def test_a_power_of_integers_is_open_only_if_it_does_not_fit(parse, run, x, z, doubt) -> None:
+    program = parse("g (int64[2] x, int64[2] z) => (int64[2] y) { y = Pow(x, z) }")
+    right, wrong = np.array([6, 6], np.int64), np.array([7, 6], np.int64)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": np.array(x, np.int64), "z": np.array(z, np.int64)}, results)
+    assert verdict.suspect == bool(doubt)
+    assert doubt in verdict.doubt
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_a_power_with_the_exponent_of_a_fraction_is_rounded_in_some_way(parse, run, kind) -> None:
+    program = parse(f"g (int64[2] x, {kind}[2] z) => (int64[2] y) {{ y = Pow(x, z) }}")
+    right, wrong = np.array([6, 6], np.int64), np.array([7, 6], np.int64)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    dtype = np.dtype("float32" if kind == "float" else "float64")
+    (verdict,) = judge(program, {"x": np.array([3, 3], np.int64), "z": np.array([2, 1], dtype)}, results)
+    assert "out_of_range" in verdict.doubt
+
+
+@pytest.mark.parametrize(("largest", "undefined"), [(2**26, True), (2**20, False)])
+def test_the_root_of_a_large_sum_of_squares_is_rounded_in_some_way(parse, run, largest, undefined) -> None:
+    program = parse("g (int64[2] x) => (int64[1] y) { y = ReduceL2(x) }")
+    right, wrong = np.array([6], np.int64), np.array([7], np.int64)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": np.array([largest, 1], np.int64)}, results)
+    assert ("rounded_root" in verdict.doubt) == undefined == verdict.suspect
+
+
+@pytest.mark.parametrize(
+    ("before", "undefined"),
+    [("t = Add(x, x)", True), ("t = Mul(x, two) ", True), ("t = Sub(x, x)", False), ("t = Div(x, two)", False)],
+)
+def test_the_exact_numbers_are_followed_through_the_program(parse, run, before, undefined) -> None:
+    program = parse(f"g (int64[3] x) => (int64[1] y) <int64 two = {{2}}> {{ {before} y = ReduceSum(t) }}")
+    right, wrong = np.array([6], np.int64), np.array([7], np.int64)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": np.array([2**61, 2**61, 2**61], np.int64)}, results)
     assert ("integer_overflow" in verdict.doubt) == undefined == verdict.suspect
 
 
@@ -303,7 +361,7 @@ def test_a_test_that_does_not_exist_is_named_with_what_exists(parse) -> None:
     program = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     spec = load_specs().version("Relu", 14)
     spec = replace(spec, undefined=(UndefinedBehaviour("tie", "why", test="positions"),))
-    call = Call(program, program.nodes()[0], spec, {}, set())
+    call = Call(program, program.nodes()[0], spec, {}, set(), ExactIntegers(program, {}))
     with pytest.raises(SpecError, match=r"Relu: undefined\.tie\.test: got 'positions'; .*positions_read"):
         list(can_be_met(call, {}))
 
@@ -326,5 +384,6 @@ def test_what_later_versions_prescribe_is_open_before(parse, text, elements, met
         spec = load_specs().get(node.op_type, opset)
         assert spec is not None
         facts = [program.tensor(v) for v in node.inputs]
-        call = Call(program, node, spec, {"x": np.array(elements, np.float32)}, set())
+        fed = {"x": np.array(elements, np.float32)}
+        call = Call(program, node, spec, fed, set(), ExactIntegers(program, fed))
         assert list(can_be_met(call, bindings(spec, facts, program.attrs(node))[0])) == names
