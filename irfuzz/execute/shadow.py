@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -31,6 +31,7 @@ class ShadowRun:
         wide: the same for errors ``width`` times as large.
         width: how many times.
         clean: no NaN or infinity was fed or computed on the way to any output, with and without errors.
+        framework: what computes it.
         refused: why there is none; empty where there is.
     """
 
@@ -39,6 +40,7 @@ class ShadowRun:
     wide: Mapping[str, np.ndarray] = field(default_factory=dict)
     width: float = 1.0
     clean: bool = False
+    framework: str = ""
     refused: str = ""
 
 
@@ -102,7 +104,7 @@ class Shadow:
             return ShadowRun(refused=reply.error.get("message", "") or reply.detail or reply.exit)
         if "refused" in reply.response:
             return ShadowRun(refused=str(reply.response["refused"]))
-        return _read(reply.response, reply.values)
+        return replace(_read(reply.response, reply.values), framework=self._framework)
 
     def _start(self) -> Worker:
         if self._worker is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irfuzz.execute.types import Role, Target
-from irfuzz.oracle.types import Verdict
-from irfuzz.oracle.witnesses import REFERENCE, rank, witnesses_of
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import REFERENCE, checkers_of, rank, witnesses_of
 
 
 def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
@@ -33,9 +33,9 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     for target in sorted(able, key=_plain):
         chosen.setdefault(target.component, target)
     quick = {c: t for c, t in chosen.items() if c != REFERENCE}
-    if len(witnesses_of(list(quick.values()))) >= 2:
+    if len(_independent(verdict, list(quick.values()))) >= 2:
         chosen = quick
-    if len(witnesses_of(list(chosen.values()))) < 2:
+    if len(_independent(verdict, list(chosen.values()))) < 2:
         return tuple(targets)
     variant = blamed.name.partition(":")[2]
     newest = {
@@ -58,9 +58,15 @@ def heard(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
         All of ``targets`` where fewer than two would be left.
     """
     said = [t for t in targets if t.role is Role.RUNTIME and t.name in verdict.witnesses]
-    needed = set(verdict.witnesses) if len(witnesses_of([t for t in said if not t.slow])) < 2 else set[str]()
+    needed = set(verdict.witnesses) if len(_independent(verdict, [t for t in said if not t.slow])) < 2 else set[str]()
     quick = tuple(t for t in targets if not t.slow or t.name == verdict.target or t.name in needed)
     return quick if len(quick) > 1 else tuple(targets)
+
+
+def _independent(verdict: Verdict, targets: Sequence[Target]) -> set[str]:
+    """The independent witnesses of what is wrong."""
+    of_values = verdict.symptom not in (Symptom.REJECTION, Symptom.WRONG_SHAPE)
+    return (witnesses_of if of_values else checkers_of)(targets)
 
 
 def _plain(target: Target) -> tuple[bool, tuple[str, bool, int, str]]:

@@ -18,7 +18,7 @@ from irfuzz.oracle.message import DATA_DEPENDENT
 from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
 from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
-from irfuzz.oracle.witnesses import REFERENCE, components, witnesses_of
+from irfuzz.oracle.witnesses import REFERENCE, checkers_of, components
 from irfuzz.spec import has_trait, with_trait
 
 ALONE = "no two independent witnesses against it alone"
@@ -119,7 +119,7 @@ def _variant_unsupported(d: Dispute) -> str:
 
 def _few_accept(d: Dispute) -> str:
     """Fewer than two independent components accept it."""
-    if len(witnesses_of(d.witnesses)) >= 2:
+    if len(checkers_of(d.witnesses)) >= 2:
         return ""
     return f"only {' and '.join(sorted(components(d.witnesses)))} accepts it"
 

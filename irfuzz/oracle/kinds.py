@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from irfuzz.execute.types import RunResult, Target
 from irfuzz.facts import Fact
 from irfuzz.oracle.shapes import contradictions, describe
-from irfuzz.oracle.witnesses import Blame, Division, components, divide, rank
+from irfuzz.oracle.witnesses import Blame, Division, checkers_of, components, divide, rank
 
 MISSING = "no output of this name"
 
@@ -40,8 +40,8 @@ def divide_kinds(ran: Sequence[RunResult], name: str, fact: Fact) -> Division | 
     against = max((len(components(group)) for group in wrong.values()), default=0)
     if not right or (against >= OVERRULING and len(components(fitting)) == 1):
         # The fact is wrong, and what differs is decided by majority alone.
-        return divide([*right.values(), *wrong.values()])
-    division = divide(list(right.values()))
+        return divide([*right.values(), *wrong.values()], checkers_of)
+    division = divide(list(right.values()), checkers_of)
     center = division.center if division else tuple(next(iter(right.values())))
     blamed = list(division.blamed) if division else []
     for group in wrong.values():

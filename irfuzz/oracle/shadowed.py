@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irfuzz.execute.types import Target
 from irfuzz.oracle import numeric
 from irfuzz.oracle.bound import JUMP, NEIGHBOURS, SAFETY, bound_of, median_of
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import is_float, resolution, worth_a_look
 from irfuzz.oracle.types import Fact, Verdict
-from irfuzz.oracle.witnesses import SHADOW, Blame, divide, plainest
+from irfuzz.oracle.witnesses import Blame, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
     from irfuzz.execute.shadow import ShadowRun
+    from irfuzz.execute.types import Target
     from irfuzz.oracle.case import Case, Leaf
     from irfuzz.oracle.path import Path
-
-_SHADOW = Target(name=SHADOW, component=SHADOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,14 @@ class Measure:
         bound: for every element; infinite where nothing is decided.
         unsteady: targets whose results differ from run to run on the same inputs.
         clean: the shadow has met neither NaN nor infinity.
+        framework: what computes the shadow.
     """
 
     reference: np.ndarray
     bound: np.ndarray
     unsteady: frozenset[str] = frozenset()
     clean: bool = False
+    framework: str = ""
 
     def ratios(self, value: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
         """Distance over bound of every element, from the shadow or from ``other``; 0 where nothing is decided."""
@@ -100,7 +100,7 @@ def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Path, case: 
         # A fused operator leaves out roundings to integers that stand in the program.
         top = case.magnitude(leaf)
         bound = np.maximum(bound, numeric.quantised_by(path, top))
-    return Measure(reference, bound, clean=run.clean)
+    return Measure(reference, bound, clean=run.clean, framework=run.framework)
 
 
 def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], measure: Measure) -> Iterator[Verdict]:
@@ -111,10 +111,11 @@ def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], me
     near = [name for name, ratio in far.items() if ratio <= 1]
     if len(near) == len(values):
         return
-    groups = [[_SHADOW, *(case.target(n) for n in near)], *_groups(case, values, measure, near)]
+    shadow = shadow_target(measure.framework)
+    groups = [[shadow, *(case.target(n) for n in near)], *_groups(case, values, measure, near)]
     division = divide(groups)
-    center = [] if division is None else [t for t in division.center if t is not _SHADOW]
-    if division is None or not center or _SHADOW not in division.center:
+    center = [] if division is None else [t for t in division.center if t is not shadow]
+    if division is None or not center or shadow not in division.center:
         note = "no target is near the shadow" if not near else "more witnesses are far from the shadow than near it"
         yield from numeric.judge_spread(case, leaf, path, values, note)
         return
@@ -166,9 +167,7 @@ def _with_moves(case: Case, leaf: Leaf, values: Mapping[str, np.ndarray], measur
     small = np.maximum(small, NEIGHBOURS * median_of(small))
     with np.errstate(invalid="ignore"):
         jumps = np.where(wide > JUMP * WIDE * np.maximum(small, measure.bound / SAFETY), wide, 0.0)
-    return Measure(
-        measure.reference, np.maximum.reduce([measure.bound, SAFETY * small, jumps]), unsteady, measure.clean
-    )
+    return replace(measure, bound=np.maximum.reduce([measure.bound, SAFETY * small, jumps]), unsteady=unsteady)
 
 
 def _as_float(value: np.ndarray | None, like: np.ndarray) -> np.ndarray:

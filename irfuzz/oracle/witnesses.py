@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from irfuzz.execute.types import Target
@@ -18,7 +18,15 @@ SHADOW = "shadow"
 """The component that stands for a program's shadow: its lowering with all floats in float64."""
 
 LOWERED = frozenset({"torch", "tensorflow", "keras", "numpy", SHADOW})
-"""Components that run what irfuzz writes: one reading of ONNX, of attributes, defaults and versions, serves them."""
+"""Components that run what irfuzz writes."""
+
+ONE_READING = LOWERED - {"numpy"}
+"""Those that one reading of ONNX, of attributes, defaults and versions, serves; NumPy's lowering has its own."""
+
+
+def shadow_target(framework: str) -> Target:
+    """What stands for a shadow among targets; its witness is that of the framework that computes it."""
+    return Target(name=f"{SHADOW}:{framework}", component=SHADOW)
 
 
 def flushes(target: Target) -> bool:
@@ -39,7 +47,21 @@ def components(targets: Sequence[Target]) -> set[str]:
 
 
 def witnesses_of(targets: Sequence[Target]) -> set[str]:
-    """The independent ones: those that share irfuzz's reading of ONNX are one, since a fault in it makes them agree."""
+    """The independent ones of values: who shares a reading of ONNX is one, since a fault in it makes them agree."""
+    return {_witness(t) for t in targets}
+
+
+def _witness(target: Target) -> str:
+    if target.name == f"{SHADOW}:numpy":
+        return "numpy"
+    return "lowered" if target.component in ONE_READING else target.component
+
+
+def checkers_of(targets: Sequence[Target]) -> set[str]:
+    """The independent ones of shapes, and of what is allowed: all that irfuzz writes is one, for its plan of sizes is.
+
+    None of it checks a call, either: it takes what irfuzz takes for valid.
+    """
     return {"lowered" if c in LOWERED else c for c in components(targets)}
 
 
@@ -69,11 +91,14 @@ class Division:
     blamed: tuple[Blame, ...]
 
 
-def divide(groups: Sequence[Sequence[Target]]) -> Division | None:
+def divide(
+    groups: Sequence[Sequence[Target]], independent: Callable[[Sequence[Target]], set[str]] = witnesses_of
+) -> Division | None:
     """Who is right: the group with most witnesses; of equals the one with the reference, then the plainest targets.
 
     Args:
         groups: targets that agree with each other, in any order.
+        independent: the witnesses among some targets.
 
     Returns:
         ``None`` where fewer than two groups leave nothing to decide.
@@ -83,14 +108,14 @@ def divide(groups: Sequence[Sequence[Target]]) -> Division | None:
         return None
     ordered.sort(
         key=lambda g: (
-            -len(witnesses_of(g)),
+            -len(independent(g)),
             -len(components(g)),
             not any(t.component == REFERENCE for t in g),
             [rank(t)[1:] for t in g],
         )
     )
     center = ordered[0]
-    judges = witnesses_of(center)
+    judges = independent(center)
     blamed = [
         # A group with two components has independent support of its own: who is right is then open.
         Blame(group, firm=len(judges) >= 2 and len(components(group)) == 1)

@@ -84,7 +84,8 @@ def test_a_module_carries_only_what_it_uses(framework: str) -> None:
     if framework == "torch":
         assert defined == always | {"add", "relu", "bits", "unbits"}
     else:
-        assert always | {"add", "relu", "matmul"} <= defined
+        # ``+`` of NumPy's is that of every element type.
+        assert always | {"relu", "matmul"} | ({"add"} if framework == "tensorflow" else set()) <= defined
         assert not defined & {"conv", "pad", "softmax", "gather"}
 
 
@@ -161,6 +162,8 @@ def test_the_table_names_only_operators_that_onnx_has(framework: str) -> None:
     ],
 )  # fmt: skip
 def test_what_has_no_exact_form_is_refused(framework: str, text: str, op: str, why: str) -> None:
+    if framework == "numpy" and op == "Conv":
+        pytest.skip("NumPy's convolution has any number of axes")
     with pytest.raises(Unsupported, match=why) as caught:
         lower_model(parsed(f'<ir_version: 9, opset_import: ["" : 20]> {text}'))
     assert caught.value.component == framework

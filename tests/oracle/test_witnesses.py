@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irfuzz.execute.types import Exit
+from irfuzz.execute.types import Exit, Target
 from irfuzz.oracle import judge
+from irfuzz.oracle.witnesses import shadow_target, witnesses_of
 
 pytestmark = pytest.mark.unit
 
@@ -45,6 +46,44 @@ def test_what_only_lowerings_accept_is_no_finding(parse, run):
     assert verdict.doubt == "only tensorflow and torch accepts it"
     (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, run("onnxruntime", RIGHT), refused])
     assert not verdict.suspect
+
+
+@pytest.mark.parametrize(("second", "suspect"), [("numpy:eager", False), ("tensorflow:eager", True)])
+def test_numpy_reads_onnx_for_itself(parse, run, second, suspect):
+    results = [run("torch:eager", RIGHT), run(second, RIGHT), run("onnxruntime", WRONG)]
+    (verdict,) = judge(parse(TEXT), {"x": X}, results)
+    assert (verdict.target, verdict.suspect) == ("onnxruntime", suspect)
+
+
+def test_numpy_and_torch_against_each_other_leave_it_to_the_third(parse, run):
+    results = [run("torch:eager", WRONG), run("numpy:eager", RIGHT), run("onnxruntime", RIGHT)]
+    (verdict,) = judge(parse(TEXT), {"x": X}, results)
+    assert (verdict.target, verdict.suspect) == ("torch:eager", False)
+
+
+@pytest.mark.parametrize("second", ["numpy:eager", "tensorflow:eager"])
+def test_of_what_is_allowed_and_of_shapes_all_lowerings_are_one_witness(parse, run, second):
+    accepted = [run("torch:eager", RIGHT), run(second, RIGHT)]
+    (verdict,) = judge(parse(TEXT), {"x": X}, [*accepted, run("onnxruntime", exit=Exit.REJECTED, error="no")])
+    assert verdict.suspect
+    # Nobody fits what is known of it, so that the majority decides.
+    results = [run("torch:eager", RIGHT[:1]), run(second, RIGHT[:1]), run("onnxruntime", np.append(RIGHT, 1))]
+    assert all(v.suspect for v in judge(parse(TEXT), {"x": X}, results))
+
+
+@pytest.mark.parametrize(
+    ("target", "framework", "count"),
+    [
+        ("torch:eager", "torch", 1),
+        ("numpy:eager", "torch", 2),
+        ("numpy:eager", "numpy", 1),
+        ("torch:eager", "numpy", 2),
+        ("onnxruntime", "numpy", 2),
+    ],
+)
+def test_a_shadow_is_a_witness_of_the_framework_that_computes_it(target, framework, count):
+    beside = Target(name=target, component=target.partition(":")[0])
+    assert len(witnesses_of([shadow_target(framework), beside])) == count
 
 
 TINY = "g (float[2] x) => (float[2] y) { a = Exp(x)  b = Sign(a)  y = Add(b, x) }"

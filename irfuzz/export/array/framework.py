@@ -23,26 +23,6 @@ DTYPES: dict[ir.DataType, str] = {
     ir.DataType.BOOL: "np.bool_",
 }
 
-FORMS = {
-    "all_true": "np.ones({x}.shape, np.bool_)",
-    "concat": "np.concatenate({parts}, {axis})",
-    "erf": "erf",
-    "integer": "int({x}.reshape(()))",
-    "isinf": "np.isinf",
-    "permute": "np.transpose({x}, {perm})",
-    "relu": "relu",
-    "reshape": "np.reshape({x}, {shape})",
-    "reverse_axes": "np.transpose({x})",
-    "scalar": "np.array({value})",
-    "select": "np.take({x}, {place}, {axis})",
-    "shape": "np.array({x}.shape{part}, np.int64)",
-    "size": "np.array({x}.size, np.int64)",
-    "split": "np.split({x}, np.cumsum({sizes})[:-1], {axis})",
-    "stack": "np.stack({parts}, {axis})",
-    "tensor": "np.array({value}, {dtype})",
-    "zeros": "np.zeros({shape}, {dtype})",
-}
-
 ARRAY = Framework(
     component="numpy",
     title="NumPy",
@@ -51,7 +31,7 @@ ARRAY = Framework(
     reserved=frozenset({"np", "ml_dtypes"}),
     dtypes=DTYPES,
     plain=frozenset(DTYPES) - {ir.DataType.BOOL},
-    forms=FORMS,
+    forms={},
     emitters=EMITTERS,
     run=(
         '    with np.errstate(all="ignore"):',

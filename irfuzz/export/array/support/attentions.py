@@ -32,10 +32,10 @@ def tensor_scatter(cache, update, places=None, axis=-2, mode="linear"):
     return np.stack(rows) if rows else cache
 
 
-def rotary_embedding(x, cos, sin, positions=None, heads=0, width=0, interleaved=0):
+def rotary_embedding(x, cos, sin, positions=None, interleaved=0, num_heads=0, rotary_embedding_dim=0):
     """ONNX RotaryEmbedding of (batch, heads, tokens, size) or (batch, tokens, heads * size)."""
-    tokens = x.reshape((*x.shape[:2], heads, x.shape[2] // heads)) if x.ndim == 3 else np.swapaxes(x, 1, 2)
-    width = width or tokens.shape[-1]
+    tokens = x.reshape((*x.shape[:2], num_heads, x.shape[2] // num_heads)) if x.ndim == 3 else np.swapaxes(x, 1, 2)
+    width = rotary_embedding_dim or tokens.shape[-1]
     c, s = (wide(t if positions is None else t[positions])[:, :, None] for t in (cos, sin))
     w = wide(tokens[..., :width])
     one, two = (w[..., 0::2], w[..., 1::2]) if interleaved else (w[..., : width // 2], w[..., width // 2 :])
@@ -66,13 +66,13 @@ def headed(t, heads):
 
 
 def attention(
-    q, k, v, mask=None, past_key=None, past_value=None, valid=None, *, heads=0, kv_heads=0, scale=None, causal=0,
-    softcap=0.0, left=-1, right=-1, shown=0,
+    q, k, v, mask=None, past_key=None, past_value=None, valid=None, *, q_num_heads=0, kv_num_heads=0, scale=None,
+    is_causal=0, softcap=0.0, left_window_size=-1, right_window_size=-1, qk_matmul_output_mode=0,
 ):  # fmt: skip
     """ONNX Attention: (Y, present key, present value, the scores asked for)."""
     flat = q.ndim == 3
     if flat:
-        q, k, v = headed(q, heads), headed(k, kv_heads), headed(v, kv_heads)
+        q, k, v = headed(q, q_num_heads), headed(k, kv_num_heads), headed(v, kv_num_heads)
     first = np.zeros(q.shape[0], np.int64)
     if past_key is not None and past_value is not None:
         first = first + past_key.shape[2]
@@ -93,12 +93,12 @@ def attention(
     row = np.arange(tokens)[:, None] + first.reshape((-1, 1, 1, 1))
     column = np.arange(total)
     seen = np.ones((1, 1, tokens, total), np.bool_)
-    if causal:
+    if is_causal:
         seen = seen & (column <= row)
-    if left >= 0:
-        seen = seen & (column >= row - left)
-    if right >= 0:
-        seen = seen & (column <= row + right)
+    if left_window_size >= 0:
+        seen = seen & (column >= row - left_window_size)
+    if right_window_size >= 0:
+        seen = seen & (column <= row + right_window_size)
     if valid is not None:
         seen = seen & (column < valid.reshape((-1, 1, 1, 1)))
     biased = capped + np.where(seen, bias, -np.inf)
@@ -108,11 +108,16 @@ def attention(
     y = cast(np.matmul(shares, values), q.dtype)
     if flat:
         y = np.swapaxes(y, 1, 2).reshape((y.shape[0], tokens, y.shape[1] * y.shape[3]))
-    return y, k, v, cast((raw, capped, biased, shares)[shown], q.dtype)
+    return y, k, v, cast((raw, capped, biased, shares)[qk_matmul_output_mode], q.dtype)
 
 
-def linear_attention(q, k, v, state=None, decay=None, beta=None, *, heads, kv_heads, scale=0.0):
-    """ONNX LinearAttention: (output, state), one token after the other."""
+def linear_attention(
+    q, k, v, state=None, decay=None, beta=None, *, q_num_heads, kv_num_heads, scale=0.0, update_rule="gated_delta"
+):
+    """ONNX LinearAttention: (output, state), one token after the other; its rule needs decay, beta, both or none."""
+    heads, kv_heads = q_num_heads, kv_num_heads
+    decay = decay if update_rule.startswith("gated") else None
+    beta = beta if update_rule.endswith("delta") else None
     batch, steps = q.shape[:2]
     asked, keys, values = (
         wide(t).reshape((batch, steps, h, t.shape[2] // h)) for t, h in ((q, heads), (k, kv_heads), (v, kv_heads))

@@ -14,30 +14,40 @@ def generator(seed):
     return np.random.default_rng(0 if seed is None else int(np.array(seed, np.float64).view(np.uint64)))
 
 
-def random_normal(shape, mean, scale, dtype, seed=None):
-    """Normally distributed numbers."""
+def random_normal(shape, dtype, mean=0.0, scale=1.0, seed=None):
+    """ONNX RandomNormal."""
     return cast(np.asarray(mean + scale * generator(seed).standard_normal(shape)), dtype)
 
 
-def random_uniform(shape, high, low, dtype, seed=None):
-    """Numbers distributed uniformly between two limits."""
+def random_normal_like(x, dtype=None, mean=0.0, scale=1.0, seed=None):
+    """ONNX RandomNormalLike."""
+    return random_normal(x.shape, x.dtype if dtype is None else dtype, mean, scale, seed)
+
+
+def random_uniform(shape, dtype, high=1.0, low=0.0, seed=None):
+    """ONNX RandomUniform."""
     return cast(np.asarray(low + (high - low) * generator(seed).random(shape)), dtype)
 
 
-def bernoulli(x, dtype, seed=None):
-    """1 with the probability that each element states, else 0."""
-    return cast(np.asarray(generator(seed).random(x.shape) < doubled(x)), dtype)
+def random_uniform_like(x, dtype=None, high=1.0, low=0.0, seed=None):
+    """ONNX RandomUniformLike."""
+    return random_uniform(x.shape, x.dtype if dtype is None else dtype, high, low, seed)
 
 
-def multinomial(x, count, dtype, seed=None):
-    """Indices of columns, drawn by unnormalised log-probabilities."""
+def bernoulli(x, dtype=None, seed=None):
+    """ONNX Bernoulli: 1 with the probability that each element states, else 0."""
+    return cast(np.asarray(generator(seed).random(x.shape) < doubled(x)), x.dtype if dtype is None else dtype)
+
+
+def multinomial(x, dtype, sample_size=1, seed=None):
+    """ONNX Multinomial: indices of columns, drawn by unnormalised log-probabilities."""
     ends = np.cumsum(soft_max(doubled(x), 1)[0], 1)
-    drawn = generator(seed).random((x.shape[0], count)) * ends[:, -1:]
+    drawn = generator(seed).random((x.shape[0], sample_size)) * ends[:, -1:]
     return cast(np.sum(drawn[:, :, None] >= ends[:, None, :], 2), dtype)
 
 
-def training_dropout(x, ratio, training, seed=None):
-    """Elements dropped with a probability, the others scaled so that the mean stays; and which were kept."""
+def dropout(x, ratio=None, training=None, seed=None):
+    """ONNX Dropout: the input itself, or in training without a part of its elements, the others scaled; which stay."""
     share = 0.5 if ratio is None else number(ratio)
     if not number(training) or share == 0:
         return x, np.ones(x.shape, np.bool_)

@@ -11,95 +11,15 @@ from irfuzz.export.array.support.numbers import cast, doubled, is_real, whole, w
 from irfuzz.export.plan.shapes import flat_sizes
 
 
-def acos(x):
-    """ONNX Acos."""
-    return cast(np.arccos(wide(x)), x.dtype)
-
-
-def acosh(x):
-    """ONNX Acosh."""
-    return cast(np.arccosh(wide(x)), x.dtype)
-
-
-def asin(x):
-    """ONNX Asin."""
-    return cast(np.arcsin(wide(x)), x.dtype)
-
-
-def asinh(x):
-    """ONNX Asinh."""
-    return cast(np.arcsinh(wide(x)), x.dtype)
-
-
-def atan(x):
-    """ONNX Atan."""
-    return cast(np.arctan(wide(x)), x.dtype)
-
-
-def atanh(x):
-    """ONNX Atanh."""
-    return cast(np.arctanh(wide(x)), x.dtype)
-
-
-def cos(x):
-    """ONNX Cos."""
-    return cast(np.cos(wide(x)), x.dtype)
-
-
-def cosh(x):
-    """ONNX Cosh."""
-    return cast(np.cosh(wide(x)), x.dtype)
-
-
-def exp(x):
-    """ONNX Exp."""
-    return cast(np.exp(wide(x)), x.dtype)
-
-
-def log(x):
-    """ONNX Log."""
-    return cast(np.log(wide(x)), x.dtype)
-
-
-def reciprocal(x):
-    """ONNX Reciprocal."""
-    return cast(1 / wide(x), x.dtype)
-
-
-def sin(x):
-    """ONNX Sin."""
-    return cast(np.sin(wide(x)), x.dtype)
-
-
-def sinh(x):
-    """ONNX Sinh."""
-    return cast(np.sinh(wide(x)), x.dtype)
-
-
-def sqrt(x):
-    """ONNX Sqrt."""
-    return cast(np.sqrt(wide(x)), x.dtype)
-
-
-def tan(x):
-    """ONNX Tan."""
-    return cast(np.tan(wide(x)), x.dtype)
-
-
-def tanh(x):
-    """ONNX Tanh."""
-    return cast(np.tanh(wide(x)), x.dtype)
+def rounded(function, x):
+    """A ``function`` of float64, of elements of any floating-point type, rounded to that type."""
+    return cast(function(wide(x)), x.dtype)
 
 
 def logistic(x):
     """1 / (1 + exp(-x)) of float64, exact on both sides."""
     small = np.exp(-np.abs(x))
     return np.where(x < 0, small, 1.0) / (1 + small)
-
-
-def sigmoid(x):
-    """ONNX Sigmoid."""
-    return cast(logistic(wide(x)), x.dtype)
 
 
 def each(function, x):
@@ -110,21 +30,6 @@ def each(function, x):
 def erf(x):
     """ONNX Erf."""
     return cast(each(math.erf, wide(x)), x.dtype)
-
-
-def add(a, b):
-    """ONNX Add; integers wrap."""
-    return a + b
-
-
-def sub(a, b):
-    """ONNX Sub; integers wrap."""
-    return a - b
-
-
-def mul(a, b):
-    """ONNX Mul; integers wrap."""
-    return a * b
 
 
 def div(a, b):
@@ -183,40 +88,16 @@ def mean(*xs):
     return cast(result / len(xs), xs[0].dtype)
 
 
-def less(a, b):
-    """ONNX Less."""
-    return a < b
-
-
-def less_or_equal(a, b):
-    """ONNX LessOrEqual."""
-    return a <= b
-
-
-def greater(a, b):
-    """ONNX Greater."""
-    return a > b
-
-
-def greater_or_equal(a, b):
-    """ONNX GreaterOrEqual."""
-    return a >= b
-
-
 def sign(x):
     """ONNX Sign; NaN stays NaN."""
     return cast(np.sign(wide(x)), x.dtype)
 
 
 def clip(x, low=None, high=None):
-    """ONNX Clip: min(max(x, low), high), so ``high`` wins where the bounds cross; NaN stays."""
-    result = x if low is None else np.maximum(x, low.reshape(()))
-    return result if high is None else np.minimum(result, high.reshape(()))
-
-
-def clip_to(x, low, high):
-    """ONNX Clip before opset 11, whose bounds are numbers."""
-    return cast(np.minimum(np.maximum(wide(x), low), high), x.dtype)
+    """ONNX Clip: min(max(x, low), high), so ``high`` wins if the bounds cross; NaN stays."""
+    low, high = (None if bound is None else np.array(bound, x.dtype).reshape(()) for bound in (low, high))
+    result = x if low is None else np.maximum(x, low)
+    return result if high is None else np.minimum(result, high)
 
 
 def relu(x):
@@ -284,11 +165,6 @@ def soft_plus(w):
     return np.maximum(w, 0) + np.log1p(np.exp(-np.abs(w)))
 
 
-def softplus(x):
-    """ONNX Softplus."""
-    return cast(soft_plus(wide(x)), x.dtype)
-
-
 def softsign(x):
     """ONNX Softsign: x / (1 + |x|)."""
     w = wide(x)
@@ -336,6 +212,26 @@ def softmax(x, axis):
     return cast(soft_max(wide(x), axis)[0], x.dtype)
 
 
+def softmax_rows(x, axis):
+    """ONNX Softmax before opset 13, along everything from ``axis`` on."""
+    return in_rows(softmax, x, axis)
+
+
+def in_rows(function, x, axis):
+    """``function`` along everything from ``axis`` on."""
+    return function(x.reshape(flat_sizes(x.shape, axis)), 1).reshape(x.shape)
+
+
+def log_softmax_rows(x, axis):
+    """ONNX LogSoftmax before opset 13."""
+    return in_rows(log_softmax, x, axis)
+
+
+def hardmax_rows(x, axis):
+    """ONNX Hardmax before opset 13."""
+    return in_rows(hardmax, x, axis)
+
+
 def log_softmax(x, axis):
     """ONNX LogSoftmax from opset 13, along one axis."""
     return cast(soft_max(wide(x), axis)[1], x.dtype)
@@ -350,14 +246,9 @@ def hardmax(x, axis):
     return (steps == best).astype(x.dtype)
 
 
-def as_rows(function, x, axis):
-    """Softmax and its kin before opset 13: ``function`` along everything from ``axis`` on."""
-    return function(x.reshape(flat_sizes(x.shape, axis)), 1).reshape(x.shape)
-
-
-def is_inf(x, negative=1, positive=1):
+def is_inf(x, detect_negative=1, detect_positive=1):
     """ONNX IsInf, of either sign as asked."""
-    return np.isinf(x) & np.where(x < 0, bool(negative), bool(positive))
+    return np.isinf(x) & np.where(x < 0, bool(detect_negative), bool(detect_positive))
 
 
 def shift(x, amount, direction):

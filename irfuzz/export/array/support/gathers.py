@@ -19,7 +19,7 @@ def within(index, size):
     return places
 
 
-def gather(x, index, axis):
+def gather(x, index, axis=0):
     """ONNX Gather: slices of x along ``axis``, in the shape of ``index`` at that place."""
     return np.take(x, within(index, x.shape[axis]), axis)
 
@@ -31,7 +31,7 @@ def grid(shape, axis, index):
     return tuple(places)
 
 
-def gather_elements(x, index, axis):
+def gather_elements(x, index, axis=0):
     """ONNX GatherElements."""
     return x[grid(index.shape, axis, within(index, x.shape[axis]))]
 
@@ -41,7 +41,7 @@ def tuples(index, sizes):
     return tuple(within(index[..., i], size) for i, size in enumerate(sizes))
 
 
-def gather_nd(x, index, batch_dims):
+def gather_nd(x, index, batch_dims=0):
     """ONNX GatherND: slices of x at index tuples, the first ``batch_dims`` axes going together."""
     depth = index.shape[-1]
     batch = x.shape[:batch_dims]
@@ -68,7 +68,7 @@ def put(x, places, updates, reduction):
     return result
 
 
-def scatter_elements(x, index, updates, axis, reduction="none"):
+def scatter_elements(x, index, updates, axis=0, reduction="none"):
     """ONNX ScatterElements; what duplicate indices give without a reduction is undefined."""
     return put(x, grid(index.shape, axis, within(index, x.shape[axis])), updates, reduction)
 
@@ -78,7 +78,7 @@ def scatter_nd(x, index, updates, reduction="none"):
     return put(x, tuples(index, x.shape[: index.shape[-1]]), updates, reduction)
 
 
-def one_hot(indices, depth, values, axis):
+def one_hot(indices, depth, values, axis=-1):
     """ONNX OneHot: ``values[1]`` at the index along a new axis, else ``values[0]``, also for indices out of range."""
     if is_real(indices.dtype) and bool(np.any(wide(indices) != np.trunc(wide(indices)))):
         raise NotImplementedError("OneHot of fractions: ONNX's text casts them, its reference evaluator does not")
@@ -89,7 +89,7 @@ def one_hot(indices, depth, values, axis):
     return np.where(places == steps, values[1], values[0])
 
 
-def top_k(x, k, axis, largest):
+def top_k(x, k, axis=-1, largest=1):
     """ONNX TopK: (values, indices), best first, the lower index first among equals."""
     count = number(k)
     if count > x.shape[axis]:

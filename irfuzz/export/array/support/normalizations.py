@@ -45,7 +45,7 @@ def stashed(x, stash_type):
     return wide(x) if narrower else wide(cast(x, stash_type))
 
 
-def layer_norm(x, scale, b=None, *, axis, epsilon, stash_type):
+def layer_norm(x, scale, b=None, *, axis=-1, epsilon, stash_type):
     """ONNX LayerNormalization: (Y, mean, 1 / deviation) over the axes from ``axis`` on."""
     centred, mean, variance = spread(stashed(x, stash_type), tuple(range(axis % x.ndim, x.ndim)))
     inverse = 1 / np.sqrt(variance + epsilon)

@@ -106,10 +106,10 @@ def to_array(value):
 
 
 def ints(x):
-    """The elements of an array as Python's numbers."""
-    return tuple(x.reshape(-1).tolist())
+    """The elements of an array, or of a sequence, as Python's numbers; none if there is no array."""
+    return () if x is None else tuple(np.reshape(x, -1).tolist())
 
 
 def number(x):
-    """The one element of an array, or a number itself, as Python's number."""
-    return np.reshape(x, ()).item()
+    """The one element of an array, or a number itself, as Python's number; 0 if there is none."""
+    return 0 if x is None else np.reshape(x, ()).item()

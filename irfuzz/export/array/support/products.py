@@ -13,16 +13,16 @@ def matmul(a, b):
     return cast(np.matmul(wide(a), wide(b)), a.dtype)
 
 
-def gemm(a, b, c=None, alpha=1.0, beta=1.0, trans_a=0, trans_b=0):
+def gemm(a, b, c=None, alpha=1.0, beta=1.0, transA=0, transB=0):
     """ONNX Gemm: alpha * A' @ B' + beta * C. Integers need alpha and beta of 1."""
-    result = np.matmul(wide(a).T if trans_a else wide(a), wide(b).T if trans_b else wide(b))
+    result = np.matmul(wide(a).T if transA else wide(a), wide(b).T if transB else wide(b))
     result = result if alpha == 1.0 else alpha * result
     if c is not None:
         result = result + (wide(c) if beta == 1.0 else beta * wide(c))
     return cast(result, a.dtype)
 
 
-def einsum(equation, *xs):
+def einsum(*xs, equation):
     """ONNX Einsum; integers wrap."""
     return cast(np.einsum(equation.replace(" ", ""), *[wide(x) for x in xs]), xs[0].dtype)
 

@@ -27,18 +27,18 @@ def saturated(real, zero, dtype):
     return np.clip(rounded + zero, info.min, info.max).astype(dtype)
 
 
-def quantize(x, scale, zero=None, axis=1, block_size=0, dtype=np.uint8, precision=None):
+def quantize(x, scale, zero=None, axis=1, block_size=0, output_dtype=None, precision=None):
     """ONNX QuantizeLinear: saturate(round(x / scale) + zero), divided in the type of ``scale`` or ``precision``."""
     kind = scale.dtype if precision is None else precision
     ratio = np.divide(cast(x, kind), fitted(x, cast(scale, kind), axis, block_size))
     offset = 0 if zero is None else fitted(x, whole(zero), axis, block_size)
-    return saturated(ratio, offset, dtype if zero is None else zero.dtype)
+    return saturated(ratio, offset, (output_dtype or np.uint8) if zero is None else zero.dtype)
 
 
-def dequantize(x, scale, zero=None, axis=1, block_size=0, dtype=None):
+def dequantize(x, scale, zero=None, axis=1, block_size=0, output_dtype=None):
     """ONNX DequantizeLinear: (x - zero) * scale, the difference exact, the product in the output type."""
     steps = whole(x) - (0 if zero is None else fitted(x, whole(zero), axis, block_size))
-    kind = scale.dtype if dtype is None else dtype
+    kind = scale.dtype if output_dtype is None else output_dtype
     return np.multiply(cast(steps, kind), cast(fitted(x, scale, axis, block_size), kind))
 
 

@@ -8,6 +8,35 @@ import numpy as np
 from irfuzz.export.array.support.elementwise import logistic, soft_plus
 from irfuzz.export.array.support.numbers import cast, wide
 
+ACTIVATIONS = {
+    "affine": (1.0, 0.0),
+    "elu": (1.0, 0.0),
+    "hardsigmoid": (float(np.float32(0.2)), 0.5),
+    "leakyrelu": (float(np.float32(0.01)), 0.0),
+    "relu": (0.0, 0.0),
+    "scaledtanh": (1.0, 1.0),
+    "sigmoid": (0.0, 0.0),
+    "softplus": (0.0, 0.0),
+    "softsign": (0.0, 0.0),
+    "tanh": (0.0, 0.0),
+    "thresholdedrelu": (1.0, 0.0),
+}
+
+ALPHAS = ("affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu")
+
+BETAS = ("affine", "hardsigmoid", "scaledtanh")
+
+
+def with_numbers(names, alphas, betas):
+    """(name, alpha, beta) of each activation: numbers that are given are used up in order, then come the defaults."""
+    alphas, betas, result = list(alphas), list(betas), []
+    for name in map(str.lower, names):
+        alpha, beta = ACTIVATIONS[name]
+        alpha = alphas.pop(0) if alphas and name in ALPHAS else alpha
+        beta = betas.pop(0) if betas and name in BETAS else beta
+        result.append((name, alpha, beta))
+    return result
+
 
 def activated(activation, x):
     """An activation of ONNX's recurrent operators, which is (name, alpha, beta)."""
@@ -80,19 +109,23 @@ def one_way(step, count, x, w, r, b, lengths, h, c, p, acts, clip, backward, opt
     return (np.stack(rows) if rows else np.zeros((0, *h.shape))), h, c
 
 
-def recurrent(step, count, x, w, r, b, lengths, h0, c0, p, direction, activations, clip, layout, option):
-    """Every direction: (Y, last H, last C); with ``layout`` 1 the batch comes first in x, Y and the states."""
+def recurrent(step, count, inputs, own, alphas, betas, activations, clip, direction, layout, option):
+    """Every direction: (Y, last H, last C); with ``layout`` 1 the batch comes first in x, Y and the states.
+
+    ``own`` are the activations of one direction unless others are given, ``inputs`` those of ONNX's LSTM.
+    """
+    x, w, r, b, lengths, h0, c0, p = inputs
     ways, hidden = w.shape[0], r.shape[2]
+    acts = with_numbers((activations or own * ways)[: len(own) * ways], alphas, betas)
     data = np.swapaxes(wide(x), 0, 1) if layout else wide(x)
     states = [
         np.zeros((ways, data.shape[1], hidden)) if s is None else np.swapaxes(wide(s), 0, 1) if layout else wide(s)
         for s in (h0, c0)
     ]
-    each = len(activations) // ways
     found = [
         one_way(
             step, count, data, w[d], r[d], None if b is None else b[d], lengths, states[0][d], states[1][d],
-            None if p is None else p[d], activations[d * each : (d + 1) * each], clip,
+            None if p is None else p[d], acts[d * len(own) : (d + 1) * len(own)], clip,
             direction == "reverse" or d == 1, option,
         )
         for d in range(ways)
@@ -103,24 +136,28 @@ def recurrent(step, count, x, w, r, b, lengths, h0, c0, p, direction, activation
     return tuple(cast(result, x.dtype) for result in (y, h, c))
 
 
-def rnn(x, w, r, b=None, lengths=None, h0=None, direction="forward", activations=(), clip=None, layout=0):
-    """ONNX RNN: (Y, Y_h). ``activations`` holds (name, alpha, beta) for each direction."""
-    return recurrent(rnn_step, 1, x, w, r, b, lengths, h0, None, None, direction, activations, clip, layout, 0)[:2]
+def rnn(
+    x, w, r, b=None, lengths=None, h0=None, *, activation_alpha=(), activation_beta=(), activations=None, clip=None,
+    direction="forward", layout=0,
+):  # fmt: skip
+    """ONNX RNN: (Y, Y_h)."""
+    how = (activation_alpha, activation_beta, activations, clip, direction, layout)
+    return recurrent(rnn_step, 1, (x, w, r, b, lengths, h0, None, None), ("Tanh",), *how, 0)[:2]
 
 
 def gru(
-    x, w, r, b=None, lengths=None, h0=None, direction="forward", activations=(), clip=None, layout=0,
-    linear_before_reset=0,
+    x, w, r, b=None, lengths=None, h0=None, *, activation_alpha=(), activation_beta=(), activations=None, clip=None,
+    direction="forward", layout=0, linear_before_reset=0,
 ):  # fmt: skip
-    """ONNX GRU: (Y, Y_h). ``activations`` holds (name, alpha, beta) of f and g for each direction."""
-    return recurrent(
-        gru_step, 3, x, w, r, b, lengths, h0, None, None, direction, activations, clip, layout, linear_before_reset
-    )[:2]
+    """ONNX GRU: (Y, Y_h); activations f and g."""
+    how = (activation_alpha, activation_beta, activations, clip, direction, layout, linear_before_reset)
+    return recurrent(gru_step, 3, (x, w, r, b, lengths, h0, None, None), ("Sigmoid", "Tanh"), *how)[:2]
 
 
 def lstm(
-    x, w, r, b=None, lengths=None, h0=None, c0=None, p=None, direction="forward", activations=(), clip=None, layout=0,
-    input_forget=0,
+    x, w, r, b=None, lengths=None, h0=None, c0=None, p=None, *, activation_alpha=(), activation_beta=(),
+    activations=None, clip=None, direction="forward", input_forget=0, layout=0,
 ):  # fmt: skip
-    """ONNX LSTM: (Y, Y_h, Y_c). ``activations`` holds (name, alpha, beta) of f, g and h for each direction."""
-    return recurrent(lstm_step, 4, x, w, r, b, lengths, h0, c0, p, direction, activations, clip, layout, input_forget)
+    """ONNX LSTM: (Y, Y_h, Y_c); activations f, g and h."""
+    how = (activation_alpha, activation_beta, activations, clip, direction, layout, input_forget)
+    return recurrent(lstm_step, 4, (x, w, r, b, lengths, h0, c0, p), ("Sigmoid", "Tanh", "Tanh"), *how)

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, highest, is_real, lowest, number, whole, wide
+from irfuzz.export.array.support.numbers import cast, doubled, highest, ints, is_real, lowest, number, whole, wide
 from irfuzz.export.plan.shapes import reduced_axes
 
 
 def reduced(x, axes, noop):
     """Axes to reduce, as numpy takes them."""
-    return tuple(reduced_axes(x.ndim, axes, noop))
+    return tuple(reduced_axes(x.ndim, ints(axes), noop))
 
 
 def summed(w, x, axes, keepdims, noop):
@@ -51,12 +51,18 @@ def reduce_prod(x, axes=None, keepdims=1, noop=0):
 
 def reduce_max(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMax: NaN wins; -inf or the least integer of nothing."""
-    return cast(np.max(wide(x), reduced(x, axes, noop), keepdims=bool(keepdims), initial=lowest(x.dtype)), x.dtype)
+    return cast(
+        np.max(wide(x), reduced(x, axes, noop), keepdims=bool(keepdims), initial=lowest(x.dtype)),
+        x.dtype,
+    )
 
 
 def reduce_min(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceMin: NaN wins; +inf or the greatest integer of nothing."""
-    return cast(np.min(wide(x), reduced(x, axes, noop), keepdims=bool(keepdims), initial=highest(x.dtype)), x.dtype)
+    return cast(
+        np.min(wide(x), reduced(x, axes, noop), keepdims=bool(keepdims), initial=highest(x.dtype)),
+        x.dtype,
+    )
 
 
 def reduce_l1(x, axes=None, keepdims=1, noop=0):

@@ -7,31 +7,39 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, is_real
+from irfuzz.export.array.support.numbers import cast, doubled, ints, is_real
 from irfuzz.export.plan.resizing import region_ends, resize_targets, resized_axes
 
 
 def resize(
-    x, roi=None, scales=None, sizes=None, axes=None, mode="nearest", coordinates="half_pixel",
-    nearest="round_prefer_floor", cubic_a=-0.75, exclude_outside=0, extrapolation=0.0, antialias=0, policy="stretch",
+    x, roi=None, scales=None, sizes=None, axes=None, mode="nearest", coordinate_transformation_mode="half_pixel",
+    nearest_mode="round_prefer_floor", cubic_coeff_a=-0.75, exclude_outside=0, extrapolation_value=0.0, antialias=0,
+    keep_aspect_ratio_policy="stretch",
 ):  # fmt: skip
     """ONNX Resize, one axis after the other; weighted sums in float64 with one rounding at the end."""
-    axes = resized_axes(x.ndim, axes)
+    axes, coordinates, nearest = resized_axes(x.ndim, axes), coordinate_transformation_mode, nearest_mode
+    cropped = coordinates == "tf_crop_and_resize"
+    targets = resize_targets(x.shape, ints(scales), ints(sizes), axes, keep_aspect_ratio_policy)
     if mode != "nearest" and not is_real(x.dtype):
         raise NotImplementedError(f"ONNX does not say how {mode} resizing rounds integers")
     result = x if mode == "nearest" else doubled(x)
     beyond = np.zeros((), np.bool_)
-    for place, (axis, factor, length, real) in enumerate(resize_targets(x.shape, scales, sizes, axes, policy)):
-        size, region = x.shape[axis], region_ends(roi, place, len(axes))
+    for place, (axis, factor, length, real) in enumerate(targets):
+        size, region = x.shape[axis], region_ends(ints(roi) if cropped else None, place, len(axes))
         at = origins(coordinates, np.arange(length, dtype=np.float64), size, length, factor, real, region)
         if mode == "nearest":
             result = np.take(result, np.clip(snapped(at, nearest), 0, size - 1), axis)
-        elif factor != 1.0 or length != size or coordinates == "tf_crop_and_resize":
-            filters = shares(at, size, min(factor, 1.0) if antialias else 1.0, mode, cubic_a, exclude_outside)
+        elif factor != 1.0 or length != size or cropped:
+            filters = shares(at, size, min(factor, 1.0) if antialias else 1.0, mode, cubic_coeff_a, exclude_outside)
             result = np.moveaxis(np.tensordot(filters, result, (1, axis)), 0, axis)
-        if coordinates == "tf_crop_and_resize":
+        if cropped:
             beyond = beyond | ((at < 0) | (at > size - 1)).reshape((-1, *[1] * (x.ndim - 1 - axis)))
-    return np.where(beyond, np.array(extrapolation).astype(x.dtype), cast(result, x.dtype))
+    return np.where(beyond, np.array(extrapolation_value).astype(x.dtype), cast(result, x.dtype))
+
+
+def upsample(x, scales, mode="nearest"):
+    """ONNX Upsample, and Resize of opset 10: places x / scale, rounded down if nearest."""
+    return resize(x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
 
 def origins(coordinates, i, size, length, factor, real, region):

@@ -8,13 +8,14 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, is_real
+from irfuzz.export.array.support.numbers import cast, doubled, ints, is_real
 from irfuzz.export.array.support.windows import taps
 from irfuzz.export.plan.windows import column_plan, unpooled_sizes
 
 
 def affine_grid(theta, size, align_corners=0):
     """ONNX AffineGrid: places (N, *sizes, axes) of theta (N, axes, axes + 1), x before y before z."""
+    size = ints(size)
     ends = []
     for n in reversed(size[2:]):
         step = np.arange(n, dtype=np.float64)
@@ -33,17 +34,17 @@ def mirrored(at, size, align_corners):
     return np.minimum(rest, 2 * span - rest) + low
 
 
-def grid_sample(x, grid, mode, padding, align_corners=0):
-    """ONNX GridSample of one to three spatial axes."""
-    sizes = x.shape[2:]
-    if not is_real(x.dtype) or not 1 <= len(sizes) <= 3 or (mode == "bicubic" and len(sizes) != 2):
+def grid_sample(x, grid, mode="linear", padding_mode="zeros", align_corners=0):
+    """ONNX GridSample of one to three spatial axes; before opset 20 the modes were bilinear and bicubic."""
+    sizes, mode = x.shape[2:], mode.removeprefix("bi")
+    if not is_real(x.dtype) or not 1 <= len(sizes) <= 3 or (mode == "cubic" and len(sizes) != 2):
         raise NotImplementedError(f"no exact {mode} sampling of {x.dtype} in {len(sizes)} dimensions")
 
     def kept(at, size):
         """A place as the padding mode has it."""
-        if padding == "reflection":
+        if padding_mode == "reflection":
             at = mirrored(at, size, align_corners)
-        return np.clip(at, 0, size - 1) if padding != "zeros" else at
+        return np.clip(at, 0, size - 1) if padding_mode != "zeros" else at
 
     places = []
     for i, size in enumerate(sizes):
@@ -54,7 +55,7 @@ def grid_sample(x, grid, mode, padding, align_corners=0):
         near = [np.rint(kept(at, size)) for at, size in zip(places, sizes, strict=True)]
         return cast(picked(image, near), x.dtype)
     total = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
-    if mode == "bilinear":
+    if mode == "linear":
         places = [kept(at, size) for at, size in zip(places, sizes, strict=True)]
         for upper in itertools.product((0, 1), repeat=len(sizes)):
             share = together(
@@ -99,9 +100,9 @@ def picked(image, places):
     return np.where(inside[:, None], found, 0.0)
 
 
-def max_unpool(x, index, kernel, strides=None, pads=None):
+def max_unpool(x, index, kernel_shape, strides=None, pads=None):
     """ONNX MaxUnpool without output_shape: elements at linear indices, zeros elsewhere."""
-    sizes = unpooled_sizes(x.shape[2:], kernel, strides, pads)
+    sizes = unpooled_sizes(x.shape[2:], kernel_shape, strides, pads)
     result = np.zeros(math.prod((*x.shape[:2], *sizes)), x.dtype)
     result[index.reshape(-1)] = x.reshape(-1)
     return result.reshape((*x.shape[:2], *sizes))
@@ -109,6 +110,7 @@ def max_unpool(x, index, kernel, strides=None, pads=None):
 
 def col2im(x, image, block, strides=None, dilations=None, pads=None):
     """ONNX Col2Im: columns (N, C * blocks, L) added up into (N, C, *image)."""
+    image, block = ints(image), ints(block)
     steps, gaps, room, counts, inside = column_plan(image, block, strides, dilations, pads)
     columns = x.reshape((x.shape[0], -1, math.prod(block), *counts))
     canvas = np.zeros((*columns.shape[:2], *room), np.float64 if is_real(x.dtype) else x.dtype)
@@ -117,13 +119,17 @@ def col2im(x, image, block, strides=None, dilations=None, pads=None):
     return cast(canvas[inside], x.dtype)
 
 
-def roi_align(x, rois, images, height=1, width=1, ratio=0, scale=1.0, mode="avg", half_pixel=1):
+def roi_align(
+    x, rois, images, *, output_height=1, output_width=1, sampling_ratio=0, spatial_scale=1.0, mode="avg",
+    coordinate_transformation_mode="output_half_pixel",
+):  # fmt: skip
     """ONNX RoiAlign; ``max`` is taken of the weighted corners, as ONNX's cases have it."""
+    height, width, half_pixel = output_height, output_width, coordinate_transformation_mode == "half_pixel"
     shift = 0.5 if half_pixel else 0.0
     regions = []
-    for (x1, y1, x2, y2), which in zip((doubled(rois) * scale - shift).tolist(), images.tolist(), strict=True):
+    for (x1, y1, x2, y2), which in zip((doubled(rois) * spatial_scale - shift).tolist(), images.tolist(), strict=True):
         bins = [
-            bin_places(*ends, count, ratio, half_pixel, size)
+            bin_places(*ends, count, sampling_ratio, half_pixel, size)
             for ends, count, size in (((y1, y2), height, x.shape[2]), ((x1, x2), width, x.shape[3]))
         ]
         corners_of = [

@@ -43,12 +43,12 @@ def shared_part(low, high, box, others):
     return np.where(union > 0, common / union, 0.0)
 
 
-def non_max_suppression(boxes, scores, most=None, iou=None, least=None, centered=0):
+def non_max_suppression(boxes, scores, most=None, iou=None, least=None, center_point_box=0):
     """ONNX NonMaxSuppression: rows (batch, class, box), best score first within each class."""
     room, limit = 0 if most is None else number(most), 0.0 if iou is None else number(iou)
     rows = []
     for image, class_ in np.ndindex(*scores.shape[:2]):
-        low, high = corners(doubled(boxes[image]), centered)
+        low, high = corners(doubled(boxes[image]), center_point_box)
         marks = doubled(scores[image, class_])
         kept = []
         for box in np.argsort(-marks, kind="stable").tolist():

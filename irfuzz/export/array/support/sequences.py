@@ -6,14 +6,21 @@ from __future__ import annotations
 import numpy as np
 
 from irfuzz.export.array.support.numbers import number
-from irfuzz.export.plan.shapes import empty_stack_sizes
 
 
-def stacked(arrays, axis, dtype=None, shape=None):
-    """Arrays along a new axis; none at all give an empty array of the ``dtype`` and element ``shape`` declared."""
-    if arrays:
-        return np.stack(arrays, axis)
-    return np.zeros(empty_stack_sizes(shape, axis, dtype), dtype)
+def sequence_at(sequence, position):
+    """ONNX SequenceAt; negative positions count from the end."""
+    return sequence[number(position)]
+
+
+def sequence_length(sequence):
+    """ONNX SequenceLength."""
+    return np.array(len(sequence), np.int64)
+
+
+def concat_from_sequence(sequence, axis, new_axis=0):
+    """ONNX ConcatFromSequence, along an axis of the elements or a new one."""
+    return (np.stack if new_axis else np.concatenate)(sequence, axis)
 
 
 def sequence_insert(sequence, item, position=None):

@@ -10,6 +10,21 @@ import numpy as np
 from irfuzz.export.array.support.numbers import cast, doubled, number
 
 
+def hann_window(size, output_datatype, periodic=1):
+    """ONNX HannWindow."""
+    return cosine_window(size, (0.5, 0.5), periodic, output_datatype)
+
+
+def hamming_window(size, output_datatype, periodic=1):
+    """ONNX HammingWindow, with the fractions of its function body."""
+    return cosine_window(size, (25 / 46, 21 / 46), periodic, output_datatype)
+
+
+def blackman_window(size, output_datatype, periodic=1):
+    """ONNX BlackmanWindow."""
+    return cosine_window(size, (0.42, 0.5, 0.08), periodic, output_datatype)
+
+
 def cosine_window(size, weights, periodic, dtype):
     """``sum (-1)**i * weights[i] * cos(2 pi i n / N)`` for n below ``size``; N is ``size``, one less if symmetric."""
     count = number(size)
@@ -28,7 +43,7 @@ def parted(z):
     return np.stack([z.real, z.imag], -1)
 
 
-def dft(x, length=None, axis=-2, inverse=0, onesided=0):
+def dft(x, length=None, axis=-2, *, inverse=0, onesided=0):
     """ONNX DFT along an axis; the last one holds real and imaginary parts."""
     axis = number(axis) % x.ndim
     count = None if length is None else number(length)
@@ -49,7 +64,7 @@ def stft(x, step, window=None, length=None, onesided=1):
     return cast(parted(np.fft.rfft(np.real(frames)) if onesided else np.fft.fft(frames)), x.dtype)
 
 
-def mel_weights(bins, length, rate, low, high, dtype):
+def mel_weights(bins, length, rate, low, high, output_datatype):
     """ONNX MelWeightMatrix: triangles between neighbouring mel frequencies, (length // 2 + 1, bins)."""
     bins, length, rate = number(bins), number(length), number(rate)
     start, end = (2595 * math.log10(1 + number(hertz) / 700) for hertz in (low, high))
@@ -62,4 +77,4 @@ def mel_weights(bins, length, rate, low, high, dtype):
             np.where((i >= first) & (i <= top), (i - first) / np.float64(top - first), 0.0) if top > first else i == top
         )
         columns.append(np.where((i >= top) & (i < last), (last - i) / np.float64(last - top), up) if last > top else up)
-    return cast(np.stack(columns, 1).astype(np.float64), dtype)
+    return cast(np.stack(columns, 1).astype(np.float64), output_datatype)

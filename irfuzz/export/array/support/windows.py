@@ -100,19 +100,19 @@ def pooled(x, kernel, strides, dilations, pads, auto_pad, ceil_mode, value):
     return np.stack(list(taps(framed(x, room, value), kernel, strides, dilations, counts)))
 
 
-def max_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0):
+def max_pool(x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0):
     """ONNX MaxPool; the frame never wins, NaN does."""
-    return np.max(pooled(x, kernel, strides, dilations, pads, auto_pad, ceil_mode, lowest(x.dtype)), 0)
+    return np.max(pooled(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode, lowest(x.dtype)), 0)
 
 
 def max_pool_indices(
-    x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0
+    x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0
 ):
     """ONNX MaxPool with Indices: places in the flattened x, column-major inside an image by ``storage_order``."""
-    how = (kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    how = (kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     values = pooled(x, *how, lowest(x.dtype))
     inside = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
-    images = np.arange(math.prod(x.shape[:2])).reshape((*x.shape[:2], *[1] * len(kernel)))
+    images = np.arange(math.prod(x.shape[:2])).reshape((*x.shape[:2], *[1] * len(kernel_shape)))
     places = pooled(images * inside.size + inside, *how, -1)
     best = np.max(values, 0)
     wins = (values == best) | (np.isnan(values) if is_real(x.dtype) else False)
@@ -121,24 +121,26 @@ def max_pool_indices(
 
 
 def average_pool(
-    x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0
+    x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0
 ):
     """ONNX AveragePool; the divisor counts x and, where asked, the pads, never what hangs over by ceil_mode."""
-    how = (kernel, strides, dilations, pads, auto_pad, ceil_mode)
+    how = (kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     total = np.sum(pooled(wide(x), *how, 0), 0)
     ones = np.ones((1, 1, *x.shape[2:]))
     if count_include_pad:
-        rank = len(kernel)
-        around = window_pads(x.shape[2:], kernel, strides or (1,) * rank, dilations or (1,) * rank, pads, auto_pad)
+        rank = len(kernel_shape)
+        around = window_pads(
+            x.shape[2:], kernel_shape, strides or (1,) * rank, dilations or (1,) * rank, pads, auto_pad
+        )
         ones = framed(ones, around, 1)
-        how = (kernel, strides, dilations, None, "NOTSET", ceil_mode and auto_pad == "NOTSET")
+        how = (kernel_shape, strides, dilations, None, "NOTSET", ceil_mode and auto_pad == "NOTSET")
     counted = np.sum(pooled(ones, *how, 0), 0)
     return cast(total / counted[(..., *(slice(n) for n in total.shape[2:]))], x.dtype)
 
 
-def lp_pool(x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, p=2):
+def lp_pool(x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, p=2):
     """ONNX LpPool: (sum of |x|**p) ** (1/p) over each window."""
-    windows = pooled(wide(x), kernel, strides, dilations, pads, auto_pad, ceil_mode, 0)
+    windows = pooled(wide(x), kernel_shape, strides, dilations, pads, auto_pad, ceil_mode, 0)
     return cast(power_mean(windows, p, 0), x.dtype)
 
 
@@ -162,6 +164,6 @@ def global_max_pool(x):
     return np.max(x, spatial(x), keepdims=True)
 
 
-def global_lp_pool(x, p):
+def global_lp_pool(x, p=2):
     """ONNX GlobalLpPool."""
     return cast(power_mean(wide(x), p, spatial(x), keepdims=True), x.dtype)
