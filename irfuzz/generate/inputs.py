@@ -91,7 +91,7 @@ def make_inputs(
     for value in inputs:
         name = value.name or ""
         fact = facts[name]
-        rng = np.random.default_rng((seed, zlib.crc32(name.encode())))
+        rng = _generator(seed, zlib.crc32(name.encode()))
         limit = limits.of(value)
         domain = input_domain(value)
         if domain is not None:
@@ -107,6 +107,12 @@ def make_inputs(
         touch = special and rng.random() < 0.5
         made[name] = _value(name, fact, limit, rng, sizes, touch, touch and nan_inf)
     return made
+
+
+def _generator(*numbers: int) -> np.random.Generator:
+    """``numpy.random.default_rng(numbers)``, in half the time: NumPy takes an array of words as it is."""
+    words = [number >> shift & 0xFFFFFFFF for number in numbers for shift in range(0, number.bit_length() or 1, 32)]
+    return np.random.default_rng(np.array(words, np.uint32))
 
 
 def _bind(fact: Fact | None, seed: int, sizes: dict[str, int]) -> None:

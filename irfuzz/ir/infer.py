@@ -132,9 +132,9 @@ def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
 def fact_of_elements(fact: TensorFact, array: np.ndarray) -> TensorFact:
     """``fact`` with the elements and bounds of an array of its shape."""
     elements = tuple(np.asarray(array).ravel().tolist())
-    low, high = bounds_of(replace(fact, value=elements))
+    low, high = bounds_of(TensorFact(fact.dtype, fact.shape, fact.low, fact.high, elements))
     known = _comparable(elements)
-    return replace(fact, low=low, high=high, value=None if all(e is None for e in known) and known else known)
+    return TensorFact(fact.dtype, fact.shape, low, high, None if all(e is None for e in known) and known else known)
 
 
 _READABLE = frozenset(

@@ -15,6 +15,7 @@ from irfuzz.ir import serde
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
 from irfuzz.ir.clone import clone_with, free
+from irfuzz.ir.entries import entries
 from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.tensors import array_tensor
@@ -335,7 +336,7 @@ class Program(View):
             else:
                 self.remove(node)
                 removed += 1
-        for name, value in list(self.graph.initializers.items()):
+        for name, value in list(entries(self.graph.initializers).items()):
             if not value.uses() and not value.is_graph_output() and not value.is_graph_input():
                 del self.graph.initializers[name]
                 self.forget(value)
