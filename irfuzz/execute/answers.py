@@ -90,6 +90,7 @@ def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
                 error=_told(target, Exit(status["exit"]), str(status.get("error", ""))),
                 log=str(status.get("log", "")),
                 seconds=float(status["seconds"]),
+                passes=tuple(map(str, status.get("passes", ()))),
             )
         )
     if values:

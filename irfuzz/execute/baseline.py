@@ -65,7 +65,7 @@ class Baseline:
         ran = self._run(made, [a for a, _ in kept], [v for _, v in kept], fresh=fresh)
         seconds = result.seconds + ran.seconds
         if ran.exit is Exit.OK:
-            return replace(ran, target=result.target, seconds=seconds, log=result.log or ran.log)
+            return replace(ran, target=result.target, seconds=seconds, log=ran.log, passes=result.passes)
         whole = self._run(before, about, inputs, fresh=False)
         if whole.exit is not Exit.OK:
             return _nobodys(result, whole)

@@ -109,6 +109,7 @@ class RunResult:
         taps: inner values by their names in the program (``execute.taps``); empty unless they were asked for.
         lines: of Python code that ran in the worker's process for the first time, for any target of the request, by
             name of the package and path below its folder (``irfuzz.isolate.lines``); empty unless they are counted.
+        passes: of the component's optimiser that changed the program, if that was asked for.
         taps_faithful: the run that gave them gave the same outputs as the one without, to the bit.
     """
 
@@ -121,4 +122,5 @@ class RunResult:
     seconds: float = 0.0
     taps: Mapping[str, Value] = field(default_factory=dict)
     lines: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    passes: tuple[str, ...] = ()
     taps_faithful: bool = False

@@ -10,6 +10,7 @@ import onnx
 import onnx.parser
 
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.passes import known_passes, rule_names
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
@@ -29,8 +30,11 @@ LOOKED_FOR = frozenset(
 MOST_NODES = 64
 """A larger program was not made small, and each try takes long."""
 
-_TOOLS = frozenset({"onnxslim"})
+_TOOLS = frozenset({"onnxslim", "onnxsim", "onnxscript", "onnxruntime-saved"})
 """Model-to-model tools of which passes can be left out by name."""
+
+_NAMED = frozenset({"onnxslim", "onnxsim", "onnxscript"})
+"""Those of them whose passes are their own, not onnxruntime's."""
 
 _PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Identity(x) }'
 """A program that every version runs, and on which each tells what passes there are."""
@@ -72,14 +76,16 @@ def with_pass(
     try:
         look = _Look(runner, program, inputs, verdict, own, results, invalid=invalid)
         registered = look.registered()
-        # What dies or refuses while it is optimised does not say what it had done, and tools never do.
-        silent = verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) or own.target.component != "onnxruntime"
-        passes = registered if silent else ()
-        found = blame_passes(look.without, passes, registered)
+        # What dies or refuses while it is optimised does not say what it had done, nor do tools and old versions.
+        silent = verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) or not look.tells
+        staged = None if own.target.component in _TOOLS else look.staged
+        found = blame_passes(look.without, registered if silent else (), registered, staged)
+        if found is None and not look.odd:
+            return replace(verdict, place=look.elsewhere(elsewhere, registered))
     except (InvalidProgram, Unsupported):
         return verdict
     if found is None:
-        return verdict if look.odd else replace(verdict, place=elsewhere)
+        return verdict
     return replace(verdict, place="optimiser", passes=found.names, together=found.together)
 
 
@@ -109,20 +115,43 @@ class _Look:
         self._invalid = invalid
         self._told = told_by(verdict, program)
         self._shadow: ShadowRun | None = None
+        self._ended = own.exit
         self.odd = False
         """Without passes it once did something else that is wrong."""
+        self.tells = False
+        """The component says which passes there are, and which changed a program."""
 
     def registered(self) -> tuple[str, ...]:
-        """All passes of the target's level, which any program tells."""
+        """All passes of the target's level, which any program tells; those of any version where it does not tell."""
         plain = Program.from_proto(onnx.parser.parse_model(_PLAIN))
-        ran = self._runner.run_as(plain, {"x": np.zeros(1, np.float32)}, self._own.target, {"tell": "registered"})
-        return tuple(ran.log.splitlines()) if ran.exit is Exit.OK else ()
+        options = {"tell": "registered", "rules": ",".join(rule_names())}
+        ran = self._runner.run_as(plain, {"x": np.zeros(1, np.float32)}, self._own.target, options)
+        is_tool = self._own.target.component in _TOOLS
+        self.tells = bool(ran.passes) and not is_tool
+        return ran.passes or (() if self._own.target.component in _NAMED else known_passes())
 
     def without(self, off: frozenset[str]) -> Tried:
         """The program without those passes."""
-        options = {"off": ",".join(sorted(off))}
-        ran = self._runner.run_as(self._program, self._inputs, self._own.target, {**options, "tell": "modified"})
-        modified = tuple(ran.log.splitlines()) if ran.exit is Exit.OK else ()
+        return self._tried({"off": ",".join(sorted(off))})
+
+    def staged(self, first: frozenset[str], then: frozenset[str]) -> Tried:
+        """The program optimised without some passes, and that without others."""
+        return self._tried({"first": ",".join(sorted(first)), "off": ",".join(sorted(then))})
+
+    def elsewhere(self, place: str, registered: Sequence[str]) -> str:
+        """Where it is that passes left out do not cure; empty if that cannot be told, for none could be left out."""
+        if self._own.target.component in _TOOLS:
+            return place if registered else ""
+        # It is the optimiser all the same if nothing is left once nothing is optimised: a pass without a known name.
+        plain = self._tried({"level": "disabled"})
+        if plain.shows:
+            return place
+        return "optimiser" if self._ended is Exit.OK else ""
+
+    def _tried(self, options: Mapping[str, str]) -> Tried:
+        tell = {} if self._own.target.component in _TOOLS else {"tell": "modified"}
+        ran = self._runner.run_as(self._program, self._inputs, self._own.target, {**options, **tell})
+        self._ended = ran.exit
         results = [*self._others, ran]
 
         def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
@@ -136,11 +165,11 @@ class _Look:
         )  # fmt: skip
         same = same_fault(verdicts, self._verdict)
         if same is not None:
-            return Tried(told_by(same, self._program) == self._told, modified)
+            return Tried(told_by(same, self._program) == self._told, ran.passes)
         # Ending in another way is no cure.
         worse = any(v.target == self._own.target.name and not v.suspect for v in verdicts)
         self.odd = self.odd or worse
-        return Tried(worse, modified)
+        return Tried(worse, ran.passes)
 
     def _once(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
         if self._shadow is None:

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-RULES: Mapping[str, tuple[str, ...]] = {
-    "Level1_RuleBasedTransformer": (
-        "EliminateIdentity", "EliminateSlice", "UnsqueezeElimination", "EliminateDropout", "ExpandElimination",
-        "CastElimination", "CastChainElimination", "PreShapeNodeElimination", "NoopElimination", "DivMulFusion",
-        "FuseReluClip", "GemmSumFusion", "GemmTransposeFusion", "NotWhereFusion", "ConvAddFusion", "ConvMulFusion",
-        "ConvBNFusion", "Pad_Fusion", "MatMul_BatchNormalization_Fusion", "LabelEncoderFusion",
-    ),
-    "Level2_RuleBasedTransformer": ("ClipQuantRewrite", "ReluQuantRewrite", "GemmTransposeFusion"),
-}  # fmt: skip
-"""The rewrite rules of ONNXRuntime's rule-based transformers, as ``disabled_optimizers`` takes them.
-
-Its log tells of the whole transformer only (``optimizer/graph_transformer_utils.cc``, ``GenerateRewriteRules``).
-"""
-
-SINGLE = 24
-"""Of more passes not each is left out alone."""
+from irfuzz.execute.passes import rules
 
 Trial: TypeAlias = Callable[[frozenset[str]], "Tried"]
 """Runs the program without some passes."""
+
+Staged: TypeAlias = Callable[[frozenset[str], frozenset[str]], "Tried"]
+"""Optimises the program without some passes, saves it, and runs what that gives without others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,9 @@ class Blamed:
         return (" + " if self.together else " / ").join(self.names)
 
 
-def blame_passes(trial: Trial, passes: Sequence[str] = (), registered: Sequence[str] = ()) -> Blamed | None:
+def blame_passes(
+    trial: Trial, passes: Sequence[str] = (), registered: Sequence[str] = (), staged: Staged | None = None
+) -> Blamed | None:
     """The smallest set of passes found without which the fault vanishes (design, decision 7).
 
     Passes are left out, never added, and what the program is run with stays as it is. One that is left out may be
@@ -70,11 +60,13 @@ def blame_passes(trial: Trial, passes: Sequence[str] = (), registered: Sequence[
     Args:
         trial: runs the program without some passes.
         passes: candidates, where the component does not tell which changed the program.
-        registered: all passes that there are, in their order; where several have to be there, those that make the
-            fault with all others left out come first.
+        registered: all passes that there are, in their order; if several have to be there, those that make the fault
+            with all others left out come first.
+        staged: optimises twice: if several passes have to be there, the one that makes the fault of what the others
+            left behind is the culprit.
 
     Returns:
-        ``None`` where the fault shows without any of them: it is not the optimiser's.
+        ``None`` if the fault shows without any of them: it is not the optimiser's.
     """
     seen: dict[frozenset[str], Tried] = {}
 
@@ -100,24 +92,40 @@ def blame_passes(trial: Trial, passes: Sequence[str] = (), registered: Sequence[
         known += new
     off = _fewest(known, vanishes)
     together = len(off) == 1
-    if together and len(known) <= SINGLE:
-        needed = [name for name in known if vanishes([name])]
-        off = needed if len(needed) == 1 else _alone(needed, known, registered, ask)
+    if together:
+        off = _makers(off, known, registered, ask, staged)
     return Blamed(tuple(off), together, first.modified or tuple(known), len(seen))
 
 
-def _alone(
-    needed: Sequence[str], known: Sequence[str], registered: Sequence[str], ask: Callable[..., Tried]
+def _makers(
+    off: list[str],
+    known: Sequence[str],
+    registered: Sequence[str],
+    ask: Callable[[Sequence[str]], Tried],
+    staged: Staged | None,
 ) -> list[str]:
-    """Of passes that are all needed the one that makes the fault with all others left out; all where none does."""
-    everything = dict.fromkeys([*known, *_rules(registered)])
-    makers = [name for name in needed if ask([other for other in everything if other != name]).shows]
-    return makers if len(makers) == 1 else list(needed)
+    """Of the passes that have to be there the one that makes the fault; all of them if none does so by itself."""
+    everything = list(dict.fromkeys([*known, *_rules(registered)]))
+
+    def without_others(names: Sequence[str]) -> list[str]:
+        return [name for name in everything if name not in names]
+
+    if not ask(without_others(known)).shows:
+        return off  # some pass that does not say that it changed anything has to be there, too
+    acting = _fewest(known, lambda names: ask(without_others(names)).shows)
+    if len(acting) == 1 or staged is None:
+        return acting
+    for name in acting:
+        before = frozenset(without_others([other for other in acting if other != name]))
+        if staged(before, frozenset(without_others([name]))).shows:
+            return [name]
+    return acting
 
 
 def _rules(names: Sequence[str]) -> list[str]:
     """Names with the rules of rule-based transformers in their place."""
-    return list(dict.fromkeys(rule for name in names for rule in RULES.get(name, (name,))))
+    held = rules()
+    return list(dict.fromkeys(rule for name in names for rule in held.get(name, (name,))))
 
 
 def _fewest(names: Sequence[str], vanishes: Callable[[Sequence[str]], bool]) -> list[str]:

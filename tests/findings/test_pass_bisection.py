@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import onnx.parser
 import pytest
 
+from irfuzz.execute.passes import known_passes, rule_names
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
 from irfuzz.execute.tools import TOOLS
+from irfuzz.execute.types import RunResult, Target, Value
 from irfuzz.findings.blamed_passes import with_pass
 from irfuzz.findings.fault_predicate import Watch
 from irfuzz.findings.pass_bisection import Tried, blame_passes
@@ -66,6 +70,36 @@ def test_a_pass_that_prepares_another_is_told_from_it_where_that_can_do_without(
     assert str(found) == "Second"
 
 
+def test_of_passes_that_all_have_to_be_there_the_one_that_turns_right_into_wrong_is_blamed() -> None:
+    """Neither makes the fault alone; of what the first leaves behind the second does."""
+
+    def trial(off: frozenset[str]) -> Tried:
+        return Tried(not off & {"First", "Second"}, tuple(n for n in ("First", "Second") if n not in off))
+
+    def second(first: frozenset[str], then: frozenset[str]) -> Tried:
+        return Tried("First" not in first and "Second" not in then)
+
+    registered = ("First", "Other", "Second")
+    assert str(blame_passes(trial, registered=registered, staged=second)) == "Second"
+    assert str(blame_passes(trial, registered=registered, staged=lambda *_: Tried(shows=False))) == "First + Second"
+
+
+def test_a_component_that_tells_nothing_is_tried_without_all_that_there_may_be() -> None:
+    """Of names that may not be known to it one acts, and one prepares it."""
+    names = tuple(f"Pass{n}" for n in range(90))
+    asked: list[frozenset[str]] = []
+
+    def trial(off: frozenset[str]) -> Tried:
+        asked.append(off)
+        return Tried(not off & {"Pass3", "Pass70"})
+
+    def second(first: frozenset[str], then: frozenset[str]) -> Tried:
+        return Tried("Pass3" not in first and "Pass70" not in then)
+
+    assert str(blame_passes(trial, names, names, second)) == "Pass70"
+    assert len(asked) <= 60
+
+
 def test_rules_stand_for_their_transformer_and_it_for_rules_of_other_names() -> None:
     whole = "Level1_RuleBasedTransformer"
 
@@ -79,9 +113,87 @@ def test_rules_stand_for_their_transformer_and_it_for_rules_of_other_names() -> 
     assert str(blame_passes(new)) == whole
 
 
+ALWAYS = {"RemoveDuplicateCastTransformer", "CastFloat16Transformer", "MemcpyTransformer"}
+"""What cannot be left out."""
+
+_RELU = """<ir_version: 8, opset_import: ["": 13]> g (float[1] x) => (float[1] y, float[1] z)
+<float low = {0}, float high = {6}> { i = Identity (x) r = Relu (i) y = Clip (r, low, high) z = Sigmoid (i) }"""
+
+
+def _blamed(kind: type[Runner], bug: str, targets: list[str]) -> Verdict:
+    with kind(resolve(targets)) as runner:
+        program = Program.from_bytes((BUGS / bug / "model.onnx").read_bytes())
+        inputs = unpack((BUGS / bug / "inputs.npz").read_bytes())
+        watch = Watch([runner], Verdict("", Symptom.DIFFERENCE, targets[0]), program)
+        verdicts, results = watch.judged(program, inputs)
+        verdict = next(v for v in verdicts if v.target.startswith("onnxruntime") and not v.suspect)
+        return with_pass(runner, program, inputs, verdict, results)
+
+
 def test_nothing_is_blamed_where_it_shows_without_them_or_not_at_all() -> None:
     assert blame_passes(lambda off: Tried(shows=True, modified=tuple({"ConstantFolding"} - off))) is None
     assert blame_passes(lambda _: Tried(shows=False)) is None
+
+
+class _Deaf(Runner):
+    """Names no passes, whatever is asked: as old versions do. What is left out is left out unless ``stuck``."""
+
+    stuck = False
+
+    def run_as(
+        self, program: Program, inputs: Mapping[str, Value], target: Target, options: Mapping[str, str | bool]
+    ) -> RunResult:
+        kept = {key: value for key, value in options.items() if key != "tell" and not (self.stuck and key == "off")}
+        return super().run_as(program, inputs, target, kept)
+
+
+class _Stuck(_Deaf):
+    stuck = True
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("runner", "bug", "wanted"),
+    [
+        (_Deaf, "002-onnxruntime-transpose-matmul-vector", ("optimiser", "MatmulTransposeFusion")),
+        (_Deaf, "006-onnxruntime-relu-clip-double", ("optimiser", "FuseReluClip")),
+        (_Deaf, "037-onnxruntime-splittosequence-keepdims", ("kernel", "")),
+        # Without optimisation it does not show, and no pass that is known is to blame: not the kernel.
+        (_Stuck, "002-onnxruntime-transpose-matmul-vector", ("optimiser", "")),
+    ],
+)
+def test_versions_that_name_no_passes(runner: type[Runner], bug: str, wanted: tuple[str, str]) -> None:
+    found = _blamed(runner, bug, ["onnxruntime:disabled", "onnxruntime:extended", "reference"])
+    assert (found.place, found.pass_text) == wanted
+
+
+@pytest.mark.backend
+def test_names_of_passes_come_from_the_library() -> None:
+    """Rules show by what is left of their transformer; what no version has is not among them, nor what is not made."""
+    plain = Program.from_proto(onnx.parser.parse_model(_RELU))
+    asked = {"tell": "registered", "rules": ",".join([*rule_names(), "NoSuchRule"])}
+    with Runner(["onnxruntime:all"]) as runner:
+        (target,) = runner.targets
+        ran = runner.run_as(plain, {"x": np.zeros(1, np.float32)}, target, asked)
+        some = runner.run_as(plain, {"x": np.zeros(1, np.float32)}, target, {**asked, "rules": "FuseReluClip"})
+    assert {"FuseReluClip", "ClipQuantRewrite", "NchwcTransformer"} <= set(ran.passes)
+    assert not {"NoSuchRule", "CastChainElimination", "Level1_RuleBasedTransformer"} & set(ran.passes)
+    assert set(ran.passes) <= set(known_passes()) | ALWAYS, "a pass that is new: add it to onnxruntime_passes.toml"
+    # A version with rules of other names keeps their transformer.
+    assert {"FuseReluClip", "Level1_RuleBasedTransformer"} <= set(some.passes)
+
+
+@pytest.mark.backend
+def test_rules_that_changed_the_program() -> None:
+    program = Program.from_proto(onnx.parser.parse_model(_RELU))
+    asked = {"tell": "modified", "rules": ",".join(rule_names())}
+    with Runner(["onnxruntime:all"]) as runner:
+        (target,) = runner.targets
+        ran = runner.run_as(program, {"x": np.zeros(1, np.float32)}, target, asked)
+        off = runner.run_as(program, {"x": np.zeros(1, np.float32)}, target, {**asked, "off": "FuseReluClip"})
+    assert {"FuseReluClip", "EliminateIdentity", "Level1_RuleBasedTransformer"} <= set(ran.passes)
+    assert "GemmSumFusion" not in ran.passes
+    assert "EliminateIdentity" in off.passes
 
 
 @pytest.mark.backend

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import re
-import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as state  # pyright: ignore[reportAttributeAccessIssue]
 
+from . import ort_passes
 from .runs import Answer, Course, Failure, attempt, each, named
 
 # Element types that numpy itself does not have. Their elements travel as raw bytes, packed as ONNX packs them.
@@ -63,12 +63,6 @@ FOLDER = "session.model_external_initializers_file_folder_path"
 MAPS_FROM = (1, 18)
 """The first version that is known to have it."""
 
-TOLD = {
-    "modified": (1, re.compile(r"GraphTransformer (\w+) modified: 1 ")),
-    "registered": (0, re.compile(r"Applying graph transformer (\w+) on step")),
-}
-"""How much it has to log, and which lines name the graph transformers that changed the graph, or that there are."""
-
 BEHIND = {
     "CPUExecutionProvider": (),
     "CUDAExecutionProvider": ("CPUExecutionProvider",),
@@ -84,10 +78,11 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
 
     A run request has ``inputs`` (one ``{"name", "raw"?, "shape"?}`` for each array after the first, which is the
     model), ``folder`` (of its external data), ``keep`` (the session serves the next request for the same) and
-    ``variants`` (session options; ``way``, one of
-    ``ways/onnxruntime.py``; ``off``, graph transformers to leave out; ``tell``, a key of ``TOLD``: which of them the
-    log is to name). Each variant is run whatever became of those before it; the answer's
-    ``runs`` has one status for each, and the arrays are their outputs, one after the other.
+    ``variants`` (session options; ``way``, one of ``ways/onnxruntime.py``; ``off``, passes to leave out; ``first``,
+    passes to leave out when the model is optimised and saved, before it is optimised again; ``tell``, whether the
+    status's ``passes`` are to be those that ``modified`` the model or all that are ``registered``; ``rules``, rewrite
+    rules to look for among those). Each variant is run whatever became of those before it; the answer's ``runs`` has
+    one status for each, and the arrays are their outputs, one after the other.
     """
     if request["do"] == "describe":
         return {**_describe(arrays), **_limits(request, arrays[1:])}, []
@@ -170,21 +165,22 @@ def _run(model: bytes, feeds: list[Any], options: dict[str, Any], place: int, ke
             found = ways.run(options["way"], model, given, _options(options), providers)
             course.stage = "run"
             return named(found)
-        session = _kept_session(model, options, providers, told, keep)
+        session = _kept_session(_optimised(model, options, providers), options, providers, told, keep)
         if session.get_providers()[0] != provider:
             raise _NotCarried(f"{provider} did not start")
         session.disable_fallback()
         course.at("run")
         names, values = _compute(session, feeds)
-        return {"outputs": names, "log": "\n".join(told)}, values
+        return {"outputs": names}, values
 
     def failed(error: Exception, _stage: str) -> Failure:
         if isinstance(error, (_NotCarried, NotImplementedError)):
             return Failure("unsupported", str(error))
         said = f"{type(error).__name__}: {_first_line(error)}"
-        return Failure(_classify(error), said, "\n".join(told) or str(error)[:4000])
+        return Failure(_classify(error), said, str(error)[:4000])
 
-    return attempt(course, compute, failed)
+    status, values = attempt(course, compute, failed)
+    return ({**status, "passes": told} if told else status), values
 
 
 def _kept_session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str], keep: bool) -> Any:
@@ -202,26 +198,46 @@ def _kept_session(model: bytes, options: dict[str, Any], providers: list[str], t
     return session
 
 
-def _session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str]) -> Any:
-    """A session; ``told`` gets the names of graph transformers that ``tell`` asks for.
+def _optimised(model: bytes, options: dict[str, Any], providers: list[str]) -> bytes:
+    """The model as ``first`` leaves it; itself if nothing is to be done first."""
+    if "first" not in options:
+        return model
 
-    Nothing but its log tells them. Names that it does not know it ignores.
-    """
-    off = [name for name in str(options.get("off", "")).split(",") if name]
+    def begin(given: bytes, made: Any) -> Any:
+        return onnxruntime.InferenceSession(
+            given, made, providers=providers, disabled_optimizers=_names(options, "first")
+        )
+
+    return ort_passes.saved(model, begin, _options(options))
+
+
+def _session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str]) -> Any:
+    """A session; ``told`` gets the names of passes that ``tell`` asks for. Names that it does not know it ignores."""
+    off, rules = _names(options, "off"), _names(options, "rules")
+
+    def begin(without: Sequence[str], made: Any) -> Any:
+        return onnxruntime.InferenceSession(model, made, providers=providers, disabled_optimizers=[*without])
+
+    def options_again() -> Any:
+        return _options(options)
+
+    tell = options.get("tell")
     given = _options(options)
-    if not options.get("tell"):
-        return onnxruntime.InferenceSession(model, given, providers=providers, disabled_optimizers=off)
-    given.log_severity_level, pattern = TOLD[options["tell"]]
-    own = os.dup(2)
-    with tempfile.TemporaryFile() as log:
-        os.dup2(log.fileno(), 2)
-        try:
-            return onnxruntime.InferenceSession(model, given, providers=providers, disabled_optimizers=off)
-        finally:
-            os.dup2(own, 2)
-            os.close(own)
-            log.seek(0)
-            told += dict.fromkeys(pattern.findall(log.read().decode(errors="replace")))
+    if not tell:
+        return begin(off, given)
+    if tell == "registered":
+        told += ort_passes.registered(begin, options_again, off, rules)
+        return begin(off, given)
+    given.log_severity_level = 1
+    session = ort_passes.logged(lambda: begin(off, given), told, ort_passes.MODIFIED)
+    if rules and any(ort_passes.RULES.fullmatch(name) for name in told):
+        known = _names(options, "other_rules")
+        told += ort_passes.fired_rules(begin, options_again, [*off, *known], rules)
+    return session
+
+
+def _names(options: dict[str, Any], key: str) -> list[str]:
+    return [name for name in str(options.get(key, "")).split(",") if name]
 
 
 class _NotCarried(Exception):

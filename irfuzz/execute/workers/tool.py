@@ -9,8 +9,8 @@ the variable ``IRFUZZ_TOOL`` names. That file has ``version() -> str`` and one o
 - ``compute(source: str, arrays: dict, inputs: dict, **options) -> dict``: what a generated module computes,
 
 and optionally ``passes() -> list``, names of which ``convert`` leaves out those in its option ``off`` (with commas
-between them), and which a run with the option ``tell`` gives as its log; ``GAP``, a pattern of messages that mean "not
-supported", and ``FAULT``, one of messages that do not.
+between them), and which a run with the option ``tell`` gives as its ``passes``; ``GAP``, a pattern of messages that
+mean "not supported", and ``FAULT``, one of messages that do not.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def _run(request: dict[str, Any], arrays: list[Any], options: dict[str, Any], pl
 
 
 def _made(request: dict[str, Any], arrays: list[Any], variant: dict[str, Any], course: Course) -> Answer:
-    options = {key: value for key, value in variant.items() if key not in ("tool", "tell") and (key != "off" or value)}
+    asked = ("tool", "tell", "rules")
+    options = {key: value for key, value in variant.items() if key not in asked and (key != "off" or value)}
     names = [about["name"] for about in request["inputs"]]
     if hasattr(TOOL, "load"):
         run = TOOL.load(bytes(arrays[0]), **options)
@@ -84,7 +85,7 @@ def _made(request: dict[str, Any], arrays: list[Any], variant: dict[str, Any], c
 
 
 def _model(made: bytes, passes: list[str]) -> Answer:
-    """A model, which inputs it still has, and what onnx's checker says against it; the log names ``passes``."""
+    """A model, which inputs it still has, and what onnx's checker says against it; ``passes`` go along."""
     import onnx
     import onnx.checker
 
@@ -99,7 +100,7 @@ def _model(made: bytes, passes: list[str]) -> Answer:
     more, values = named(
         {"model": np.frombuffer(made, np.uint8), "feeds": feeds, "invalid": np.array(invalid, dtype=object)}
     )
-    return {**more, "log": "\n".join(passes)}, values
+    return {**more, "passes": passes}, values
 
 
 def _failed(raised: Exception, _stage: str) -> Failure:

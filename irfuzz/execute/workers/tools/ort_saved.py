@@ -18,8 +18,9 @@ def version() -> str:
     return str(onnxruntime.__version__)
 
 
-def convert(model: bytes, level: str) -> bytes:
-    """Save the optimised model, as users do to spare their next start the optimisation."""
+def convert(model: bytes, level: str, off: str = "") -> bytes:
+    """Save the optimised model, as users do to spare their next start the optimisation; ``off`` names passes."""
+    left_out = [name for name in off.split(",") if name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "optimised.onnx")
         options = onnxruntime.SessionOptions()
@@ -27,5 +28,5 @@ def convert(model: bytes, level: str) -> bytes:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
         options.optimized_model_filepath = str(path)
-        onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], disabled_optimizers=left_out)
         return path.read_bytes()
