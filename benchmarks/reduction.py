@@ -130,7 +130,7 @@ def reduce_one(
     """Reduce a finding as a campaign does."""
     start = time.monotonic()
     watch = Watch([runner], verdict, program)
-    starts = watch.blamed(program, inputs)[1]
+    starts = watch.faulty_parts(program, inputs)
     small = reduce_case(program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts)
     took = time.monotonic() - start
     again = watch.seen(small.program, small.inputs, fresh=True)

@@ -160,7 +160,7 @@ def summary_text(report: FuzzReport) -> str:
     lines.append(f"{len(found)} finding{'s' if len(found) != 1 else ''}{counted}:" if found else "nothing found")
     for finding, folder in zip(found, report.folders, strict=True):
         lines.append(f"  {folder}\n    {_title(finding)}")
-        where = where_text(finding.component, finding.shown)
+        where = where_text(finding)
         if where:
             lines.append(f"    {where}")
         lines += [f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from irfuzz.api.models import Inputs, Model, loaded, program_of
@@ -12,15 +15,17 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.types import Value
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.reduce.command import Command
 from irfuzz.reduce.inner_values import InnerValues
 from irfuzz.reduce.reduce import reduce_case
-from irfuzz.reduce.session import Reduced, Try
+from irfuzz.reduce.session import Reduced
+from irfuzz.reduce.state import State, worthless
 
 Interesting: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
 """Says of a valid program and its inputs whether they still show what is looked for."""
 
-TRIES, TIMEOUT = 1 << 30, 60.0
-"""Whoever reduces one model says how long, not how often; seconds for the inner values of one candidate."""
+TRIES = 1 << 30
+"""Whoever reduces one model says how long, not how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,9 @@ def reduce(
     *,
     inputs: Inputs | None = None,
     seconds: float = 600.0,
+    timeout: float = 60.0,
+    jobs: int = 1,
+    state: str | Path | None = None,
     progress: Observer[ReduceReport] = unobserved,
 ) -> ReduceReport:
     """Make a model and its inputs smaller, as long as they are interesting.
@@ -89,13 +97,16 @@ def reduce(
         interesting: is called with a valid ``Program`` and its inputs, in this process.
         inputs: one sample, or an ``InputSpec`` of what is drawn.
         seconds: at most.
+        timeout: seconds for the inner values of one candidate, with which models are cut in the middle.
+        jobs: candidates that are tried at once; ``interesting`` is called from as many threads.
+        state: a folder that remembers how far it has come, and is made if need be: the same call goes on from there.
         progress: gets an ``Update`` for each candidate.
 
     Returns:
         The smallest program and inputs that were found.
 
     Raises:
-        UsageError: the model cannot be read, or is not interesting as it is.
+        UsageError: the model cannot be read, or is not interesting as it is, or the state is that of another model.
         InvalidProgram: the model breaks a rule of ONNX.
     """
     given = loaded(model, inputs, observer=progress)
@@ -104,12 +115,42 @@ def reduce(
         raise UsageError(f"inputs: expected one sample, got {len(samples)}")
     program = program_of(given, plan=not samples, observer=progress)
     first = dict(samples[0]) if samples else make_inputs(program, 0)
-    if not interesting(program, first):
-        raise UsageError(f"{given.name}: is not interesting as it is")
+    with contextlib.ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="irfuzz-")) if state is None else state)
+        kept = State(place, program, first, _question(interesting))
+        stack.callback(kept.close)
 
-    def told(one: Try) -> None:
-        progress(Update("reducing", one.number + 1, unit="tries"))
+        def so_far() -> ReduceReport:
+            best = Reduced(kept.program, kept.inputs, kept.tries, kept.complete)
+            return ReduceReport(given.name, len(program.graph), best)
 
-    with InnerValues(TIMEOUT) as values_of:
-        small = reduce_case(program, first, interesting, values_of=values_of, seconds=seconds, tries=TRIES, on_try=told)
-    return ReduceReport(given.name, len(program.graph), small)
+        def told(key: bytes, best: Reduced | None) -> None:
+            kept.saw(key, best)
+            note = f"{len(kept.program.graph)} nodes"
+            progress(Update("reducing", kept.tries, unit="tries", note=note, so_far=so_far))
+
+        progress(Update("reducing", kept.tries, unit="tries", so_far=None if worthless(place) else so_far))
+        if not kept.complete:
+            why = _refusal(interesting, kept)
+            if why is not None:
+                raise UsageError(f"{given.name}: is not interesting as it is{why}")
+            values_of = stack.enter_context(InnerValues(timeout))
+            small = reduce_case(
+                kept.program, kept.inputs, interesting, values_of=values_of, seconds=seconds, tries=TRIES, jobs=jobs,
+                skip=kept.skip, on_try=told,
+            )  # fmt: skip
+            kept.keep(small)
+        return so_far()
+
+
+def _question(interesting: Interesting) -> str:
+    """What a reduction's folder says of a function: its name at least has to be the same for it to go on."""
+    return interesting.question if isinstance(interesting, Command) else getattr(interesting, "__qualname__", "")
+
+
+def _refusal(interesting: Interesting, kept: State) -> str | None:
+    """How a case shows that it is not interesting; ``None`` if it is."""
+    if isinstance(interesting, Command):
+        shows, how = interesting.look(kept.program, kept.inputs)
+        return None if shows else f": --check {interesting.text!r} {how}"
+    return None if interesting(kept.program, kept.inputs) else ""

@@ -26,7 +26,7 @@ from irfuzz.mutate.trace import parse_trace
 from irfuzz.oracle.derived import concerned
 from irfuzz.oracle.types import Verdict
 from irfuzz.reduce import reduce_case
-from irfuzz.reduce.session import Try
+from irfuzz.reduce.session import Reduced
 from irfuzz.reduce.state import State
 from irfuzz.report.bundle import write_shown
 from irfuzz.report.contradiction import ORACLE
@@ -69,7 +69,7 @@ def reduce_finding(
     jobs: int,
     original: bool,
     seeds: Mapping[str, Program],
-    progress: Callable[[Try, int], None],
+    progress: Callable[[int, int], None],
     timeout: float = 10.0,
 ) -> Outcome:
     """Make a finding smaller on the targets that it was seen on, and write its folder.
@@ -83,7 +83,7 @@ def reduce_finding(
         jobs: processes of each target, and candidates that are tried at once.
         original: begin with the program before it was made small, and with its edits.
         seeds: programs by digest, from which the trace begins; without them edits are not dropped.
-        progress: told of every candidate and of how many nodes the best case has.
+        progress: told after every candidate how many there were, and of how many nodes the best case has.
         timeout: seconds that a target may take with one program.
 
     Raises:
@@ -125,7 +125,7 @@ class _Reduction:
         state: Path,
         seconds: float,
         seeds: Mapping[str, Program],
-        progress: Callable[[Try, int], None],
+        progress: Callable[[int, int], None],
         patience: float,
     ) -> None:
         self._folder, self._out, self._place = folder, out, state
@@ -151,16 +151,16 @@ class _Reduction:
         self._before = len(program.graph)
         if not state.complete:
 
-            def told(one: Try) -> None:
-                state.saw(one)
-                self._progress(one, len(state.program.graph))
+            def told(key: bytes, best: Reduced | None) -> None:
+                state.saw(key, best)
+                self._progress(state.tries, len(state.program.graph))
 
             small = reduce_case(
                 state.program, state.inputs, watch.still, values_of=watch.values_of, seconds=self._seconds,
-                tries=TRIES, starts=watch.blamed(state.program, state.inputs)[1], jobs=watch.jobs,
+                tries=TRIES, starts=watch.faulty_parts(state.program, state.inputs), jobs=watch.jobs,
                 skip=state.skip, on_try=told,
             )  # fmt: skip
-            state.finish(small.program, small.inputs, complete=small.complete)
+            state.keep(small)
         return FailingCase(state.program, state.inputs)
 
     def _drop_edits(self, finding: Finding, watch: Watch, state: State) -> None:
@@ -173,7 +173,7 @@ class _Reduction:
         if fewer is not None:
             trace, smaller = fewer
             self._edits, self._trace = len(trace.edits), trace.to_json()
-            state.finish(smaller, {n: v for n, v in inputs.items() if smaller.value(n)}, complete=False)
+            state.keep(Reduced(smaller, {n: v for n, v in inputs.items() if smaller.value(n)}, complete=False))
 
     def unseen(self, finding: Finding, verdicts: Sequence[Verdict], results: Sequence[RunResult]) -> str:
         """What does not show here is not made small.

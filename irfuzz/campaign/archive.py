@@ -11,10 +11,9 @@ from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.likely import Likely
 from irfuzz.campaign.places import place_bundle
 from irfuzz.findings.codec import row_of
-from irfuzz.findings.finding import Finding, Shown
+from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.pipeline import Dropped, Step, pass_through
-from irfuzz.findings.versions import name_of
 from irfuzz.ir.program import Program
 from irfuzz.oracle import normalise_message, signature
 from irfuzz.oracle.details import place_of, same_cause
@@ -44,7 +43,7 @@ class Archive:
         layout: where drafts and folders go.
         database: where findings go.
         config: of the campaign.
-        versions: tells in which versions a finding shows; nothing if there is one only.
+        versions: gives a finding the versions in which it shows, and the name of the newest.
 
     Attributes:
         likely: of which operators findings were made.
@@ -55,7 +54,7 @@ class Archive:
         layout: Layout,
         database: Database,
         config: Config,
-        versions: Callable[[Finding], tuple[Shown, ...]] | None = None,
+        versions: Callable[[Finding], Finding] = lambda finding: finding,
     ) -> None:
         self._layout = layout
         self._database = database
@@ -99,12 +98,9 @@ class Archive:
             return REPEATED
         cut_out = finding.before is not None and finding.before.case is not finding.original
         finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
-        shown = self._versions(finding) if self._versions is not None else ()
-        if not shown:
-            return finding
-        # One fault of several versions is one finding, whichever shows it.
-        self._aliases[key] = name_of(shown)
-        return replace(finding, signature=name_of(shown), shown=shown)
+        finding = self._versions(finding)
+        self._aliases[key] = finding.signature  # one fault of several versions is one finding, whichever shows it
+        return finding
 
     def replay(self, finding: Finding) -> Finding | Dropped:
         """The finding with the issues that explain it, and with a script, as a draft's folder shows it."""

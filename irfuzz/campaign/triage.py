@@ -159,7 +159,7 @@ class Triage:
         heard = self._heard(suspect.verdict)
         whole = suspect.case
         watch = Watch([self._runner], suspect.verdict, whole.program, targets=heard, stopping=self._stopping)
-        for program, inputs in watch.blamed(whole.program, whole.inputs)[1]:
+        for program, inputs in watch.faulty_parts(whole.program, whole.inputs):
             case = FailingCase(program, inputs)
             results = self._bench.run(case, heard, fresh=False)
             for verdict in judge(program, inputs, results, shadow=self._runner.shadow):
@@ -204,7 +204,7 @@ class Triage:
         program, inputs = finding.case.program, finding.case.inputs
         slow = any(t.slow for t in self._involved(finding.verdict))
         seconds = self._config.reduce * (PATIENCE if slow else 1)
-        starts = watch.blamed(program, inputs)[1] if not self._stopping() else []
+        starts = watch.faulty_parts(program, inputs) if not self._stopping() else []
         small = reduce_case(
             program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts
         )  # fmt: skip

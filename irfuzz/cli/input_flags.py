@@ -124,15 +124,23 @@ def inputs_said(
     return found
 
 
-def given_model(args: argparse.Namespace, *, to_run: bool = False, weights: bool = False) -> LoadedModel:
+def given_model(
+    args: argparse.Namespace, path: Path | None = None, *, to_run: bool = False, weights: bool = False
+) -> LoadedModel:
     """The model of a command that takes one, with what is said of its inputs.
+
+    Args:
+        args: of the command.
+        path: of the model, if that is not ``args.model``.
+        to_run: see ``seeds_of``.
+        weights: ranges may be those of initializers.
 
     Raises:
         UsageError: as ``one_model`` and ``inputs_said``.
     """
     from irfuzz.api.models import LoadedModel
 
-    path, program = one_model(args.model, to_run=to_run)
+    path, program = one_model(path or args.model, to_run=to_run)
     return LoadedModel(str(path), program, inputs_said(args, {path: program}, weights=weights)[path], path)
 
 

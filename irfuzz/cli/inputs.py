@@ -107,11 +107,6 @@ def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
         return with_plans(programs, observer=follow)
 
 
-def one_planned(path: Path, program: Program) -> Program:
-    """``planned`` of one model."""
-    return planned({path: program})[path]
-
-
 def file_to_write(path: Path | None, flag: str, *, model: Path | None = None) -> Path | None:
     """A file that can be written, told before long work rather than after it; ``model``: in whose place it is not put.
 

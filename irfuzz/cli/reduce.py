@@ -1,31 +1,29 @@
-"""``irfuzz reduce``: a finding, or a model and a command that judges it, enters; the smallest such case leaves."""
+"""``irfuzz reduce`` makes a finding, or a model that a command judges, as small as it can be."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import json
 import os
 import shutil
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.api.data_rows import check_sample, read_values
-from irfuzz.cli.input_flags import input_arguments, inputs_said, said_by_flags
-from irfuzz.cli.inputs import about, file_to_write, one_model, one_planned, seeds_of
+from irfuzz.cli.input_flags import given_model, input_arguments, said_by_flags
+from irfuzz.cli.inputs import about, file_to_write, seeds_of
 from irfuzz.cli.interrupt import telling
 from irfuzz.cli.parser import Parser, duration, place, positive, whole
-from irfuzz.cli.progress import Progress
+from irfuzz.cli.progress import Following, Progress
 from irfuzz.errors import UsageError
 from irfuzz.report.terminal import printable
 
 if TYPE_CHECKING:
-    from irfuzz.execute.types import Value
-    from irfuzz.ir.program import Program
-    from irfuzz.reduce.session import Try
+    from irfuzz.api.models import LoadedModel
 
 NAME = "reduce"
 ABOUT = """Make a finding or a model smaller, as long as it shows the same.
@@ -78,17 +76,10 @@ def _print(args: argparse.Namespace, about: dict[str, Any]) -> None:
     print(json.dumps(about) if args.json else printable(_text(about)), flush=True)
 
 
-def _told(progress: Progress, one: Try, nodes: int) -> None:
-    progress(one.number + 1, note=f"{nodes} nodes")
-
-
 def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
+    from irfuzz.api.reduce import ReduceReport, reduce
     from irfuzz.frontends.onnx_file import save_file
-    from irfuzz.generate.input_annotation import annotated
-    from irfuzz.reduce import reduce_case
     from irfuzz.reduce.command import Command
-    from irfuzz.reduce.inner_values import InnerValues
-    from irfuzz.reduce.state import State, worthless
     from irfuzz.store.tensors import pack
 
     if args.original or args.seeds:
@@ -97,59 +88,41 @@ def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
         raise UsageError("--check: expected -o OUT, the file for the smallest model; see `irfuzz reduce --help`")
     out = file_to_write(args.out, "--out", model=args.what)
     assert out is not None
-    path, program = one_model(args.what)
-    program = annotated(program, inputs_said(args, {path: program})[path].spec)
-    if args.inputs is None:
-        program = one_planned(path, program)
-    with about(path):
-        inputs = _inputs(args.inputs, program)
-    with _state(out) as folder, Progress("reducing", unit="tries", silent=args.json) as progress:
-        question = f"{args.check}{' fails' if args.fail_is_interesting else ''}"
-        command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)
-        began, before = time.monotonic(), len(program.graph)
-        state = State(folder, program, inputs, question)
+    model, beside, began = _given(args), out.with_suffix(".npz"), time.monotonic()
+    with _state(out) as folder, Following[ReduceReport](silent=args.json) as follow:
 
-        def told(one: Try) -> None:
-            state.saw(one)
-            _told(progress, one, len(state.program.graph))
-
-        def found(*, partial: bool) -> dict[str, Any]:
-            save_file(state.program, out)
-            save_file(pack(state.inputs), out.with_suffix(".npz"))
-            return {
-                "model": str(out),
-                "inputs": str(out.with_suffix(".npz")),
-                "before": before,
-                "nodes": len(state.program.graph),
-                "operators": [n.op_type for n in state.program.nodes()],
-                "tries": state.tries,
-                "seconds": round(time.monotonic() - began, 2),
-                "complete": state.complete,
-                "partial": partial,
-                "state": str(folder),
-            }
+        def written(report: ReduceReport, *, partial: bool) -> dict[str, Any]:
+            save_file(report.program, out)
+            save_file(pack(report.inputs), beside)
+            more = {"seconds": round(time.monotonic() - began, 2), "partial": partial, "state": str(folder)}
+            return {**report.to_json(), "model": str(out), "inputs": str(beside), **more}
 
         def stopped() -> str:
-            if worthless(folder):
+            report = follow.known()
+            if report is None:
                 return ""
-            _print(args, found(partial=True))
+            _print(args, written(report, partial=True))
             return "the same call goes on from there"
 
-        try:
-            with telling(stopped):
-                if not state.complete:
-                    interesting, how = command.look(state.program, state.inputs)
-                    if not interesting:
-                        raise UsageError(f"{args.what}: is not interesting as it is: --check {args.check!r} {how}")
-                    with InnerValues(args.timeout) as values_of:
-                        small = reduce_case(
-                            state.program, state.inputs, command, values_of=values_of, seconds=args.time,
-                            tries=1 << 30, jobs=jobs, skip=state.skip, on_try=told,
-                        )  # fmt: skip
-                    state.finish(small.program, small.inputs, complete=small.complete)
-                return found(partial=False)
-        finally:
-            state.close()
+        command = Command(args.check, folder, args.timeout, fail_is_interesting=args.fail_is_interesting)
+        with telling(stopped), about(args.what):
+            report = reduce(
+                model, command, seconds=args.time, timeout=args.timeout, jobs=jobs, state=folder, progress=follow
+            )  # fmt: skip
+            return written(report, partial=False)
+
+
+def _given(args: argparse.Namespace) -> LoadedModel:
+    """The model, with the inputs of ``--inputs`` as its only sample."""
+    model = given_model(args, args.what)
+    if args.inputs is None:
+        return model
+    words = f"--inputs {args.inputs}"
+    given = read_values(args.inputs, words)
+    check_sample(model.program, given, words)
+    sample = {name: value for name, value in given.items() if model.program.value(name) is not None}
+    said = replace(model.said, spec=replace(model.said.spec, samples=[sample]), data=words)
+    return replace(model, said=said)
 
 
 def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
@@ -176,7 +149,7 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
         began = time.monotonic()
         done = reduce_finding(
             stored, args.what, out, folder, seconds=args.time, jobs=jobs, original=args.original, seeds=seeds,
-            progress=functools.partial(_told, progress), timeout=args.timeout,
+            progress=lambda tries, nodes: progress(tries, note=f"{nodes} nodes"), timeout=args.timeout,
         )  # fmt: skip
     return {
         "finding": str(out),
@@ -218,16 +191,6 @@ def _room(out: Path) -> None:
         raise UsageError(f"--out {out}: holds files that are no finding; expected a new folder")
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: is a file; expected a folder")
-
-
-def _inputs(path: Path | None, program: Program) -> dict[str, Value]:
-    from irfuzz.generate.inputs import make_inputs
-
-    if path is None:
-        return make_inputs(program, 0)
-    given = read_values(path, f"--inputs {path}")
-    check_sample(program, given, f"--inputs {path}")
-    return {name: value for name, value in given.items() if program.value(name) is not None}
 
 
 def _text(about: dict[str, Any]) -> str:

@@ -284,7 +284,7 @@ def _smallest(runner: Beside, seen: Finding, folder: Path, options: Options, num
     def shrink(finding: Finding, watch: Watch) -> FailingCase:
         nonlocal tries
         program, inputs = finding.case.program, finding.case.inputs
-        starts = watch.blamed(program, inputs)[1]
+        starts = watch.faulty_parts(program, inputs)
         small = reduce_case(
             program, inputs, watch.still, values_of=watch.values_of, seconds=options.reduce, starts=starts
         )  # fmt: skip

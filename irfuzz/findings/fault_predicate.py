@@ -1,17 +1,16 @@
-"""A verdict and its program enter; whether other programs show the same fault, and no other, leaves."""
+"""Whether other programs show the same fault as one on which there is a verdict, and no other."""
 
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.taps import run_tapped, tap
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.ir.program import Program
-from irfuzz.localize.cut import Cutter
-from irfuzz.localize.replay import Replayed, replay
+from irfuzz.localize.replay import faulty_parts
 from irfuzz.oracle import judge, normalise_message
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.table import oracles_of
@@ -149,18 +148,18 @@ class Watch:
             self._runners.put(runner)
         return {}
 
-    def blamed(
+    def faulty_parts(
         self, program: Program, inputs: Mapping[str, Value]
-    ) -> tuple[list[Replayed], list[tuple[Program, dict[str, Value]]]]:
+    ) -> list[tuple[Program, dict[str, Value]]]:  # fmt: skip
         """The nodes, or the stretch of nodes, that do wrong alone on a witness's values, the worst first.
 
         Returns:
-            What the replay says of them, and each of the first ``REGIONS`` as a program of its own with its inputs;
-            nothing where the program is too large, or no witness tells its inner values.
+            Each of the first ``REGIONS`` as a program of its own with its inputs; none if the program is too large, or
+            no witness tells its inner values.
         """
         other = next((t for t in self._targets if t.name == self.verdict.target), None)
         if other is None or other.slow or len(program.graph) > MOST_NODES:
-            return [], []
+            return []
         runner = self._runners.get()
         try:
             for base in self._trusted():
@@ -168,25 +167,15 @@ class Watch:
                 if result.exit is not Exit.OK or not result.taps:
                     continue
                 known = {**inputs, **result.outputs, **result.taps}
-                every = replay(runner, program, known, base, other, stopping=self._stopping)
-                found = [r for r in every if r.faulty]
-                return found, list(_regions(Cutter(program, known), found[:REGIONS]))
+                return faulty_parts(runner, program, known, base, other, most=REGIONS, stopping=self._stopping)
         except (InvalidProgram, Unsupported):
-            return [], []
+            return []
         finally:
             self._runners.put(runner)
-        return [], []
+        return []
 
     def _trusted(self) -> list[Target]:
         quick = [t for t in self._all if not t.slow and t.name != self.verdict.target]
         # The reference evaluator is slow, and other versions are not needed.
         quick.sort(key=lambda t: (t.component == REFERENCE, bool(t.environment)))
         return [t for t in quick if t.name in self.verdict.witnesses] or quick
-
-
-def _regions(cutter: Cutter, found: Sequence[Replayed]) -> Iterator[tuple[Program, dict[str, Value]]]:
-    for one in found:
-        try:
-            yield cutter.cut(one.first, one.end)
-        except InvalidProgram:
-            continue

@@ -1,4 +1,4 @@
-"""A finding of one version of a component enters; in which of the installed versions it shows leaves."""
+"""In which of the installed versions of a component a finding shows."""
 
 from __future__ import annotations
 
@@ -48,10 +48,13 @@ class Versions:
         self._runners[wanted] = Runner(targets, self._limits, required=False).__enter__()
         return self._runners[wanted]
 
-    def __call__(self, finding: Finding) -> tuple[Shown, ...]:
-        """In which versions it shows, oldest first; nothing if there is one only, or no time."""
+    def __call__(self, finding: Finding) -> Finding:
+        """The finding with the versions in which it shows, unless there is one only, or no time.
+
+        Its name is then the fault's signature in the newest version that shows it, whichever it was found on.
+        """
         shown = () if self._stopping() else self.shown_in(finding)
-        return shown if len(shown) > 1 else ()
+        return replace(finding, shown=shown, signature=_name_of(shown)) if len(shown) > 1 else finding
 
     def shown_in(self, finding: Finding) -> tuple[Shown, ...]:
         """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
@@ -118,8 +121,7 @@ class Versions:
             runner.close()
 
 
-def name_of(shown: Sequence[Shown]) -> str:
-    """The fault's signature in the newest version that shows it: its name whichever version it was found on."""
+def _name_of(shown: Sequence[Shown]) -> str:
     return next(s.signature for s in reversed(shown) if s.shows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -130,6 +131,25 @@ def replay(
     if found and not found[0].faulty and not stopping():
         region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes), stopping)
         return found if region is None else [region, *found]
+    return found
+
+
+def faulty_parts(
+    runner: Runner,
+    program: Program,
+    known: Mapping[str, Value],
+    base: Target,
+    other: Target,
+    *,
+    most: int,
+    stopping: Callable[[], bool] = lambda: False,
+) -> list[tuple[Program, dict[str, Value]]]:
+    """What ``replay`` finds at fault, ``most`` of it at most, each as a program of its own with its inputs."""
+    cutter = Cutter(program, known)
+    found: list[tuple[Program, dict[str, Value]]] = []
+    for one in [r for r in replay(runner, program, known, base, other, stopping=stopping) if r.faulty][:most]:
+        with contextlib.suppress(InvalidProgram):
+            found.append(cutter.cut(one.first, one.end))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A user's command enters; whether it finds a candidate interesting leaves, told by its exit code."""
+"""A user's command, whose exit code says whether a candidate is interesting."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ class Command:
         seconds: after which a run is ended, and is not interesting.
         fail_is_interesting: every exit code but 0 is, and 0 is not (Polygraphy's convention).
 
+    Attributes:
+        text: the command.
+        question: what it asks of candidates, as a reduction's folder remembers it.
+
     Raises:
         UsageError: there is no such program.
     """
@@ -42,6 +46,8 @@ class Command:
             raise UsageError(f"--check {text!r}: {error}") from None
         if not self._words or shutil.which(self._words[0]) is None:
             raise UsageError(f"--check {text!r}: expected a program that can be run, and perhaps its arguments")
+        self.text = text
+        self.question = f"{text}{' fails' if fail_is_interesting else ''}"
         self._folder = folder
         self._seconds = seconds
         self._fail = fail_is_interesting

@@ -1,4 +1,4 @@
-"""A failing case enters; the passes in their order, run until none makes it smaller, and the smallest case leave."""
+"""The passes that make a failing case smaller, in their order, and the loop that runs them until none does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from irfuzz.reduce.names import drop_texts, shorten_names
 from irfuzz.reduce.opset import lower_opset
 from irfuzz.reduce.optional import drop_attributes, drop_optional_inputs
 from irfuzz.reduce.outputs import end_earlier, keep_one_output
-from irfuzz.reduce.session import OutOfBudget, Reduced, Session, Still, Try, ValuesOf
+from irfuzz.reduce.session import OnTry, OutOfBudget, Reduced, Session, Still, ValuesOf
 from irfuzz.reduce.sizes import bind_names, shrink_sizes
 
 Pass: TypeAlias = Callable[[Session], bool]
@@ -70,7 +70,7 @@ def reduce_case(
     starts: Iterable[tuple[Program, Mapping[str, Value]]] = (),
     jobs: int = 1,
     skip: Collection[bytes] = (),
-    on_try: Callable[[Try], None] | None = None,
+    on_try: OnTry | None = None,
 ) -> Reduced:
     """The smallest case found within the budget; the given one where no smaller one fails.
 
@@ -84,7 +84,7 @@ def reduce_case(
         starts: smaller cases that are likely to fail, the likeliest and smallest first; the first that does is where
             the passes begin.
         jobs: candidates that are tried at once; ``still`` is called from as many threads.
-        skip: digests of cases that are known not to fail (``Try.key``).
+        skip: digests of cases that are known not to fail (``OnTry``).
         on_try: told of every candidate.
     """
     session = Session(program.clone(), inputs, still, values_of, seconds, tries, jobs=jobs, skip=skip, on_try=on_try)
@@ -102,7 +102,7 @@ def reduce_case(
         complete = False  # what was found stands
     finally:
         session.close()
-    return Reduced(session.program, session.inputs, session.tries, complete)
+    return session.best(complete=complete)
 
 
 def _settle(session: Session, passes: tuple[Pass, ...]) -> bool:

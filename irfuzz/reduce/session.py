@@ -1,4 +1,4 @@
-"""The best case so far and the budget for a better one: candidates enter, those that still fail are kept."""
+"""One reduction under way: its best case, and the budget for a better one."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ Change: TypeAlias = Callable[[Program], "Mapping[str, Value] | None"]
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """A case made small.
+    """A case made small, or the best case of a reduction under way.
 
     Attributes:
         program: the smallest that was found.
         inputs: its inputs by name.
-        tries: calls of the predicate.
+        tries: calls of the predicate by then.
         complete: no pass makes it smaller; otherwise the budget ended first.
     """
 
@@ -49,23 +49,8 @@ class Reduced:
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Try:
-    """One candidate that was asked about.
-
-    Attributes:
-        number: how many there were before it.
-        key: digest of program and inputs.
-        kept: it still fails, and so is the best case now.
-        program: what was tried.
-        inputs: its inputs by name.
-    """
-
-    number: int
-    key: bytes
-    kept: bool
-    program: Program
-    inputs: Mapping[str, Value]
+OnTry: TypeAlias = Callable[[bytes, "Reduced | None"], None]
+"""Told of a candidate's digest, and of the best case if the candidate is that now, since it still fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +95,7 @@ class Session:
         *,
         jobs: int = 1,
         skip: Collection[bytes] = (),
-        on_try: Callable[[Try], None] | None = None,
+        on_try: OnTry | None = None,
     ) -> None:
         _declare_outputs(program)
         self.program = program
@@ -226,8 +211,12 @@ class Session:
                 continue  # it fails, too: its change has its turn on what is kept now
             self._tried.add(candidate.key)
             if self._on_try is not None:
-                self._on_try(Try(self.tries - 1, candidate.key, place == kept, candidate.program, candidate.inputs))
+                self._on_try(candidate.key, self.best() if place == kept else None)
         return kept
+
+    def best(self, *, complete: bool = False) -> Reduced:
+        """The best case so far."""
+        return Reduced(self.program, self.inputs, self.tries, complete)
 
     def _fails(self, candidate: _Candidate) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""How far a reduction has come enters a folder that outlives it; the best case and what has failed leave."""
+"""A folder that remembers how far a reduction has come: its best case, and which candidates are of no interest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.types import Value
 from irfuzz.ir.program import Program
-from irfuzz.reduce.session import Try
+from irfuzz.reduce.session import Reduced
 from irfuzz.store.tensors import pack, unpack
 
 SCHEMA = 1
@@ -94,19 +94,18 @@ class State:
         for left in folder.glob(f"{CANDIDATE}*"):
             shutil.rmtree(left, ignore_errors=True)
 
-    def saw(self, one: Try) -> None:
-        """Remember a candidate."""
+    def saw(self, key: bytes, best: Reduced | None) -> None:
+        """Remember a candidate (``OnTry``)."""
         self.tries += 1
-        if one.kept:
-            self.program, self.inputs = one.program, dict(one.inputs)
-            self._keep()
+        if best is not None:
+            self.keep(best)
         else:
-            self._failed.write(f"{one.key.hex()}\n")
+            self._failed.write(f"{key.hex()}\n")
             self._failed.flush()
 
-    def finish(self, program: Program, inputs: Mapping[str, Value], *, complete: bool) -> None:
-        """Remember how it ended."""
-        self.program, self.inputs, self.complete = program, dict(inputs), complete
+    def keep(self, best: Reduced) -> None:
+        """Remember the best case, and whether nothing makes it smaller."""
+        self.program, self.inputs, self.complete = best.program, dict(best.inputs), best.complete
         self._keep()
 
     def _keep(self) -> None:

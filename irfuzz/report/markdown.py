@@ -67,7 +67,7 @@ def _summary(finding: Finding) -> list[str]:
         accepted = "" if verdict.bound is None else f", accepted {verdict.bound:.6g}"
         times = "" if verdict.ratio is None else f", {verdict.ratio:.4g} times that"
         lines.append(f"- largest difference {verdict.distance:.6g}{accepted}{times}")
-    where = where_text(finding.component, finding.shown)
+    where = where_text(finding)
     if where:
         lines.append(f"- {escape(where)}")
     for known in finding.known:

