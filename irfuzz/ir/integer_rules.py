@@ -58,7 +58,8 @@ def _quotient(a: Any, b: Any) -> Any:
     """Towards zero, as runtimes divide."""
     if not np.all(b):
         raise ValueError("division by zero")
-    return np.abs(a) // np.abs(b) * np.where((a < 0) == (b < 0), 1, -1)
+    # Signs as objects: a single one of NumPy's integers would wrap around.
+    return np.abs(a) // np.abs(b) * exact(np.where((a < 0) == (b < 0), 1, -1))
 
 
 def _modulo(attrs: Attrs, given: Given) -> np.ndarray:

@@ -113,6 +113,21 @@ def test_a_result_beyond_its_type(body: str, x: list[int], exceeds: bool | None)
     assert run.fit is not exceeds or exceeds is None
 
 
+@pytest.mark.parametrize(
+    "op", ["Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Pow", "Neg", "Abs", "ReduceSum", "CumSum"]
+)
+def test_a_single_integer_is_one_of_any_size(op: str) -> None:
+    arguments = {"Neg": "x", "Abs": "x", "ReduceSum": "x", "CumSum": "row, zero"}.get(op, "x, minus")
+    body = f"row = Reshape(x, ones) y = {op}({arguments})" if op == "CumSum" else f"y = {op}({arguments})"
+    rank = "[1]" if op == "CumSum" else ""
+    program = parse(
+        f"g (int64 x) => (int64{rank} y) <int64 minus = {{-1}}, int64 zero = {{0}}, int64[1] ones = {{1}}> {{ {body} }}"
+    )
+    run = ExactIntegers(program, {"x": np.array(-(2**63), np.int64)})
+    assert (run.of(program.graph.outputs[0]) is None) == (op == "Pow")
+    assert run.exceeds(program.nodes()[-1]) is {"Pow": None}.get(op, op in ("Add", "Mul", "Div", "Neg", "Abs"))
+
+
 def test_what_wrapped_around_goes_on_as_it_does_in_processors() -> None:
     program = parse("g (int64[1] x) => (int64[1] y) { t = Add(x, x) y = ReduceMax(t) }")
     np.testing.assert_array_equal(computed(program, x=np.array([2**62 + 3], np.int64)), [-(2**63) + 6])
