@@ -230,7 +230,7 @@ def _config(out: Path, targets: Sequence[str] | None, seconds: float, options: F
             timeout=options.timeout,
             memory=FUZZ_MEMORY << 20 if options.memory is None else options.memory,
             reduce=options.reduce,
-            sprouts=usual_sprouts(names) if options.sprouts is None else options.sprouts,
+            sprouts=usual_sprouts(_quick(names)) if options.sprouts is None else options.sprouts,
             search=FUZZ_SEARCH if options.search is None else options.search,
             slow_share=share if share is not None else FUZZ_SLOW_SHARE * (seconds >= FUZZ_SHORT),
             hunt=FUZZ_HUNT if options.hunt is None else options.hunt,
@@ -238,6 +238,16 @@ def _config(out: Path, targets: Sequence[str] | None, seconds: float, options: F
         )
     except UsageError as error:
         raise UsageError(str(error).removeprefix("--")) from None
+
+
+def _quick(names: Sequence[str] | None) -> int:
+    """How many targets run every program; few if none are named."""
+    if names is None:
+        return 0
+    try:
+        return sum(not target.slow for target in resolve(names))
+    except UsageError:
+        return 0  # which is told once the other settings were looked at
 
 
 def _missing(config: Config, chosen: Sequence[Target]) -> dict[str, str]:

@@ -1,21 +1,27 @@
-"""What triage has taken so far enters; whether a target's next case may be looked at leaves."""
+"""Shares a job's time between fuzzing and triage, by what triage yields, and that of triage between targets."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-SHARE = 0.4
-"""Largest part of a job's time that goes into triage; what comes in faster waits."""
+LEAST, MOST = 0.1, 0.4
+"""Parts of a job's time that go into triage if nothing comes of it, and if every case is a new finding."""
 
-GRACE = 60.0
+GRACE = 40.0
 """Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
 
 KEPT = 0.3
 """Part of that time which is kept for targets that have not had their equal part of it."""
 
+WEIGHT = 0.1
+"""Of the latest case in the yield, beside all those before it."""
+
 
 class Budget:
-    """Shares the time for triage between targets.
+    """Shares the time for triage between targets, and says how much there is.
+
+    A case that turns out to be a repetition or no fault at all has taken the time of hundreds of programs. So the more
+    of the cases are new findings, the more of the time triage gets, and what comes in faster waits.
 
     Where one target disagrees in every tenth program and another in every thousandth, whoever comes first would get
     all. The last ``KEPT`` of the time is for those that have had less than their part.
@@ -27,10 +33,22 @@ class Budget:
     def __init__(self, targets: tuple[str, ...]) -> None:
         self._parts = max(1, len({version_of(name) for name in targets}))
         self._spent: Counter[str] = Counter()
+        self._yield = 0.5
+        self._earned, self._until = GRACE, 0.0
 
-    def allows(self, target: str, elapsed: float) -> bool:
-        """Whether there is time for a case on a target, so many seconds after the job began."""
-        whole = GRACE + SHARE * elapsed
+    @property
+    def share(self) -> float:
+        """Part of the job's time that goes into triage now."""
+        return LEAST + (MOST - LEAST) * self._yield
+
+    def passes(self, elapsed: float) -> None:
+        """So many seconds have gone by since the job began."""
+        self._earned += self.share * max(0.0, elapsed - self._until)
+        self._until = elapsed
+
+    def allows(self, target: str, part: float = 1.0) -> bool:
+        """Whether there is time for a case on a target, out of that part of all the time for triage."""
+        whole = part * self._earned
         spent = self._spent.total()
         return spent <= (1 - KEPT) * whole or (
             spent <= whole and self._spent[version_of(target)] <= whole / self._parts
@@ -39,6 +57,10 @@ class Budget:
     def took(self, target: str, seconds: float) -> None:
         """Take note of what a case came to."""
         self._spent[version_of(target)] += seconds  # type: ignore[assignment] - Counter adds up floats as well
+
+    def came_to(self, *, new: bool) -> None:
+        """Take note of whether a case was a new finding."""
+        self._yield += WEIGHT * (new - self._yield)
 
 
 def version_of(target: str) -> str:

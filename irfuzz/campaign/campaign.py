@@ -14,10 +14,11 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from irfuzz.campaign import journal
-from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
+from irfuzz.campaign.config import SECONDS, STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.covered import Covered
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
+from irfuzz.campaign.job_targets import together
 from irfuzz.campaign.places import bundle_folder, place_bundle
 from irfuzz.campaign.processes import Death, Processes
 from irfuzz.campaign.seed_inputs import remember
@@ -191,7 +192,9 @@ class Campaign:
         self._jobs.kind = kind
         began = time.monotonic()
         before, faults_before = self.programs(), self._count(INTERNAL)
-        self.database.set(TARGETS, "")
+        for number in range(self.config.jobs):
+            self.database.set(f"{TARGETS} {number}", "")
+        self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, time.time() + seconds]))
         self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
         with self._listening():
             for number in range(self.config.jobs):
@@ -260,8 +263,8 @@ class Campaign:
 
         ``None`` before the first job is that far.
         """
-        text = self.database.settings().get(TARGETS, "")
-        return json.loads(text) if text else None
+        settings = self.database.settings()
+        return together([settings.get(f"{TARGETS} {number}", "") for number in range(self.config.jobs)])
 
     def findings(self) -> list[Finding]:
         """Confirmed findings, oldest first, without models and inputs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,22 @@ HUNTS = ("both", "numeric", "nan", "none")
 """``--hunt``: what the inputs of steered programs are after."""
 
 TARGETS = "targets"
-"""Key of the setting in which jobs say which targets they could start."""
+"""Beginning of the keys of settings in which each job says which targets it could start (``job_targets``)."""
+
+SECONDS = "seconds"
+"""Key of the setting with the time that a run of the campaign has, and when that ends, in seconds since 1970."""
 
 STOP_AT = "stop at"
 """Key of the setting that says after how many programs a job is done; empty for no limit."""
 
 
-MANY = 8
+MANY, VERY_MANY = 8, 24
 """With more targets than that a program takes so long that it had better be small."""
 
 
-def usual_sprouts(targets: Sequence[str] | None) -> float:
-    """The share of programs that grow from one node where nobody says what it is to be."""
-    return 0.8 if targets is not None and len(targets) > MANY else 0.4
+def usual_sprouts(targets: int) -> float:
+    """The share of programs that grow from one node if nobody says what it is to be, of so many quick targets."""
+    return 0.9 if targets > VERY_MANY else 0.8 if targets > MANY else 0.4
 
 
 @dataclass(frozen=True, slots=True)

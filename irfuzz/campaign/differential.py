@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.campaign import audit, comparable, schedule
+from irfuzz.campaign.config import MANY
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.campaign.hunt import Hunt
 from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.sampling import Sampling
 from irfuzz.campaign.seed_inputs import SeedSamples
+from irfuzz.campaign.slow_targets import SlowTargets, longest, quick_and_slow
 from irfuzz.campaign.steering import Steering
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.stuck import Stuck
@@ -39,6 +43,12 @@ if TYPE_CHECKING:
 REFRESH = 200
 """Iterations between two looks at what other jobs have added."""
 
+SPREAD = 4
+"""With many targets every so many iterations one of a seed as it is."""
+
+NO_SHARE = "slow, and gets no share of the time; give a longer --time, or --slow-share"
+"""Why a target is left out."""
+
 Runs = list[RunResult]
 
 
@@ -61,22 +71,36 @@ class Differential(Strategy[Runs, Verdict]):
         self._support = Support(empty=True)
 
     def runner(self) -> Runner:
-        """All targets; slow ones if they have a share of the time."""
+        """All quick targets; slow ones are added when their first turn comes, if they have a share of the time."""
         config = self._job.config
-        targets = resolve(config.targets, slow=config.slow_share > 0)
+        quick, self._later = quick_and_slow(resolve(config.targets, slow=config.slow_share > 0))
+        if not config.slow_share:
+            for target in self._later:
+                self._job.targets.drop(target, NO_SHARE)
+            self._later = ()
         limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
-        return Runner(targets, limits, required=config.targets is not None, lines=config.python_coverage)
+        most = longest(self._job.time()[0]) if self._later else math.inf
+        return Runner(
+            quick, limits, required=config.targets is not None, lines=config.python_coverage, longest=most
+        )  # fmt: skip
 
     def begin(self, runner: Runner) -> Sequence[Target]:
         """All of them are under test."""
         job = self._job
-        self._runner = runner
-        self._sampling = Sampling(runner.targets, job.config.slow_share, job.counts)
+        self._runner, self._quick = runner, runner.targets
+        seconds, left = job.time()
+        sampling = Sampling(self._later, job.config.slow_share, job.counts, until=time.monotonic() + left)
+        self._slow = SlowTargets(
+            runner, sampling, seconds, job.counts, job.targets.drop, lambda target: job.targets.use([target])
+        )  # fmt: skip
+        self._every_seed = 1 if len(self._quick) <= MANY else SPREAD
         newest = newest_for((t.opset, t.ir) for t in runner.targets)
         if newest < NEWEST:
             self.steering.limit(newest)
-        self._triage = Triage(job.layout, job.database, runner, job.config, lambda: job.stop)
-        return runner.targets
+        self._triage = Triage(
+            job.layout, job.database, runner, job.config, lambda: job.stop, longest=longest(seconds)
+        )  # fmt: skip
+        return (*self._quick, *self._later)
 
     def absorb(self) -> None:
         """Take in what was added to the corpus."""
@@ -91,8 +115,12 @@ class Differential(Strategy[Runs, Verdict]):
         return entry if alone is None else self.corpus.seed(alone[0])
 
     def _alone_at(self, iteration: int) -> tuple[int, int] | None:
-        """The seed that is to be run as it is, and the number of its sample."""
-        return self._alone[iteration] if not self._job.number and iteration < len(self._alone) else None
+        """The seed that is to be run as it is, and the number of its sample.
+
+        Of many targets one seed takes as long as twenty small programs, so these come in between.
+        """
+        place, rest = divmod(iteration, self._every_seed)
+        return self._alone[place] if not self._job.number and not rest and place < len(self._alone) else None
 
     def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         """As the search plans."""
@@ -110,7 +138,7 @@ class Differential(Strategy[Runs, Verdict]):
         inputs = make_inputs(program, seed, ranges=ranges, special=choices.boolean(0.1))
         given = self._samples.give(entry.seed, program, alone and alone[1], seed, choices, ranges)
         # Who accepts what is invalid shows only beside all the others.
-        quick, counts = self._sampling.quick, self._job.counts
+        quick, counts = self._quick, self._job.counts
         wanted = quick if invalid else schedule.turn(quick, iteration, self._job.config.every)
         wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
         features, keep = self.steering.count(testcase) if testcase.edits and not invalid else (0, False)
@@ -140,10 +168,8 @@ class Differential(Strategy[Runs, Verdict]):
     def judge(self, testcase: Testcase, runs: Runs) -> tuple[Runs, list[Verdict]]:
         """Disagreements; slow targets are asked about what is new, and all others before anything is believed."""
         seed, program, counts = testcase.entry.seed, testcase.program, self._job.counts
-        slow = self._more(testcase, () if testcase.invalid else self._sampling.turn(testcase.features))
-        if slow:
-            self._sampling.ran(slow)
-            runs = [*runs, *slow]
+        if not testcase.invalid:
+            runs = [*runs, *self._slow.run(testcase)]
         verdicts = self._judged(testcase, runs)
         counts["declared invalid"] += testcase.invalid
         self._count(runs)
@@ -151,7 +177,7 @@ class Differential(Strategy[Runs, Verdict]):
             comparable.count(runs, counts)
         self._stuck.saw(seed, program, runs)
         if verdicts:
-            left = schedule.remaining(self._sampling.quick, testcase.targets)
+            left = schedule.remaining(self._quick, testcase.targets)
             witnesses = self._more(testcase, self._stuck.spared(seed, program, left, counts))
             if witnesses:
                 runs = [*runs, *witnesses]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +16,9 @@ from types import FrameType
 from typing import Any
 
 from irfuzz.campaign import journal, loop
-from irfuzz.campaign.config import STOP_AT, TARGETS, Config, Layout
+from irfuzz.campaign.config import SECONDS, STOP_AT, Config, Layout
 from irfuzz.campaign.guard import Guard
+from irfuzz.campaign.job_targets import JobTargets
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.errors import InternalError, IrfuzzError, UsageError
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
@@ -53,6 +56,7 @@ class Job:
         skip: the iteration that is left out; -1 for none.
         journal: what the job is busy with now.
         guard: lets faults of our own pass.
+        targets: which it could start.
         stop: somebody asked it to end.
     """
 
@@ -70,6 +74,7 @@ class Job:
         self.journal.makes(self.iteration)
         about = {"job": number, "seed": self.config.seed}
         self.guard = Guard(out, self.database, about, self.counts, lambda text: _say(number, text))
+        self.targets = JobTargets(self.database, number)
         self.stop = False
         self._failed = 0
         self.strategy: Strategy[Any, Any] = resolve_name(STRATEGIES[kind])(self)
@@ -84,9 +89,9 @@ class Job:
         """
         stay_on_core(self.number, self.config.jobs)
         with self.strategy.runner() as runner:
-            used = {target.name: target.version for target in self.strategy.begin(runner)}
-            absent = {a.target.name: a.why_not.splitlines()[0] for a in runner.absent}
-            self.database.set(TARGETS, json.dumps({"used": used, "absent": absent}))
+            for absent in runner.absent:
+                self.targets.drop(absent.target, absent.why_not)
+            self.targets.use(self.strategy.begin(runner))
             loop.fuzz(self, self.strategy, int(self.database.settings().get(STOP_AT) or 1 << 62))
         self.strategy.save(now=True)
         try:
@@ -103,6 +108,12 @@ class Job:
             return
         self.skip = max(self.iteration, busy.iteration if busy.iteration >= 0 else max(busy.models, default=-1))
         self._alone_until = self.skip + 1
+
+    def time(self) -> tuple[float, float]:
+        """Seconds that this run of the campaign has, and those that are left of it; infinite if it has no end."""
+        text = self.database.settings().get(SECONDS)
+        seconds, until = json.loads(text) if text else (math.inf, math.inf)
+        return seconds, until - time.time()
 
     def together(self, most: int, refresh: int) -> int:
         """How many of the next programs may be made together: one after a death, none beyond a look at the corpus."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from irfuzz.campaign.archive import Archive, words_of
 from irfuzz.campaign.budget import GRACE, Budget
@@ -34,6 +34,9 @@ TIMES = 32
 MILLISECONDS = "milliseconds of triage"
 """Name of a count."""
 
+SUSPECTS = 0.5
+"""Part of the time for triage up to which suspects are looked into."""
+
 CUT = frozenset(
     {Symptom.REJECTION, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.DIFFERENCE, Symptom.NAN_INF}
 )  # fmt: skip
@@ -59,6 +62,7 @@ class Triage:
         runner: has the job's targets.
         config: of the campaign.
         stopping: true once the job was asked to end; a finding is then kept as large as it is.
+        longest: seconds that making a finding of a slow target small may take.
     """
 
     def __init__(
@@ -68,8 +72,10 @@ class Triage:
         runner: Runner,
         config: Config,
         stopping: Callable[[], bool] = lambda: False,
+        longest: float = math.inf,
     ) -> None:
         self._stopping = stopping
+        self._longest = longest
         self._runner = runner
         self._config = config
         versions = Versions(runner, Limits(seconds=config.timeout, memory_bytes=config.memory), stopping)
@@ -120,29 +126,40 @@ class Triage:
         """Look into what waits, as far as there is time."""
         while not self._stopping():
             start = time.monotonic()
-            item = self._waiting.take(partial(self._affords, start - self._began))
+            self._budget.passes(start - self._began)
+            item = self._waiting.take(self._affords)
             if item is None:
                 break
-            verdict, program = item.finding.verdict, item.finding.case.program
-            if self._archive.knows(verdict, program):
-                counts["repeated"] += 1
-            elif verdict.suspect:
-                if not self._likely.knows(verdict, program, item.words):
-                    counts[self._cut_out(item.finding)] += 1
-            elif item.again or not self._likely.knows(verdict, program, item.words):
-                counts[self._came_to(item.finding)] += 1
-            elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
-                counts["likely repeated"] += 1
-            else:
-                self._waiting.add(replace(item, again=True))
-            self._took(verdict.target, start, counts)
+            came_to = self._look_into(item)
+            self._took(item.finding.verdict.target, start, counts)
+            if came_to:
+                counts[came_to] += 1
             counts["triaged"] += 1
         counts["untriaged"] = len(self._waiting)
 
-    def _affords(self, elapsed: float, item: Item) -> bool:
+    def _look_into(self, item: Item) -> str:
+        """What one case comes to, for a count; nothing if it waits again, or is a suspect of a known fault."""
+        verdict, program = item.finding.verdict, item.finding.case.program
+        if self._archive.knows(verdict, program):
+            return "repeated"
+        if verdict.suspect:
+            if self._likely.knows(verdict, program, item.words):
+                return ""
+            came_to = self._cut_out(item.finding)
+        elif item.again or not self._likely.knows(verdict, program, item.words):
+            came_to = self._came_to(item.finding)
+        elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
+            return "likely repeated"
+        else:
+            self._waiting.add(replace(item, again=True))
+            return ""
+        self._budget.came_to(new=came_to in ("findings", "unreplayed"))
+        return came_to
+
+    def _affords(self, item: Item) -> bool:
         """Whether there is time for what waits; suspects, most of which are none alone, get half of it at most."""
         verdict = item.finding.verdict
-        return self._budget.allows(verdict.target, elapsed / 2 if verdict.suspect else elapsed)
+        return self._budget.allows(verdict.target, SUSPECTS if verdict.suspect else 1.0)
 
     def _took(self, target: str, since: float, counts: Counter[str]) -> None:
         seconds = time.monotonic() - since
@@ -203,7 +220,8 @@ class Triage:
         """The smallest case within the time that a finding is given."""
         program, inputs = finding.case.program, finding.case.inputs
         slow = any(t.slow for t in self._involved(finding.verdict))
-        seconds = self._config.reduce * (PATIENCE if slow else 1)
+        usual = self._config.reduce
+        seconds = min(usual * PATIENCE, max(usual, self._longest)) if slow else usual
         starts = watch.faulty_parts(program, inputs) if not self._stopping() else []
         small = reduce_case(
             program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts

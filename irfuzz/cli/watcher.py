@@ -57,17 +57,16 @@ def _lines() -> Watch:
 
 
 class _Late:
-    """Tells once which targets are installed but did not start."""
+    """Tells once of each target that is installed and did not start, or took too long."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._done = False
+        self._told: set[str] = set()
 
     def look(self, report: FuzzReport) -> None:
-        if self._done or not (report.targets or report.failed_targets):
-            return
-        self._done = True
-        for text in targets_lines({}, report.failed_targets):
+        new = {name: why for name, why in report.failed_targets.items() if name not in self._told}
+        self._told |= set(new)
+        for text in targets_lines({}, new):
             self._say(f"irfuzz: {text}")
 
 

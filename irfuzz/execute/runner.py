@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -50,6 +51,7 @@ class Runner:
         required: bool = True,
         adapters: Mapping[str, Adapter] | None = None,
         lines: bool = False,
+        longest: float = math.inf,
     ) -> None:
         """Prepare to run ``targets``.
 
@@ -60,6 +62,7 @@ class Runner:
             adapters: by target name, for targets that are not in the table.
             lines: results tell which lines of the components' Python code ran for the first time.
             required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
+            longest: seconds that starting a slow target, or a request to one, may take; others have ``limits`` alone.
 
         Raises:
             UsageError: a name is unknown, or what it names is not installed.
@@ -71,6 +74,7 @@ class Runner:
         self._limits = limits or Limits()
         self._required = required
         self._lines = lines
+        self._longest = longest
         self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str, bool], Lane] = {}
         self._baseline = Baseline(self._limits)
@@ -293,7 +297,7 @@ class Runner:
             self._lanes[key] = Lane(
                 adapter,
                 target.interpreter,
-                _limits_of(target, limits or self._limits),
+                _limits_of(target, limits or self._limits, self._longest),
                 self._baseline,
                 lines=self._lines,
             )
@@ -347,6 +351,9 @@ def _key(target: Target) -> tuple[str, str, bool]:
     return target.interpreter, target.component, target.slow
 
 
-def _limits_of(target: Target, limits: Limits) -> Limits:
+def _limits_of(target: Target, limits: Limits, longest: float) -> Limits:
     """What a request of a target may take: a compiler takes far longer than what it compiles."""
-    return replace(limits, seconds=max(limits.seconds * PATIENCE, PATIENCE_LEAST)) if target.slow else limits
+    if not target.slow:
+        return limits
+    seconds = max(limits.seconds, min(longest, max(limits.seconds * PATIENCE, PATIENCE_LEAST)))
+    return replace(limits, seconds=seconds, start_seconds=min(limits.start_seconds, max(limits.seconds, longest)))
