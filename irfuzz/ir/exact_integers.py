@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST = 1 << 12
 """Elements of a tensor beyond which nothing is computed: each is one of Python's integers."""
 
-_REFUSED = (ValueError, TypeError, IndexError, KeyError, AssertionError, OverflowError, AttributeError)
+REFUSED = (ValueError, TypeError, IndexError, KeyError, AssertionError, OverflowError, AttributeError)
 """What a rule raises for a call that breaks one of ONNX's."""
 
 
@@ -84,7 +84,7 @@ class ExactIntegers:
             with np.errstate(all="ignore"):
                 found = rule(attrs, given)
                 way = ON_THE_WAY[op](attrs, given) if op in ON_THE_WAY else None
-        except _REFUSED:
+        except REFUSED:
             return
         rows = found if isinstance(found, list) else [] if found is None else [found]
         for value, array in zip(node.outputs, rows, strict=False):

@@ -97,7 +97,7 @@ def _reduction(function: Callable[..., Any], first: Callable[[Any], Any] = lambd
     def rule(attrs: Attrs, given: Given) -> np.ndarray:
         array = exact(given[0])
         axes, keep = axes_of(attrs, given, array.ndim), bool(attrs.get("keepdims", 1))
-        return _objects(function(first(array), axis=axes, keepdims=keep))
+        return _objects(function(_objects(first(array)), axis=axes, keepdims=keep))
 
     return rule
 

@@ -8,7 +8,8 @@ import onnx.reference
 import pytest
 
 from irfuzz.ir import exact_integers
-from irfuzz.ir.exact_integers import ExactIntegers
+from irfuzz.ir.exact_integers import REFUSED, ExactIntegers
+from irfuzz.ir.integer_rules import EXACT, ON_THE_WAY
 from irfuzz.ir.program import Program
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
@@ -152,3 +153,22 @@ def test_a_float_that_is_fed_is_known_when_it_is_cast(x: float, known: bool) -> 
     found = computed(program, x=np.array([x]))
     assert (found is not None) == known
     assert not known or found == [3]
+
+
+@pytest.mark.parametrize("op", sorted({*EXACT, *ON_THE_WAY}))
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (2, 0)])
+def test_rules_give_integers_of_any_size_at_every_rank(op: str, shape: tuple[int, ...]) -> None:
+    """NumPy unwraps a single object, and makes a 64-bit integer of it again where nobody looks."""
+    operand = np.full(shape, 2**63 + 5, np.uint64)
+    once = op in ("Abs", "Neg") or op.startswith("Reduce")
+    given = [operand] if once else [operand, np.array(0)] if op.startswith("Cum") else [operand, operand]
+    letters = "ijk"[: len(shape)]
+    attrs = {"equation": f"{letters},{letters}->{letters}"} if op == "Einsum" else {}
+    rules = [table[op] for table in (EXACT, ON_THE_WAY) if op in table]
+    for rule in rules:
+        try:
+            found = rule(attrs, given)
+        except REFUSED:
+            assert op in ("MatMul", "CumSum", "CumProd", "ReduceMax", "ReduceMin")  # not defined at this rank
+            return
+        assert found is None or all(type(e) is int for e in np.asarray(found, dtype=object).ravel())
