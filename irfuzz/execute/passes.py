@@ -1,4 +1,4 @@
-"""The optimiser passes that versions of onnxruntime are known to have, for those that do not name them themselves."""
+"""The optimiser passes of onnxruntime: which a version has, as the library says, and which the CPU cannot reach."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx.parser
+
+from irfuzz.ir.program import Program
+
+if TYPE_CHECKING:
+    from irfuzz.execute.runner import Runner
+    from irfuzz.execute.types import Target
 
 FILE = Path(__file__).with_name("onnxruntime_passes.toml")
+
+_PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Identity(x) }'
+"""A program that every version runs, and on which each tells what passes there are."""
 
 
 @cache
@@ -29,3 +41,15 @@ def known_passes() -> tuple[str, ...]:
 def rule_names() -> tuple[str, ...]:
     """Names of all rewrite rules."""
     return tuple(dict.fromkeys(name for names in rules().values() for name in names))
+
+
+def excluded() -> Mapping[str, str]:
+    """Names of passes that no program can fire on the CPU, with the reason."""
+    return _table()["excluded"]
+
+
+def registered(runner: Runner, target: Target) -> tuple[str, ...]:
+    """All passes of a target's optimiser, as any program makes it tell; none if it does not."""
+    plain = Program.from_proto(onnx.parser.parse_model(_PLAIN))
+    options = {"tell": "registered", "rules": ",".join(rule_names())}
+    return runner.run_as(plain, {"x": np.zeros(1, np.float32)}, target, options).passes

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-import onnx
-import onnx.parser
-
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.execute.passes import known_passes, rule_names
+from irfuzz.execute.passes import known_passes, registered
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
@@ -35,9 +31,6 @@ _TOOLS = frozenset({"onnxslim", "onnxsim", "onnxscript", "onnxruntime-saved"})
 
 _NAMED = frozenset({"onnxslim", "onnxsim", "onnxscript"})
 """Those of them whose passes are their own, not onnxruntime's."""
-
-_PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Identity(x) }'
-"""A program that every version runs, and on which each tells what passes there are."""
 
 
 def with_pass(
@@ -75,13 +68,13 @@ def with_pass(
         return replace(verdict, place=elsewhere)
     try:
         look = _Look(runner, program, inputs, verdict, own, results, invalid=invalid)
-        registered = look.registered()
+        every = look.registered()
         # What dies or refuses while it is optimised does not say what it had done, nor do tools and old versions.
         silent = verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) or not look.tells
         staged = None if own.target.component in _TOOLS else look.staged
-        found = blame_passes(look.without, registered if silent else (), registered, staged)
+        found = blame_passes(look.without, every if silent else (), every, staged)
         if found is None and not look.odd:
-            return replace(verdict, place=look.elsewhere(elsewhere, registered))
+            return replace(verdict, place=look.elsewhere(elsewhere, every))
     except (InvalidProgram, Unsupported):
         return verdict
     if found is None:
@@ -123,12 +116,10 @@ class _Look:
 
     def registered(self) -> tuple[str, ...]:
         """All passes of the target's level, which any program tells; those of any version where it does not tell."""
-        plain = Program.from_proto(onnx.parser.parse_model(_PLAIN))
-        options = {"tell": "registered", "rules": ",".join(rule_names())}
-        ran = self._runner.run_as(plain, {"x": np.zeros(1, np.float32)}, self._own.target, options)
+        told = registered(self._runner, self._own.target)
         is_tool = self._own.target.component in _TOOLS
-        self.tells = bool(ran.passes) and not is_tool
-        return ran.passes or (() if self._own.target.component in _NAMED else known_passes())
+        self.tells = bool(told) and not is_tool
+        return told or (() if self._own.target.component in _NAMED else known_passes())
 
     def without(self, off: frozenset[str]) -> Tried:
         """The program without those passes."""
