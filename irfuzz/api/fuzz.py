@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,10 @@ from irfuzz.api.mutability import known_domains, known_mutators, refuse_unmutabl
 from irfuzz.api.update import Observer, Update, unobserved
 from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import Config, usual_sprouts
+from irfuzz.campaign.release_bisection import bisect_all
 from irfuzz.errors import UsageError
 from irfuzz.execute.large_limits import memory_for
+from irfuzz.execute.releases import few_variants, read_range, versions_beside
 from irfuzz.execute.table import describe, resolve
 from irfuzz.execute.types import Target
 
@@ -39,6 +42,10 @@ class FuzzOptions:
         timeout: seconds that one target may take with one program.
         memory: bytes that a worker may take beyond its framework. Default: 4 GiB, and more for large weights.
         reduce: seconds that making one finding small may take.
+        against_versions: components with how many releases before the newest are installed and compared
+            (``onnxruntime:3``); their findings are bisected.
+        bisect: components whose findings are, once the time is over, run on as many releases as tell in which they
+            came and went; releases are installed for it.
     """
 
     mutators: Sequence[str] | None = None
@@ -55,6 +62,8 @@ class FuzzOptions:
     timeout: float = 10.0
     memory: int | None = None
     reduce: float = 20.0
+    against_versions: Sequence[str] = ()
+    bisect: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,7 @@ def fuzz(
     if not seconds > 0:
         raise UsageError(f"seconds: expected a number above 0, got {seconds}")
     options, out = options or FuzzOptions(), Path(out)
+    targets, options = with_versions(targets, options, seconds, equiv=equiv, progress=progress)
     setup = setup_of(out, targets, seconds, options, equiv=equiv)
     given = all_loaded(models, inputs, observer=progress)
     refuse_unmutable({key: model.program for key, model in by_key(given).items()}, progress)
@@ -143,10 +153,72 @@ def fuzz(
             progress(Update("fuzzing", so_far=lambda: report_of(campaign, so_far, setup.missing)))
 
         kind = "self-test" if equiv else "differential"
-        report = report_of(campaign, campaign.run(seconds, watch, stop_at=programs, kind=kind), setup.missing)
+        came = campaign.run(seconds, watch, stop_at=programs, kind=kind)
+        if options.bisect and not campaign.interrupted:
+            _bisect(campaign, options, progress)
+        report = report_of(campaign, came, setup.missing)
         if report.exit_code == 0 and not report.interrupted:
             _see_that_one_was_judged(report.progress, programs)
     return report
+
+
+def with_versions(
+    targets: Sequence[str] | None,
+    options: FuzzOptions,
+    seconds: float,
+    *,
+    equiv: bool = False,
+    progress: Observer[FuzzReport] = unobserved,
+) -> tuple[Sequence[str] | None, FuzzOptions]:
+    """Install the releases that ``options.against_versions`` asks for.
+
+    Returns:
+        Names of targets, with those of the releases, and the options that are left to obey.
+
+    Raises:
+        UsageError: a component or target is unknown, or fewer than two releases can be installed or are at hand.
+    """
+    if not options.against_versions:
+        return targets, options
+    if equiv:
+        _fit_equiv(options)
+    if isinstance(targets, str):
+        raise UsageError(f"targets: expected a list of names, got the text {targets!r}")
+    slow = targets is None and seconds >= FUZZ_SHORT and options.slow_share != 0
+    try:
+        chosen = list(resolve(targets, slow=slow))
+    except UsageError as error:
+        raise UsageError(str(error) if targets is None else f"targets: {error}") from None
+    try:
+        ranges = [read_range(text) for text in options.against_versions]
+        for wanted in ranges:
+            own = [t for t in chosen if t.component == wanted.component and not t.environment]
+            few = few_variants(own or resolve([wanted.component]))
+            if targets is None:  # all levels of one version would be as many targets as the others together
+                chosen = [t for t in chosen if t not in own or t in few]
+            chosen += versions_beside(few, chosen, wanted, lambda text: progress(Update(remark=text)))
+    except UsageError as error:
+        raise UsageError(f"against-versions: {error}") from None
+    components = dict.fromkeys([*options.bisect, *(wanted.component for wanted in ranges)])
+    return [t.name for t in chosen], replace(options, against_versions=(), bisect=tuple(components))
+
+
+def _bisect(campaign: Campaign, options: FuzzOptions, progress: Observer[FuzzReport]) -> None:
+    """Say of each new finding in which release it came and in which it went; Ctrl-C leaves the others as they are."""
+    waiting = [
+        campaign.folder_of(f)
+        for f in campaign.findings()
+        if f.component in options.bisect and all(s.previous is None for s in f.shown)
+    ]
+    if not waiting:
+        return
+    progress(Update("bisecting", done=0, total=len(waiting), unit="findings"))
+    found = bisect_all(
+        waiting, lambda text: progress(Update(remark=text)), timeout=options.timeout, done=campaign.reread
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        for number, _ in enumerate(found, 1):
+            progress(Update("bisecting", done=number, total=len(waiting), unit="findings"))
 
 
 def _see_that_one_was_judged(progress: Progress, enough: int | None) -> None:
@@ -195,6 +267,7 @@ def _fit_equiv(options: FuzzOptions) -> None:
         UsageError: such an option is given.
     """
     given = {
+        "against-versions": bool(options.against_versions or options.bisect),
         "search": options.search is not None,
         "hunt": options.hunt is not None,
         "slow-share": options.slow_share is not None,

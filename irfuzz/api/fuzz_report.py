@@ -15,6 +15,7 @@ from irfuzz.campaign.processes import Death
 from irfuzz.campaign.sampling import SAMPLED, share_of
 from irfuzz.execute.types import Exit
 from irfuzz.findings.finding import Finding
+from irfuzz.findings.version_span import fixed_in, introduced_in
 from irfuzz.report.terminal import one_line
 from irfuzz.report.where import where_text
 
@@ -225,6 +226,8 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
                 "first": _iso(finding.first),
                 "last": _iso(finding.last),
                 "shown": [asdict(s) for s in finding.shown],
+                "introduced": introduced_in(finding),
+                "fixed": fixed_in(finding),
                 "known": [k.id for k in finding.known],
             }
             for finding, folder in zip(report.findings, report.folders, strict=True)

@@ -91,7 +91,7 @@ def reduce_finding(
     """
     if stored.verdict.oracle == ORACLE:
         raise UsageError(f"{folder}: a target that contradicts itself; it was made small when it was found")
-    targets = _targets(stored, folder)
+    targets = targets_of(stored, folder)
     start = replace(stored, case=stored.original if original else stored.case)
     with contextlib.ExitStack() as stack:
         runners = [stack.enter_context(Runner(targets, Limits(seconds=timeout))) for _ in range(jobs)]
@@ -228,8 +228,12 @@ class _Reduction:
         return Outcome(self._before, nodes, self._edits, state.tries, state.complete, finding.signature, shown)
 
 
-def _targets(stored: Finding, folder: Path) -> tuple[Target, ...]:
-    """The targets of the finding that are there; the blamed one must be."""
+def targets_of(stored: Finding, folder: Path) -> tuple[Target, ...]:
+    """The targets of a finding that are there, the blamed one first.
+
+    Raises:
+        UsageError: the blamed one is not.
+    """
     blamed = stored.verdict.target
     names = [blamed, *(run.name for run in stored.runs if run.name != blamed)]
     found: dict[str, Target] = {}

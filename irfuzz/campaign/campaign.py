@@ -270,6 +270,10 @@ class Campaign:
         """Confirmed findings, oldest first, without models and inputs."""
         return [f for f in self._read() if f.status is Status.CONFIRMED and not f.verdict.suspect]
 
+    def reread(self, number: int) -> None:
+        """Read a finding again, whose row was changed."""
+        self._found.pop(number, None)
+
     def folder_of(self, finding: Finding) -> Path:
         """The finding's folder."""
         return bundle_folder(self.layout, finding)
@@ -281,7 +285,7 @@ class Campaign:
             self._found[row.number] = (
                 finding_of(row) if known is None else replace(known, times=row.times, last=row.last)
             )
-        return list(self._found.values())
+        return [self._found[number] for number in sorted(self._found)]
 
     def _place_all(self) -> None:
         """A kill may have come between a finding and its folder; one that cannot be written costs no other."""

@@ -62,7 +62,7 @@ def _add(args: argparse.Namespace) -> int:
 
     wish = install.read_wish(args.what)
     found, built = install.add(
-        wish, others=args.others, python=args.python, name=args.name, wheels=args.wheels,
+        wish, others=args.others, python=args.python, name=args.name, source=install.Source(args.wheels),
         say=lambda text: print(f"irfuzz: {text}", file=sys.stderr, flush=True),
     )  # fmt: skip
     if args.json:

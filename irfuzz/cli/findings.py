@@ -8,25 +8,30 @@ import sys
 from pathlib import Path
 
 from irfuzz.cli.parser import Parser, place
+from irfuzz.cli.progress import say as progress_say
 from irfuzz.errors import UsageError
 from irfuzz.report.terminal import printable
 
 NAME = "findings"
-ABOUT = """List the findings of a campaign, show one, open it in a browser, or label it.
+ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
 
 list names those of a campaign's --out folder and counts what is known; show prints a report; open writes report.html
-and opens it; label notes what a person says of one ("wontfix", an upstream link), shown and counted from then on.
+and opens it; label notes what a person says of one ("wontfix", an upstream link), shown and counted from then on;
+bisect installs as many releases of the blamed component as tell in which the fault came and went, and writes that into
+the folder.
 Exit code: 0, or 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings list irfuzz-out
   irfuzz findings show irfuzz-out/findings/0001-difference-onnxruntime-all
+  irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
+  irfuzz findings bisect irfuzz-out --json                  # all of a campaign
   irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'"""
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("what", choices=("list", "show", "open", "label"), help="What to do.")
-    add("path", metavar="PATH", type=place, help="A finding's folder; for list also a campaign's folder.")
+    add("what", choices=("list", "show", "open", "label", "bisect"), help="What to do.")
+    add("path", metavar="PATH", type=place, help="A finding's folder; for list and bisect also a campaign's folder.")
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
@@ -41,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         found = findings.entries([args.path])
         print(json.dumps([e.to_json() for e in found]) if args.json else printable(findings.as_text(found)))
         return 0
+    if args.what == "bisect":
+        return _bisect(args)
     entry = findings.label(args.path, args.text) if args.what == "label" else findings.read(args.path)
     if args.what == "open":
         import webbrowser
@@ -54,6 +61,33 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(dict(entry.about)))
     else:
         print(printable(_report(args.path) if args.what == "show" else findings.as_text([entry])))
+    return 0
+
+
+def _bisect(args: argparse.Namespace) -> int:
+    """In which release each came and went."""
+    from irfuzz.campaign.release_bisection import bisect_all, bisected, save
+    from irfuzz.findings.codec import ABOUT as FILE
+    from irfuzz.findings.codec import about_with_versions
+    from irfuzz.report.findings import entries
+    from irfuzz.report.where import where_text
+
+    quiet = args.json
+    say = (lambda text: None) if quiet else progress_say
+    if (args.path / FILE).is_file():
+        finding = bisected(args.path, say)
+        save(args.path, finding)
+        found = [finding]
+    else:
+        confirmed = [e.folder for e in entries([args.path]) if e.about.get("status") != "unreplayed"]
+        found = list(bisect_all([f for f in confirmed if f.parent.name == "findings"], say))
+    if args.json:
+        keys = ("shown", "introduced", "fixed")
+        rows = [json.loads(about_with_versions("{}", f)) for f in found]
+        print(json.dumps([{"title": f.title, **{k: r[k] for k in keys}} for f, r in zip(found, rows, strict=True)]))
+        return 0
+    for finding in found:
+        print(printable(f"{finding.title}\n  {where_text(finding) or 'in one version only'}"))
     return 0
 
 

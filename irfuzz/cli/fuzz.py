@@ -6,20 +6,22 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.api.defaults import FUZZ_MEMORY
+from irfuzz.api.update import unobserved
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.inputs import seeds_of
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
-from irfuzz.cli.progress import Following
+from irfuzz.cli.progress import Following, remarked
 from irfuzz.cli.watcher import Watch, targets_lines, watcher
 from irfuzz.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
     from irfuzz.api.fuzz import FuzzOptions, Setup
+    from irfuzz.api.fuzz_report import FuzzReport
     from irfuzz.api.update import Update
 
 BESIDE = ("reference", "onnxruntime:disabled")
@@ -36,6 +38,7 @@ EXAMPLES = """examples:
   irfuzz fuzz seeds --target my_package.my_module:MyRuntime --time 1h
   irfuzz fuzz ocr.onnx --input-shapes image:1x3x48x160 --range image=0,255
   irfuzz fuzz speech.onnx --size batch=2 --data recordings.npz
+  irfuzz fuzz seeds --time 20m --against-versions onnxruntime:3
   irfuzz fuzz seeds --time 10m --json > summary.json
 
 `irfuzz targets` lists the targets and says why some cannot be used here."""
@@ -57,6 +60,11 @@ def arguments(parser: Parser) -> None:
         "--target", metavar="NAME", action="append", default=[],
         help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated. "
         "Without --targets it is run beside reference and onnxruntime:disabled.",
+    )  # fmt: skip
+    add(
+        "--against-versions", metavar="NAME:N", action="append", default=[],
+        help="Install the newest release of a component and the N before it, and compare them all; each finding says "
+        "in which release it came and went, of all that can be installed. May be repeated.",
     )  # fmt: skip
     input_arguments(parser, most=64, data="Seeds run on them, and half of the mutants, on some of them varied.")
     add(
@@ -128,13 +136,13 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.api.fuzz import fuzz, setup_of
-    from irfuzz.api.fuzz_report import FuzzReport
+    from irfuzz.api.fuzz import fuzz, setup_of, with_versions
     from irfuzz.api.models import LoadedModel
     from irfuzz.campaign.campaign import Campaign
 
     options, targets = _options(args), _targets(args.targets, args.target)
     with _flags(args):
+        targets, options = with_versions(targets, options, args.time, equiv=args.equiv, progress=_installing(args))
         setup = setup_of(args.out, targets, args.time, options, equiv=args.equiv)
     continued = Campaign.stored_config(args.out) is not None
     loaded = seeds_of(args.seeds, to_run=True)
@@ -173,6 +181,11 @@ def run(args: argparse.Namespace) -> int:
     return report.exit_code
 
 
+def _installing(args: argparse.Namespace) -> Callable[[Update[FuzzReport]], None]:
+    """What is told while releases are installed; nothing with ``--json``."""
+    return unobserved if args.quiet or args.json else remarked
+
+
 def _options(args: argparse.Namespace) -> FuzzOptions:
     from irfuzz.api.fuzz import FuzzOptions
 
@@ -191,6 +204,7 @@ def _options(args: argparse.Namespace) -> FuzzOptions:
         timeout=args.timeout,
         memory=None if args.memory is None else args.memory << 20,
         reduce=args.reduce,
+        against_versions=args.against_versions,
     )
 
 
@@ -208,6 +222,7 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
         "timeout",
         "memory",
         "reduce",
+        "against-versions",
     )
     with as_flags(*names, "reduce", "jobs", "max-nodes", "every", seed=f"--seed {args.seed}"):
         try:

@@ -33,6 +33,9 @@ MODULES: Mapping[str, str] = {
 }
 """What a distribution is imported as, where that is not its own name."""
 
+COMPANIONS = ("onnx", "ml-dtypes")
+"""What scripts of findings import beside the component."""
+
 IMPORT_SECONDS = 300.0
 """How long a component may take to import for the first time, when Python compiles its files."""
 
@@ -44,6 +47,29 @@ _UNREACHABLE = re.compile(
 _NUMPY = re.compile(r"compiled using NumPy 1\.x|_ARRAY_API not found|numpy\.core\.multiarray failed to import")
 
 Say = Callable[[str], None]
+
+
+class _OldNumpy(UsageError):
+    """The component was built for a numpy before 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where packages come from.
+
+    Attributes:
+        wheels: this folder alone, without any index; ``None`` for the index.
+        built: the component comes as a wheel or not at all, for building an old one takes minutes and tools.
+    """
+
+    wheels: Path | None = None
+    built: bool = False
+
+    def flags(self, distribution: str) -> list[str]:
+        """Of ``pip install``."""
+        place = self.wheels
+        folder = [] if place is None else ["--no-index", "--find-links", str(place.expanduser().absolute())]
+        return [*folder, *(["--only-binary", distribution] if self.built else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +85,10 @@ class Wish:
     distribution: str
     version: str
     given: str
+
+
+INDEX = Source()
+"""The index that pip is set up for."""
 
 
 def read_wish(text: str) -> Wish:
@@ -91,7 +121,7 @@ def add(
     others: Sequence[str] = (),
     python: str = sys.executable,
     name: str = "",
-    wheels: Path | None = None,
+    source: Source = INDEX,
     say: Say = lambda text: None,
 ) -> tuple[Environment, bool]:
     """Build an environment, unless it is there already.
@@ -104,7 +134,7 @@ def add(
         others: further requirements, in pip's words.
         python: interpreter from which the environment is made.
         name: of the environment; the usual one where empty.
-        wheels: take packages from this folder alone, without any index.
+        source: where packages come from.
         say: is told what goes on.
 
     Returns:
@@ -116,27 +146,63 @@ def add(
     name = name or environments.usual_name(wish.distribution, wish.version)
     if NAME.fullmatch(name) is None:
         raise UsageError(f"{name!r}: an environment's name has letters, digits and . _ + - only")
-    requirements = (wish.given, *others, *(() if any(_normal(o).startswith("numpy") for o in others) else ("numpy",)))
+    own_numpy = any(_normal(o).startswith("numpy") for o in others)
+    requirements = (wish.given, *others, *(() if own_numpy else ("numpy",)))
     with _locked(name, say):
         if environments.record(name).is_file():
             found = environments.read(environments.record(name))
             same = (found.distribution, found.wanted) == (wish.distribution, wish.version)
-            if not same or (others and found.requirements != requirements):
+            made_of = tuple(r for r in found.requirements if r not in COMPANIONS)
+            if not same or (others and made_of != requirements):
                 raise UsageError(
                     f"environment {name} is there already, made of {' '.join(found.requirements)}; "
                     f"give the new one a --name, or run `irfuzz env remove {name}` first"
                 )
-            return found, False
-        place = environments.folder() / name
-        shutil.rmtree(place, ignore_errors=True)  # half of one, of somebody who was killed
+            return _completed(found, wish, source, say), False
         try:
-            _build(place, python, requirements, wheels, say)
-            found = _examined(name, wish, place / "bin" / "python", requirements, say)
-            environments.write(found)
-        except BaseException:
-            shutil.rmtree(place, ignore_errors=True)
-            raise
+            found = _made(name, wish, python, requirements, source, say)
+        except _OldNumpy:
+            if own_numpy:
+                raise
+            say(f"{wish.distribution} {wish.version} was built for a numpy before 2; trying again with numpy<2")
+            found = _made(name, wish, python, (wish.given, *others, "numpy<2"), source, say)
     return found, True
+
+
+def _made(name: str, wish: Wish, python: str, requirements: tuple[str, ...], source: Source, say: Say) -> Environment:
+    """Build an environment from nothing; half of one, of somebody who was killed, goes first."""
+    place = environments.folder() / name
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        requirements = _build(place, python, wish, requirements, source, say)
+        found = _examined(name, wish, place / "bin" / "python", requirements, say)
+        environments.write(found)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return found
+
+
+def _completed(found: Environment, wish: Wish, source: Source, say: Say) -> Environment:
+    """An environment with what scripts of findings import, which those that were built earlier lack."""
+    lacking = [c for c in COMPANIONS if c not in (found.distribution, *found.packages)]
+    interpreter = Path(found.interpreter)
+    if not found.packages or not lacking or not os.access(interpreter, os.X_OK):
+        return found  # all is there, or nobody knows what is
+    asked = (*found.requirements, *lacking)
+    if (said := _pip(interpreter, wish, asked, source, say)) is not None:
+        say(_without_companions(found.distribution, said))
+        return found
+    found = _examined(found.name, wish, interpreter, asked, say)
+    environments.write(found)
+    return found
+
+
+def _without_companions(distribution: str, said: str) -> str:
+    return (
+        f"pip cannot add {' and '.join(COMPANIONS)} to {distribution} ({told_by_pip(said)}); "
+        "scripts of findings that import them cannot run there"
+    )
 
 
 def remove(name: str) -> None:
@@ -177,20 +243,48 @@ def _locked(name: str, say: Say) -> Generator[None]:
         yield
 
 
-def _build(place: Path, python: str, requirements: Sequence[str], wheels: Path | None, say: Say) -> None:
+def _build(
+    place: Path, python: str, wish: Wish, requirements: tuple[str, ...], source: Source, say: Say
+) -> tuple[str, ...]:
+    """Make a virtual environment and fill it; returns what pip was given in the end."""
     said = _run([python, "-I", "-m", "venv", str(place)], f"interpreter {python}")
     if said is not None:
         raise UsageError(f"{python} cannot make a virtual environment: {_last(said)}")
-    say(f"pip install {' '.join(requirements)}")
-    source = [] if wheels is None else ["--no-index", "--find-links", str(wheels.expanduser().absolute())]
-    pip = [str(place / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    said = _run([*pip, "install", "--progress-bar", "off", *source, "--", *requirements], "pip")
+    own = {re.split(r"[^a-z0-9-]", _normal(r))[0] for r in (wish.distribution, *requirements[1:])}
+    whole = (*requirements, *(c for c in COMPANIONS if c not in own))
+    said = _pip(place / "bin" / "python", wish, whole, source, say)
+    if said is None:
+        return whole
+    if source.wheels is None and _UNREACHABLE.search(said):
+        raise UsageError(_explain(said, requirements, source.wheels))
+    companions_said, said = said, _pip(place / "bin" / "python", wish, requirements, source, say)
     if said is not None:
-        raise UsageError(_explain(said, requirements, wheels))
+        raise UsageError(_explain(said, requirements, source.wheels))
+    say(_without_companions(wish.distribution, companions_said))
+    return requirements
+
+
+def _pip(interpreter: Path, wish: Wish, requirements: Sequence[str], source: Source, say: Say) -> str | None:
+    """``None`` if pip could install everything, else all that it said."""
+    say(f"pip install {' '.join(requirements)}")
+    pip = [str(interpreter), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    return _run(
+        [*pip, "install", "--progress-bar", "off", *source.flags(wish.distribution), "--", *requirements], "pip"
+    )
 
 
 def _run(command: Sequence[str], what: str) -> str | None:
     """``None`` where a command went well, else everything that it said; it ends when this process does."""
+    code, said = output_of(command, what)
+    return None if code == 0 else said
+
+
+def output_of(command: Sequence[str], what: str) -> tuple[int, str]:
+    """Exit code of a command and everything that it said; it ends when this process does.
+
+    Raises:
+        UsageError: there is no such program; the message begins with ``what``.
+    """
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_USER")}
     if shutil.which(command[0]) is None:
         raise UsageError(f"{what}: {command[0]} is no program that can be run")
@@ -203,14 +297,12 @@ def _run(command: Sequence[str], what: str) -> str | None:
         process.terminate()  # the guard ends what it has started, too
         process.communicate()
         raise
-    return None if process.returncode == 0 else said.decode(errors="replace")
+    return process.returncode, said.decode(errors="replace")
 
 
 def _explain(said: str, requirements: Sequence[str], wheels: Path | None) -> str:
     """What pip said, in one line, and what to do about it."""
-    errors = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
-    told = next((e for e in errors if "Could not find a version" in e), errors[-1] if errors else _last(said))
-    told = told if len(told) <= 300 else f"{told[:140]} ... {told[-150:]}"  # the newest versions stand last
+    told = told_by_pip(said)
     line = f"pip cannot install {' '.join(requirements)}: {told}"
     if wheels is not None:
         return f"{line}; {wheels} lacks a wheel for this Python: fill it with `pip download` where there is a network"
@@ -222,6 +314,13 @@ def _explain(said: str, requirements: Sequence[str], wheels: Path | None) -> str
     if "Could not find a version" in told:
         return f"{line}; see `pip index versions`, or name another interpreter with --python"
     return line
+
+
+def told_by_pip(said: str) -> str:
+    """The error that pip gave, in one line."""
+    errors = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
+    told = next((e for e in errors if "Could not find a version" in e), errors[-1] if errors else _last(said))
+    return told if len(told) <= 300 else f"{told[:140]} ... {told[-150:]}"  # the newest versions stand last
 
 
 def _last(said: str) -> str:
@@ -275,22 +374,22 @@ def _ask(
         with Worker(spec, Limits(start_seconds=IMPORT_SECONDS)) as worker:
             reply = worker.call(message, blobs, seconds=IMPORT_SECONDS)
     except UsageError as error:
-        raise UsageError(f"{who}: {_advice(str(error))}") from None
+        raise _unusable(who, str(error)) from None
     if reply.exit != "ok":
         told = f"{reply.error['type']}: {reply.error['message']}" if reply.error else reply.detail or reply.exit
-        raise UsageError(f"{who}: {_advice(told, reply.log)}")
+        raise _unusable(who, told, reply.log)
     return reply.response
 
 
-def _advice(told: str, log: str = "") -> str:
+def _unusable(who: str, told: str, log: str = "") -> UsageError:
     """What an import said, in one line, and what is known about it."""
-    line = " ".join(told.split())[:300]
+    line = f"{who}: {' '.join(told.split())[:300]}"
     if _NUMPY.search(told) or _NUMPY.search(log):
-        return f"{line}; it was built for an older numpy: add --with 'numpy<2'"
+        return _OldNumpy(f"{line}; it was built for an older numpy: add --with 'numpy<2'")
     missing = re.search(r"No module named '(\w+)", told)
     if missing is not None:
-        return f"{line}; add --with {missing[1]}, or another package that brings it"
-    return line
+        return UsageError(f"{line}; add --with {missing[1]}, or another package that brings it")
+    return UsageError(line)
 
 
 def _normal(distribution: str) -> str:

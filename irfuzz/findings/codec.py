@@ -13,6 +13,7 @@ from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
+from irfuzz.findings.version_span import fixed_in, introduced_in
 from irfuzz.frontends.toml_file import is_list, is_table
 from irfuzz.oracle.types import Verdict
 from irfuzz.store.blobs import FolderBlobs
@@ -161,11 +162,21 @@ def about_text(finding: Finding) -> str:
         "verdict": verdict.to_json(),
         "versions": {r.name: r.version for r in runs},
         "environments": {r.name: r.requirement for r in runs if r.requirement},
-        "shown": [asdict(s) for s in finding.shown],
+        **_versions(finding),
         "job": finding.job,
         "iteration": finding.iteration,
     }
     return json.dumps(_plain(about), indent=1, allow_nan=False)
+
+
+def about_with_versions(text: str, finding: Finding) -> str:
+    """The text of a ``finding.json`` with what versions show, which was asked later."""
+    return json.dumps({**json.loads(text), **_versions(finding)}, indent=1, allow_nan=False)
+
+
+def _versions(finding: Finding) -> dict[str, Any]:
+    shown = [asdict(s) for s in finding.shown]
+    return {"shown": shown, "introduced": introduced_in(finding), "fixed": fixed_in(finding)}
 
 
 def _plain(data: Any) -> Any:

@@ -74,6 +74,7 @@ class Shown:
         shows: whether the same fault shows; ``None`` if it cannot be told.
         told: why not, or what shows instead, or its own message if it shows with another; mostly empty.
         signature: of the fault as this version shows it; empty if it does not.
+        previous: the release before it on the package index, empty if it is the oldest; ``None`` if nobody has asked.
     """
 
     target: str
@@ -82,6 +83,7 @@ class Shown:
     shows: bool | None
     told: str = ""
     signature: str = ""
+    previous: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

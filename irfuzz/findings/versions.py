@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from irfuzz.errors import UsageError
@@ -12,10 +12,14 @@ from irfuzz.execute.table import versions_of
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.findings.confirming_targets import jury
 from irfuzz.findings.finding import Finding, Shown
+from irfuzz.findings.version_bisection import narrowed
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
 from irfuzz.oracle.types import Verdict
+
+MANY = 5
+"""Of more other versions not all are asked."""
 
 
 class Versions:
@@ -57,10 +61,10 @@ class Versions:
         return replace(finding, shown=shown, signature=_name_of(shown)) if len(shown) > 1 else finding
 
     def shown_in(self, finding: Finding) -> tuple[Shown, ...]:
-        """Run a finding's program on every other installed version of the blamed component, with the same witnesses.
+        """Run a finding's program on other installed versions of the blamed component, with the same witnesses.
 
         Each version takes the place of the blamed one, with the same variants. Versions that took part and are not
-        blamed bear witness, as they did before.
+        blamed bear witness, as they did before. Of many versions those are asked that tell where it came and went.
 
         Args:
             finding: best made small; with its results.
@@ -68,17 +72,111 @@ class Versions:
         Returns:
             One entry a version, oldest first, that of ``results`` included; alone where no other is installed.
         """
-        verdict, results, program = finding.verdict, finding.results, finding.case.program
+        about = _Question.about(finding)
+        groups = about.others()
+        if len(groups) <= MANY:
+            found = [about.own(), *(self._answer(about, environment, groups[environment]) for environment in groups)]
+            return _in_order(found)
+        return self.narrowed(finding, [], lambda version: False)
+
+    def narrowed(self, finding: Finding, releases: Sequence[str], install: Callable[[str], bool]) -> tuple[Shown, ...]:
+        """In which versions it shows, asking as few as tell in which release it came and in which it went.
+
+        Args:
+            finding: with its results.
+            releases: all there are, oldest first; empty: those that are installed.
+            install: has a release at hand that is not yet; false if that cannot be.
+
+        Returns:
+            As ``shown_in``, of those that were asked; each knows the release before it if ``releases`` are given.
+        """
+        about = _Question.about(finding)
+        own = about.own()
+        told = {_release(own.version): own}
+
+        def ask(version: str) -> bool | None:
+            there = lambda: {_release(g[0].version): e for e, g in about.others().items()}  # noqa: E731
+            environment = there().get(version)
+            if environment is None and install(version):
+                environment = there().get(version)
+            if environment is None or self._stopping():
+                return None
+            told[version] = self._answer(about, environment, about.others()[environment])
+            return told[version].shows
+
+        every = releases or [_release(g[0].version) for g in about.others().values()]
+        known = sorted({*every, *told}, key=version_key)
+        narrowed(known, {v: s.shows for v, s in told.items()}, ask)
+        if releases:
+            before = dict(zip(known, ("", *known), strict=False))
+            told = {v: replace(s, previous=before[v]) for v, s in told.items()}
+        return _in_order(told.values())
+
+    def _answer(self, about: _Question, environment: str, group: Sequence[Target]) -> Shown:
+        """What one environment's version says."""
+        own_names = {t.name for t in self._runner.targets}
+        try:
+            # A version that takes part has its worker already.
+            versions = self._runner if {t.name for t in group} <= own_names else self.runner(group)
+        except UsageError as error:
+            why = str(error).splitlines()[0][:200]
+            return Shown(group[0].name, group[0].version, environment, shows=None, told=why)
+        started_ones = {t.name: t for t in versions.targets}
+        there = [started_ones[t.name] for t in group if t.name in started_ones]
+        if not there:
+            return _absent(group, environment, versions)
+        mine = (about.blamed.component, environment)
+        witnesses = [w for w in about.witnesses if (w.target.component, w.target.environment) != mine]
+        finding = about.finding
+        case, verdict = finding.case, finding.verdict
+        one = _Version(case.program, case.inputs, verdict, about.blamed, witnesses, there, self._runner, versions)
+        return one.answer()
+
+    def close(self) -> None:
+        """End all of their workers."""
+        runners, self._runners = list(self._runners.values()), {}
+        for runner in runners:
+            runner.close()
+
+
+def _in_order(found: Iterable[Shown]) -> tuple[Shown, ...]:
+    return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
+
+
+def with_others(now: Sequence[Shown], before: Sequence[Shown]) -> tuple[Shown, ...]:
+    """New answers, and of earlier ones those of versions that were not asked again."""
+    asked = {_release(s.version) for s in now}
+    return _in_order([*now, *(s for s in before if _release(s.version) not in asked)])
+
+
+def _release(version: str) -> str:
+    """``2.13.0`` of ``2.13.0+cpu``."""
+    return version.partition("+")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of other versions.
+
+    Attributes:
+        finding: with its results.
+        blamed: the target at fault.
+        variants: of the same version, those that ran.
+        witnesses: results that are kept.
+    """
+
+    finding: Finding
+    blamed: Target
+    variants: Sequence[Target]
+    witnesses: Sequence[RunResult]
+
+    @classmethod
+    def about(cls, finding: Finding) -> _Question:
+        """Of a finding."""
+        verdict, results = finding.verdict, finding.results
         blamed = next(r.target for r in results if r.target.name == verdict.target)
-        found = [
-            Shown(blamed.name, blamed.version, blamed.environment, shows=True, signature=signature(verdict, program))
-        ]
-        own = [
-            r.target
-            for r in results
-            if (r.target.component, r.target.environment) == (blamed.component, blamed.environment)
-        ]
         mine = (blamed.component, blamed.environment)
+        own = [r.target for r in results if (r.target.component, r.target.environment) == mine]
         witnesses = [
             r
             for r in results
@@ -87,38 +185,25 @@ class Versions:
         ]
         foreign = [r.target for r in results if r.target.component != blamed.component]
         few = {t.name for t in jury(verdict, [blamed, *foreign])}
-        if len(few) <= len(
-            foreign
-        ):  # enough without other versions of the blamed component, and without all the others
+        if len(few) <= len(foreign):
+            # Enough without other versions of the blamed component, and without all the others.
             witnesses = [r for r in witnesses if r.target.name in few]
-        groups: dict[str, list[Target]] = {}
-        for target in own:
-            for other in versions_of(target):
-                if other.target.environment != blamed.environment and not other.why_not:
-                    groups.setdefault(other.target.environment, []).append(other.target)
-        own_names = {t.name for t in self._runner.targets}
-        for environment, group in groups.items():
-            others = [
-                w for w in witnesses if (w.target.component, w.target.environment) != (blamed.component, environment)
-            ]
-            try:
-                # A version that takes part has its worker already.
-                versions = self._runner if {t.name for t in group} <= own_names else self.runner(group)
-            except UsageError as error:
-                why = str(error).splitlines()[0][:200]
-                found.append(Shown(group[0].name, group[0].version, environment, shows=None, told=why))
-                continue
-            started_ones = {t.name: t for t in versions.targets}
-            there = [started_ones[t.name] for t in group if t.name in started_ones]
-            one = _Version(program, finding.case.inputs, verdict, blamed, others, there, self._runner, versions)
-            found.append(one.answer() if there else _absent(group, environment, versions))
-        return tuple(sorted(found, key=lambda s: (version_key(s.version), s.environment)))
+        return cls(finding, blamed, own, witnesses)
 
-    def close(self) -> None:
-        """End all of their workers."""
-        runners, self._runners = list(self._runners.values()), {}
-        for runner in runners:
-            runner.close()
+    def own(self) -> Shown:
+        """The version in which it was found."""
+        verdict, blamed = self.finding.verdict, self.blamed
+        key = signature(verdict, self.finding.case.program)
+        return Shown(blamed.name, blamed.version, blamed.environment, shows=True, signature=key)
+
+    def others(self) -> dict[str, list[Target]]:
+        """The variants of each other version that is installed now, by environment."""
+        groups: dict[str, list[Target]] = {}
+        for target in self.variants:
+            for other in versions_of(target):
+                if other.target.environment != self.blamed.environment and not other.why_not:
+                    groups.setdefault(other.target.environment, []).append(other.target)
+        return groups
 
 
 def _name_of(shown: Sequence[Shown]) -> str:

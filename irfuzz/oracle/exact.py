@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,10 @@ from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.types import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import Division, divide, plainest
+from irfuzz.oracle.witnesses import Division, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
+    from irfuzz.execute.types import Target
     from irfuzz.oracle.case import Case, Leaf
     from irfuzz.oracle.path import Path
 
@@ -41,6 +43,8 @@ def judge_exact(case: Case) -> Iterator[Verdict]:
         division = _divide(case, leaf, undecided)
         blurred = division is None
         division = division or _divide(case, leaf, nothing)
+        if division is not None and not path.dtypes:
+            division = _with_shadow(case, leaf, division)
         if division is not None:
             yield from _verdicts(case, leaf, path, division, nothing if blurred else undecided, blurred, moved)
 
@@ -72,6 +76,32 @@ def _divide(case: Case, leaf: Leaf, undecided: np.ndarray) -> Division | None:
         else:
             groups.append([name])
     return divide([[case.target(n) for n in group] for group in groups])
+
+
+def _with_shadow(case: Case, leaf: Leaf, division: Division) -> Division:
+    """The division once more, if nobody is firmly blamed, with the shadow on the side that it agrees with.
+
+    What depends on no float the shadow computes exactly: two versions, or two levels, of one component differ, and it
+    says which of them is right.
+    """
+    if not case.has_shadow or any(blame.firm for blame in division.blamed):
+        return division
+    run = case.shadow()
+    right, shadow = run.reference.get(leaf.label), shadow_target(run.framework)
+    groups = [list(division.center), *(list(blame.group) for blame in division.blamed)]
+    for group in groups:
+        value = leaf.values[group[0].name]
+        same_kind = right is not None and (right.shape, right.dtype.kind) == (value.shape, value.dtype.kind)
+        if same_kind and bool((right == value).all()):
+            again = divide([[*g, shadow] if g is group else g for g in groups])
+            return division if again is None else _without(again, shadow)
+    return division
+
+
+def _without(division: Division, shadow: Target) -> Division:
+    """The same without the shadow, which gave nothing that could be shown."""
+    blamed = (replace(b, group=tuple(t for t in b.group if t is not shadow)) for b in division.blamed)
+    return Division(tuple(t for t in division.center if t is not shadow), tuple(blamed))
 
 
 def _verdicts(

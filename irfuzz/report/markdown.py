@@ -21,6 +21,8 @@ ABBREVIATE = 32
 _ENDS = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL})
 """Whatever ONNX says of the operators, these are wrong."""
 
+_VERSIONS, _PROGRAM = "## In which versions", "## The program"
+
 MAX_LINES = 200
 MAX_COLUMNS = 500
 """What of a program's text goes into a report; all of it is in ``model.onnx``."""
@@ -43,14 +45,38 @@ def report_text(finding: Finding) -> str:
         f"| {escape(r.name)} | {escape(r.version)} | {escape(r.stage)}: {escape(r.exit)} | {escape(r.error)} |"
         for r in finding.runs
     ]
-    if len(finding.shown) > 1:
-        lines += ["", "## In which versions", "", "| target | version | shows | |", "|---|---|---|---|"]
-        words = {True: "yes", False: "no", None: "cannot be told"}
-        lines += [
-            f"| {escape(s.target)} | {escape(s.version)} | {words[s.shows]} | {escape(s.told)} |" for s in finding.shown
-        ]
-    lines += ["", "## The program", "", "```", _fenced(program_text(finding.case)), "```", ""]
+    lines += versions_section(finding)
+    lines += ["", _PROGRAM, "", "```", _fenced(program_text(finding.case)), "```", ""]
     lines += _origin(finding)
+    return "\n".join(lines)
+
+
+def versions_section(finding: Finding) -> list[str]:
+    """What each version showed, if there is more than one."""
+    if len(finding.shown) < 2:
+        return []
+    words = {True: "yes", False: "no", None: "cannot be told"}
+    rows = [
+        f"| {escape(s.target)} | {escape(s.version)} | {words[s.shows]} | {escape(s.told)} |" for s in finding.shown
+    ]
+    return ["", _VERSIONS, "", "| target | version | shows | |", "|---|---|---|---|", *rows]
+
+
+def report_with_versions(report: str, finding: Finding) -> str:
+    """A report that was written before more versions were asked, with what they showed."""
+    lines = report.split("\n")
+    begins = f"- {escape(finding.component)}: "
+    lines = [x for x in lines if not (x.startswith(begins) and ("shows in " in x or "not in " in x))]
+    if _VERSIONS in lines:
+        start = lines.index(_VERSIONS)
+        end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith("## ")), len(lines))
+        del lines[start - 1 : end - 1]
+    program = lines.index(_PROGRAM) - 1 if _PROGRAM in lines else len(lines)
+    lines[program:program] = versions_section(finding)
+    where = where_text(finding)
+    blamed = next((i for i, x in enumerate(lines) if x.startswith("- witnesses that agree")), None)
+    if where and blamed is not None:
+        lines.insert(blamed + 1, f"- {escape(where)}")
     return "\n".join(lines)
 
 

@@ -358,6 +358,9 @@ def main():
             told[name] = f"raises {type(error).__name__}: {error}"
         print(f"{name}: {told[name]}")
     blamed, *others = told.values()
+    if blamed != "answers" and "answers" not in others and len(told) < len(TARGETS):
+        print("who answered it is missing here")
+        return 2
     return verdict(blamed != "answers" and "answers" in others)
 """
 
@@ -396,7 +399,8 @@ def main():
         ends[name] = ending(name)
         print(f"{name}: {ends[name]}")
     blamed, *others = ends.values()
-    if blamed.startswith("misses"):
+    lacking = "answers" not in others and any(other.startswith("misses") for other in others)
+    if blamed.startswith("misses") or (lacking and blamed != "answers"):
         return 2
     return verdict(SHOWN)
 '''

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from irfuzz.findings.finding import Finding
+from irfuzz.findings.version_span import fixed, introduced
 
 
 def where_text(finding: Finding) -> str:
@@ -17,18 +16,8 @@ def where_text(finding: Finding) -> str:
         f"not in {no}" if no else "",
         f"cannot be told of {open_}" if open_ else "",
     ]
-    changes = _change(finding, "introduced", first=False), _change(finding, "fixed", first=True)
-    span = "; ".join(x for x in changes if x)
+    span = "; ".join(x for x in (introduced(finding), fixed(finding)) if x)
     return f"{finding.component}: {'; '.join(x for x in parts if x)}" + (f" ({span})" if span else "")
-
-
-def _change(finding: Finding, word: str, *, first: bool) -> str:
-    """Between which two versions the fault came or, if the first of them shows it, went."""
-    known = [s for s in finding.shown if s.shows is not None]
-    for older, newer in pairwise(known):
-        if (older.shows, newer.shows) == (first, not first) and older.version != newer.version:
-            return f"{word} after {older.version}, by {newer.version}"
-    return ""
 
 
 def _names(finding: Finding, wanted: bool | None) -> str:

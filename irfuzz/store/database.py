@@ -213,6 +213,11 @@ class Database:
             )
             return connection.execute(statement).rowcount == 1
 
+    def set_verdict(self, number: int, verdict: str) -> None:
+        """Replace the verdict's text of a finding, to which something was added."""
+        with self._transaction() as connection:
+            connection.execute(update(FINDING).where(FINDING.c.number == number).values(verdict=verdict))
+
     def signatures(self, beginning: str) -> list[str]:
         """Signatures that begin so, in the order in which they came."""
         query = select(FINDING.c.signature).where(FINDING.c.signature.startswith(beginning, autoescape=True))

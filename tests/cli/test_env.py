@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.execute import environments
+from irfuzz.execute import environments, releases
 from tests.execute.other_python import put
 
 Run = Callable[..., tuple[int, str, str]]
@@ -97,3 +97,38 @@ def test_a_folder_that_cannot_be_written_says_what_to_set(
     assert (code, out) == (2, "")
     assert "set IRFUZZ_HOME to a folder that can" in err
     assert run("env", "list")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--against-versions", "onnxruntime"], "--against-versions: 'onnxruntime': expected a component and how many"),
+        (
+            ["--against-versions", "ort:2", "--against-versions", "nothing:1"],
+            "--against-versions: 'nothing:1': no compo",
+        ),
+        (["--against-versions", "ort:2", "--equiv"], "--against-versions: has no meaning with --equiv"),
+        (["--against-versions", "ort:2", "--targets", "nothing"], "--targets: unknown target 'nothing'"),
+    ],
+)
+def test_versions_that_mean_nothing_end_before_anything_is_installed(
+    run: Run, tmp_path: Path, words: list[str], told: str
+) -> None:
+    code, out, err = run("fuzz", str(tmp_path / "model.onnx"), "--out", str(tmp_path / "out"), *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_an_index_the_user_is_told_and_nothing_is_left(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    releases.releases.cache_clear()
+    code, out, err = run("fuzz", str(tmp_path / "model.onnx"), "--against-versions", "ort:2", "--json")
+    releases.releases.cache_clear()
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "--against-versions: pip cannot list the releases of onnxruntime" in err
+    assert "needs 3 releases; installed: " in err

@@ -243,14 +243,16 @@ def test_what_pip_says_ends_in_one_line_with_advice() -> None:
         told = install._explain(said, ["onnx==9.9", "numpy<2"], None)
         assert "pip download -d DIR onnx==9.9 'numpy<2'` where there is one, and add --wheels DIR here" in told
     assert "pip download" in install._explain(missing, ["onnx==9.9"], Path("wheels"))
-    assert "--with 'numpy<2'" in install._advice("ImportError: x", "A module that was compiled using NumPy 1.x cannot")
-    assert "--with tensorflow" in install._advice("ModuleNotFoundError: No module named 'tensorflow'")
+    assert "--with 'numpy<2'" in str(
+        install._unusable("it", "ImportError: x", "A module that was compiled using NumPy 1.x cannot")
+    )
+    assert "--with tensorflow" in str(install._unusable("it", "ModuleNotFoundError: No module named 'tensorflow'"))
 
 
 def test_a_failure_leaves_nothing(home: Path, tmp_path: Path) -> None:
     (tmp_path / "wheels").mkdir()
     with pytest.raises(UsageError, match=r"pip cannot install onnx==1\.22\.0 numpy: .*onnx==1\.22\.0.*lacks a wheel"):
-        install.add(install.read_wish("onnx==1.22.0"), wheels=tmp_path / "wheels")
+        install.add(install.read_wish("onnx==1.22.0"), source=install.Source(tmp_path / "wheels"))
     assert [p.name for p in home.iterdir()] == ["onnx-1.22.0.lock"]
     with pytest.raises(UsageError, match="/nowhere/python is no program"):
         install.add(install.read_wish("onnx==1.22.0"), python="/nowhere/python")
@@ -292,7 +294,7 @@ def test_a_killed_builder_leaves_nothing_that_counts(home: Path, tmp_path: Path)
     with pytest.raises(
         UsageError, match="pip cannot install"
     ):  # the lock is free, and what was left is in nobody's way
-        install.add(install.read_wish("onnx==1.22.0"), wheels=tmp_path)
+        install.add(install.read_wish("onnx==1.22.0"), source=install.Source(tmp_path))
     assert not (home / "onnx-1.22.0").exists()
 
 

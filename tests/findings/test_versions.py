@@ -6,14 +6,19 @@ import json
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx.parser
 import pytest
 
+from irfuzz.campaign import release_bisection
+from irfuzz.campaign.release_bisection import bisect_all, save
+from irfuzz.errors import UsageError
 from irfuzz.execute import environments, table
 from irfuzz.execute.runner import Runner
+from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, Shown
 from irfuzz.findings.versions import Versions
@@ -21,7 +26,10 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
 from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.report.bundle import write_bundle
+from irfuzz.report.findings import label
 from irfuzz.report.where import where_text
+from irfuzz.store.database import Database
 from tests.campaign.running import ENV, command
 from tests.execute.other_python import make_python, put
 
@@ -149,3 +157,60 @@ def test_a_campaign_tells_versions_apart(tmp_path: Path, home: Path, other: Path
             done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == code, done.stdout + done.stderr
             assert done.stdout.count("when this was found") == len(gone)
+
+
+@pytest.mark.planted
+@pytest.mark.backend
+def test_a_folder_is_bisected_over_releases_and_keeps_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(NEG))
+    inputs = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    case = FailingCase(program, inputs)
+    with Runner(table.resolve(["reference@1.0.0", "onnxruntime:disabled", "torch:eager"]), Limits()) as runner:
+        results = runner.run(program, inputs)
+        (verdict,) = judge(program, inputs, results)
+    finding = Finding(verdict, case, case, results).signed()
+    out = tmp_path / "out"
+    folder = out / "findings" / "0001-difference-reference-1-0-0"
+    with closing(Database(_made(out) / "campaign.sqlite")) as database:
+        assert database.add_finding(row_of(finding)) == 1
+    write_bundle(folder, finding)
+    label(folder, "mine")
+    before = (folder / "report.md").read_text()
+    monkeypatch.setattr(release_bisection, "releases", lambda name: ("0.9.0", "1.0.0", onnx.__version__))
+    asked: list[str] = []
+
+    def ensure(distribution: str, version: str, say: object) -> str:
+        asked.append(f"{distribution} {version}")
+        raise UsageError("no wheel")
+
+    monkeypatch.setattr(release_bisection, "ensure", ensure)
+    told: list[str] = []
+    (found,) = bisect_all([folder], told.append)
+    assert asked == ["onnx 0.9.0"], "the others are at hand"
+    assert [(s.version, s.shows, s.previous) for s in found.shown] == [
+        ("1.0.0", True, "0.9.0"),
+        (onnx.__version__, False, "1.0.0"),
+    ]
+    assert told[-1] == f"fixed in {onnx.__version__}"
+    about = json.loads((folder / "finding.json").read_text())
+    assert (about["introduced"], about["fixed"], about["label"]) == ("", onnx.__version__, "mine")
+    assert len(about["shown"]) == 2
+    report = (folder / "report.md").read_text()
+    assert f"fixed in {onnx.__version__}" in report.replace("\\", "")
+    assert report.count("## In which versions") == 1
+    assert len(report.split("\n")) == len(before.split("\n")) + 8  # a line, and a section with two rows
+    save(folder, found)
+    assert (folder / "report.md").read_text() == report, "again changes nothing"
+    with closing(Database(out / "campaign.sqlite")) as database:
+        (row,) = database.findings()
+    assert finding_of(row).shown == found.shown
+    # What does not show here, or has no releases, is told and left as it was.
+    healthy = FailingCase(Program.from_proto(onnx.parser.parse_model(RELU)), inputs)
+    write_bundle(folder, replace(finding, case=healthy))
+    assert list(bisect_all([folder], told.append)) == []
+    assert told[-1].endswith("does not show here, so no release is asked")
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

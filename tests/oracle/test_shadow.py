@@ -231,3 +231,21 @@ def test_more_witnesses_against_the_shadow_are_right(gemm, run, fed):
     (verdict,) = judge(gemm, fed, results, shadow=lambda *_: own)
     assert verdict.target == "torch:eager"
     assert "far from the shadow" in verdict.rule
+
+
+def test_between_two_versions_the_shadow_decides_what_depends_on_no_float(shade, parse, run):
+    program = parse("g (int64[2,2] x) => (int64[2,1] y) <int64[1] a = {1}> { y = ReduceSum(x, a) }")
+    fed = {"x": np.array([[2**53, 1], [3, 4]])}
+    right, rounded = np.array([[2**53 + 1], [7]]), np.array([[2**53], [7]])
+    for old, new, blamed in ((right, rounded, "a:all"), (rounded, right, "a:disabled")):
+        (verdict,) = judge(program, fed, [run("a:disabled", old), run("a:all", new)], shadow=shade.run)
+        assert (verdict.target, verdict.suspect, verdict.expected) == (blamed, False, str(2**53 + 1))
+    other = np.array([[2**53 + 2], [7]])
+    (verdict,) = judge(program, fed, [run("a:disabled", other), run("a:all", rounded)], shadow=shade.run)
+    assert verdict.suspect, "neither is right"
+    # Behind floats rounding decides, and the shadow bears no such witness.
+    program = parse("g (float[2,2] x) => (int64[2,1] y) { y = ArgMax<axis=1>(x) }")
+    fed = {"x": np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)}
+    results = [run("a:disabled", np.array([[1], [1]])), run("a:all", np.array([[0], [1]]))]
+    (verdict,) = judge(program, fed, results, rerun=lambda *_: results, shadow=shade.run)
+    assert verdict.suspect

@@ -122,6 +122,19 @@ def test_a_missing_witness_is_no_agreement(finding: Make, tmp_path: Path, root: 
     assert (code, "nothing is left" in log) == (2, True)
 
 
+@pytest.mark.parametrize("faulty", [f"{WRONG}:Refuses", f"{FAULTS}:Hang"])
+def test_of_an_ending_nothing_is_told_without_a_witness(finding: Make, tmp_path: Path, root: Path, faulty: str) -> None:
+    write_bundle(tmp_path / "it", finding(parse(RELU), X, faulty, (f"{WRONG}:Right", f"{WRONG}:Mended")))
+    script = tmp_path / "it" / "repro.py"
+    for gone, code in (("Mended", 1), ("Right", 2)):
+        _swap(script, f"{WRONG}:{gone}'}}", f"{WRONG}:NeedsMore'}}")
+        found, log = run_script(tmp_path / "it", root)
+        assert found == code, log
+    # Whoever answers shows no such fault, whoever else is missing.
+    _swap(script, f"{faulty}'}}", f"{WRONG}:Right'}}")
+    assert run_script(tmp_path / "it", root)[0] == 0
+
+
 def test_a_plugin_that_is_not_there_is_neither(finding: Make, tmp_path: Path) -> None:
     plugin = tmp_path / "gone.py"
     plugin.write_text(Path(WRONG).read_text())
