@@ -252,7 +252,7 @@ def setup_of(
         raise UsageError(f"targets: expected a list of names, got the text {targets!r}")
     config = _config(out, targets, seconds, options)
     try:
-        found = resolve(config.targets, slow=config.slow_share > 0)
+        found = resolve(config.targets, slow=config.slow_share > 0, witness=not equiv)
     except UsageError as error:
         raise UsageError(str(error) if targets is None else f"targets: {error}") from None
     if not found:

@@ -34,6 +34,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
 from irfuzz.oracle import judge
+from irfuzz.oracle.excuses import lacks_witness
 from irfuzz.oracle.types import Verdict
 from irfuzz.search.novelty import Seen
 
@@ -73,7 +74,7 @@ class Differential(Strategy[Runs, Verdict]):
     def runner(self) -> Runner:
         """All quick targets; slow ones are added when their first turn comes, if they have a share of the time."""
         config = self._job.config
-        quick, self._later = quick_and_slow(resolve(config.targets, slow=config.slow_share > 0))
+        quick, self._later = quick_and_slow(resolve(config.targets, slow=config.slow_share > 0, witness=True))
         if not config.slow_share:
             for target in self._later:
                 self._job.targets.drop(target, NO_SHARE)
@@ -87,7 +88,9 @@ class Differential(Strategy[Runs, Verdict]):
     def begin(self, runner: Runner) -> Sequence[Target]:
         """All of them are under test."""
         job = self._job
-        self._runner, self._quick = runner, runner.targets
+        self._runner = runner
+        self._witnesses = schedule.in_doubt(runner.targets, job.config.targets)
+        self._quick = schedule.remaining(runner.targets, self._witnesses)
         seconds, left = job.time()
         sampling = Sampling(self._later, job.config.slow_share, job.counts, until=time.monotonic() + left)
         self._slow = SlowTargets(
@@ -100,7 +103,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._triage = Triage(
             job.layout, job.database, runner, job.config, lambda: job.stop, longest=longest(seconds)
         )  # fmt: skip
-        return (*self._quick, *self._later)
+        return (*runner.targets, *self._later)
 
     def absorb(self) -> None:
         """Take in what was added to the corpus."""
@@ -177,12 +180,21 @@ class Differential(Strategy[Runs, Verdict]):
             comparable.count(runs, counts)
         self._stuck.saw(seed, program, runs)
         if verdicts:
-            left = schedule.remaining(self._quick, testcase.targets)
-            witnesses = self._more(testcase, self._stuck.spared(seed, program, left, counts))
-            if witnesses:
-                runs = [*runs, *witnesses]
-                verdicts = self._judged(testcase, runs)
+            runs, verdicts = self._asked(testcase, runs, verdicts, schedule.remaining(self._quick, testcase.targets))
+        if not testcase.invalid and any(map(lacks_witness, verdicts)):
+            runs, verdicts = self._asked(testcase, runs, verdicts, self._witnesses)
         return runs, verdicts
+
+    def _asked(
+        self, testcase: Testcase, runs: Runs, verdicts: list[Verdict], targets: Sequence[Target]
+    ) -> tuple[Runs, list[Verdict]]:
+        """The same with what more targets say."""
+        spared = self._stuck.spared(testcase.entry.seed, testcase.program, targets, self._job.counts)
+        more = self._more(testcase, spared)
+        if not more:
+            return runs, verdicts
+        runs = [*runs, *more]
+        return runs, self._judged(testcase, runs)
 
     def _count(self, runs: Runs) -> None:
         counts = self._job.counts

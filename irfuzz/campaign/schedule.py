@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irfuzz.execute.types import Target
+from irfuzz.oracle.witnesses import ONE_READING
+
+NUMPY = "numpy"
+"""The component that computes with irfuzz's own reading of ONNX for NumPy."""
 
 SAMPLED = frozenset({"reference", "onnxruntime:basic", "onnxruntime:extended", "onnxruntime:layout"})
 """The reference evaluator is 10 to 100 times slower than the runtimes, and the levels between ``disabled`` and ``all``
@@ -21,6 +25,16 @@ def _plain(target: Target) -> str:
     """A target's name without its version, where it has a variant; another version of the reference runs each time."""
     variant = target.name.partition(":")[2]
     return f"{target.component}:{variant}" if target.environment and variant else target.name
+
+
+def in_doubt(targets: Sequence[Target], named: Sequence[str] | None) -> tuple[Target, ...]:
+    """The targets that run only where a disagreement lacks a witness: NumPy beside another lowering, unless named.
+
+    It takes several times as long as PyTorch, and can only tell what is wrong if two others differ already.
+    """
+    asked = any(name.startswith(NUMPY) for name in named or ())
+    beside = any(t.component in ONE_READING for t in targets)
+    return tuple(t for t in targets if t.component == NUMPY and beside and not asked)
 
 
 def turn(targets: Sequence[Target], iteration: int, every: int) -> tuple[Target, ...]:

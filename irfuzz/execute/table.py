@@ -151,7 +151,7 @@ def describe() -> tuple[Availability, ...]:
     return (*own, *(a for e in environments.installed() for a in _of(e)))
 
 
-def resolve(names: Sequence[str] | None = None, *, slow: bool = False) -> tuple[Target, ...]:
+def resolve(names: Sequence[str] | None = None, *, slow: bool = False, witness: bool = False) -> tuple[Target, ...]:
     """The targets meant by ``names``, in their order, each once.
 
     Args:
@@ -160,6 +160,7 @@ def resolve(names: Sequence[str] | None = None, *, slow: bool = False) -> tuple[
             (``package.module:Class``, ``file.py:Class``), or a group (``GROUPS``). Without a version that of irfuzz's
             own environment is meant. ``None``: all runtimes that are installed there, on the CPU.
         slow: ``None`` means the slow ones as well.
+        witness: ``None`` means NumPy beside PyTorch as well, for who runs it on few programs only.
 
     Raises:
         UsageError: a name is unknown, or what it names is not installed; or the environment is broken.
@@ -169,8 +170,8 @@ def resolve(names: Sequence[str] | None = None, *, slow: bool = False) -> tuple[
     all_targets = {target.name: (adapter, target) for adapter, target in _targets(known)}
     if names is None:
         usual = [t for t in _of_role(all_targets, Role.RUNTIME) if slow or not t.slow]
-        # NumPy stands in for PyTorch; beside it it is asked by name, for it is slow on large images.
-        return tuple(t for t in usual if t.component != NUMPY.component or TORCH.missing(t))
+        # NumPy stands in for PyTorch; beside it it is slow on large images.
+        return tuple(t for t in usual if t.component != NUMPY.component or witness or TORCH.missing(t))
     chosen: dict[str, Target] = {}
     for name in names:
         if name in GROUPS:

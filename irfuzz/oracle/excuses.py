@@ -23,6 +23,12 @@ from irfuzz.spec import has_trait, with_trait
 
 ALONE = "no two independent witnesses against it alone"
 
+
+def lacks_witness(verdict: Verdict) -> bool:
+    """Whether another witness may settle what is a suspect for want of one."""
+    return verdict.doubt == ALONE
+
+
 TRACED = frozenset({"torch", "tensorflow"})
 """Components that capture a program before they run it; XLA and torch.export want sizes to be known by then."""
 
