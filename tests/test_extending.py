@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 import irfuzz
 from irfuzz.choices import Choices
-from irfuzz.execute.types import Target
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.oracle.case import Case, Leaf
@@ -33,9 +34,9 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MOST_LINES = 34
 
 
-def example(language: str, containing: str) -> str:
-    """The one block of code that holds a text."""
-    page = (ROOT / "docs" / "extending.md").read_text()
+def example(language: str, containing: str, name: str = "extending.md") -> str:
+    """The one block of code of a page that holds a text."""
+    page = (ROOT / "docs" / name).read_text()
     (code,) = [code for kind, code in FENCE.findall(page) if kind == language and containing in code]
     assert len(code.splitlines()) <= MOST_LINES
     return code
@@ -63,6 +64,18 @@ def python(
     )
     assert result.returncode == code, result.stdout + result.stderr
     return result.stdout
+
+
+def offered(folder: Path, module: str, code: str, group: str, line: str) -> None:
+    """Install a distribution with one module and one entry point, in ``folder / "path"``."""
+    package = folder / "path" / "my_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / f"{module}.py").write_text(code)
+    about = folder / "path" / "my_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{group}]\n{line}\n")
 
 
 @pytest.mark.backend
@@ -122,6 +135,8 @@ def test_an_operator_of_a_domain_of_ones_own(tmp_path: Path) -> None:
         for words in map(str.split, commands)
     }
     assert "alpha: FLOAT, default 0.5" in told["ops"]
+    assert "calls are drawn with:\n  T in double, float\n" in told["ops"]
+    assert "ONNXRuntime" not in told["ops"]
     for folder, count in (("models", 10), ("mutants", 10)):
         models = [onnx.load(path) for path in sorted((tmp_path / folder).glob("*.onnx"))]
         assert len(models) == count
@@ -137,18 +152,20 @@ MORE = {"fuzz": ("--out", "campaign", "--mutators", "insert-layer", "--seed", "1
 
 @pytest.mark.unit
 @pytest.mark.parametrize(
-    ("containing", "place"),
+    ("containing", "place", "page"),
     [
-        ("class NegateFirst", "irfuzz/mutate/negate_first.py"),
-        ("def _inverted", "irfuzz/rewrite/bits.py"),
-        ("def _of_strings", "irfuzz/oracle/strings.py"),
+        ("class NegateFirst", "irfuzz/mutate/negate_first.py", "extending.md"),
+        ("def _inverted", "irfuzz/rewrite/bits.py", "extending.md"),
+        ("def _of_strings", "irfuzz/oracle/strings.py", "extending.md"),
+        ("def too_slow", "irfuzz/oracle/too_slow.py", "oracles.md"),
+        ("class Evaluator", "irfuzz/execute/evaluator.py", "extending.md"),
     ],
 )
-def test_examples_pass_the_linters(containing: str, place: str) -> None:
+def test_examples_pass_the_linters(containing: str, place: str, page: str) -> None:
     """As modules of irfuzz that the project's own rules hold for."""
     for words in (["check"], ["format", "--check"]):
         command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", place, "-"]
-        code = example("python", containing)
+        code = example("python", containing, page)
         linted = subprocess.run(command, cwd=ROOT, input=code, capture_output=True, text=True, check=False)
         assert linted.returncode == 0, linted.stdout + linted.stderr
 
@@ -170,6 +187,49 @@ def test_a_rewrite() -> None:
     inputs = {"x": np.array([-(2**63) + 1, -1, 7]), "f": np.ones(3, np.float32)}
     for one, two in zip(*(ReferenceEvaluator(m).run(None, inputs) for m in (before, after)), strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+ORACLES = """
+from irfuzz.oracle.table import oracles
+one = oracles()["too-slow"]
+print(f"{one.__module__}.{one.__name__}")
+"""
+
+
+@pytest.mark.plugin
+def test_an_oracle(tmp_path: Path) -> None:
+    """Another distribution offers it, and it tells who is slow from who is not."""
+    code = example("python", "def too_slow", "oracles.md")
+    made: dict[str, Any] = {}
+    exec(compile(code, "too_slow.py", "exec"), made)
+    quick, usual, slow = (
+        RunResult(Target(f"{n}:x", n), Stage.RUN, Exit.OK, outputs={}, seconds=seconds)
+        for n, seconds in (("one", 0.01), ("two", 1.0), ("three", 1.01))
+    )
+    program = parsed("g (float[2] x) => (float[2] y) { y = Neg(x) }")
+    verdicts = list(made["too_slow"](Case(program, {}, [quick, usual, slow])))
+    assert [(v.oracle, v.target, v.suspect) for v in verdicts] == [("too-slow", "three:x", True)]
+    offered(tmp_path, "oracles", code, "irfuzz.oracles", "too-slow = my_package.oracles:too_slow")
+    assert python(["-c", ORACLES], tmp_path, tmp_path / "path").strip() == "my_package.oracles.too_slow"
+
+
+@pytest.mark.plugin
+def test_a_target(tmp_path: Path) -> None:
+    """The class runs beside a runtime, by its file and by the name under which another distribution offers it."""
+    code = example("python", "class Evaluator")
+    (tmp_path / "evaluator.py").write_text(code)
+    offered(tmp_path, "targets", code, "irfuzz.targets", "mine = my_package.targets:Evaluator")
+    shutil.copy(seeds_dir() / "lenet5.onnx", tmp_path / "model.onnx")
+    words = example("text", "evaluator.py:Evaluator").split()[1:]
+    for target in ("evaluator.py:Evaluator", "mine"):
+        said = json.loads(
+            python(
+                ["-m", "irfuzz", *(w.replace("evaluator.py:Evaluator", target) for w in words), "--json"],
+                tmp_path,
+                tmp_path / "path",
+            )
+        )
+        assert target in json.dumps(said)
 
 
 @pytest.mark.unit
@@ -198,17 +258,9 @@ sys.exit(main(["mutate", "seed.onnx", "-o", "mutants", "-n", "3", "--seed", "1",
 def test_a_mutator(tmp_path: Path) -> None:
     """Another distribution offers it, ``irfuzz mutate`` uses it, and the mutants are valid."""
     code, entry = example("python", "class NegateFirst"), example("toml", "irfuzz.mutators")
-    package = tmp_path / "path" / "my_package"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "mutators.py").write_text(code)
-    about = tmp_path / "path" / "my_package-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
     (group, entry_line) = entry.split("\n")[:2]
-    name, place = entry_line.split(" = ")
     assert group == '[project.entry-points."irfuzz.mutators"]'
-    (about / "entry_points.txt").write_text(f"[irfuzz.mutators]\n{name} = {place.strip(chr(34))}\n")
+    offered(tmp_path, "mutators", code, "irfuzz.mutators", entry_line.replace('"', ""))
     shutil.copy(seeds_dir() / "lenet5.onnx", tmp_path / "seed.onnx")
     python(["-c", MUTATE], tmp_path, tmp_path / "path")
     mutants = sorted((tmp_path / "mutants").glob("*.onnx"))

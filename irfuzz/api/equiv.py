@@ -120,7 +120,8 @@ def equiv(
         targets: what is tested: names as in ``irfuzz targets``, or ``Target``. Default: all quick runtimes.
         rewrites: names of those to draw from (``irfuzz equiv --list``). Default: all.
         ways: names of other ways to run the same. Default: all quick ones, or none if ``rewrites`` is given.
-        forms: rewritten forms of each model: first by each rewrite that fits, then by chains.
+        forms: rewritten forms of each model: first by each rewrite that fits, then by chains; 0 if only ``ways`` are to
+            be tested.
         chain: most rewrites in a row.
         inputs: an ``InputSpec``, one sample or several, of the only model; all forms are compared on each sample.
         seed: of all choices.
@@ -136,7 +137,12 @@ def equiv(
         UsageError: a model cannot be read, an argument is wrong, or no form was compared.
         InvalidProgram: a model breaks a rule of ONNX.
     """
+    for name, value, least in (("forms", forms, 0), ("chain", chain, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise UsageError(f"{name}: expected at least {least}, got {value!r}")
     drawn_from, other_ways = chosen(rewrites, ways)
+    if not forms and not other_ways:
+        raise UsageError("forms: expected at least 1, got 0: without ways to run there is nothing else to compare")
     given = all_loaded(models, inputs, observer=progress)
     tested = named(targets)
     runs = _runs(given, progress)

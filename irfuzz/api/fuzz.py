@@ -11,7 +11,7 @@ from pathlib import Path
 from irfuzz.api.defaults import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT, FUZZ_SLOW_SHARE
 from irfuzz.api.fuzz_report import FuzzReport, report_of
 from irfuzz.api.models import Inputs, Model, all_loaded, all_programs, by_key
-from irfuzz.api.mutability import known_domains, known_mutators, refuse_unmutable
+from irfuzz.api.mutability import known_mutators, refuse_unmutable
 from irfuzz.api.update import Observer, Update, unobserved
 from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import Config, usual_sprouts
@@ -21,6 +21,8 @@ from irfuzz.execute.large_limits import memory_for
 from irfuzz.execute.releases import few_variants, read_range, versions_beside
 from irfuzz.execute.table import describe, resolve
 from irfuzz.execute.types import Target
+from irfuzz.mutate.import_domain import known_domains
+from irfuzz.spec import load_specs
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +292,8 @@ def _config(out: Path, targets: Sequence[str] | None, seconds: float, options: F
             "leave --seed out to continue it, or use another --out"
         )
     names, share = None if targets is None else tuple(targets), options.slow_share
-    mutators, domains = known_mutators(options.mutators), known_domains(options.domains)
+    mutators = known_mutators(options.mutators)
+    domains = known_domains(load_specs(), options.domains) if options.domains else ()
     try:
         return Config(
             seed=seed,

@@ -1,4 +1,4 @@
-"""Which of the given models can be mutated, and which mutators and domains of operators are meant."""
+"""Which of the given models can be mutated, and which mutators are meant."""
 
 from __future__ import annotations
 
@@ -41,20 +41,3 @@ def known_mutators(wanted: Sequence[str] | None) -> tuple[str, ...] | None:
         return select(wanted, build_mutators(Context(load_specs())))
     except UsageError as error:
         raise UsageError(f"mutators: {error}") from None
-
-
-def known_domains(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Names of domains that have operators, each once.
-
-    Raises:
-        UsageError: one has none.
-    """
-    known = load_specs().domains if wanted else ()
-    for domain in wanted:
-        if domain not in known:
-            have = ", ".join(filter(None, known))
-            raise UsageError(
-                f"domains: no operators of {domain!r} are known; expected some of {have}, "
-                "or a folder with its operators in IRFUZZ_OPS"
-            )
-    return tuple(sorted(set(wanted)))

@@ -57,7 +57,7 @@ def arguments(parser: Parser) -> None:
     add(
         "--forms", metavar="N", type=whole(0), default=20,
         help="Rewritten forms of each model: first by each rewrite that fits, EAGLE's first, then by chains. "
-        "Default: 20.",
+        "0: test --ways alone. Default: 20.",
     )  # fmt: skip
     input_arguments(parser, most=4, data="All forms are compared on each.")
     add("--seed", metavar="S", type=whole(0), default=0, help="Root of all randomness. Default: 0.")
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             shown += 1
             print(printable(told(item)), flush=True)
 
-    with telling(lambda: show(follow.known())), as_flags("rewrites", "ways"), follow:
+    with telling(lambda: show(follow.known())), as_flags("rewrites", "ways", "forms"), follow:
         report = equiv(
             models,
             targets=[*(args.targets or ()), *args.target] or None,

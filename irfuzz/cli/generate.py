@@ -51,6 +51,10 @@ def arguments(parser: Parser) -> None:
         "drawn.",
     )  # fmt: skip
     add(
+        "--domains", metavar="NAMES", type=names, default=(),
+        help="Use operators of these domains, too, besides ONNX's own and those that --ops names.",
+    )  # fmt: skip
+    add(
         "--topology", metavar="KIND", choices=("chain", "cell", "free"), default="free",
         help="chain (layers in a row, with skips), cell (cells of layers) or free (any graph). Default: free.",
     )  # fmt: skip
@@ -71,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             ops=args.ops,
             topology=args.topology,
             opset=args.opset,
+            domains=args.domains,
         )
     except UsageError as error:
         raise UsageError(f"--{error}") from None

@@ -1,4 +1,4 @@
-"""A program and its inputs enter, what every target did leaves; each component runs in a worker of its own."""
+"""Runs programs on targets, each component in a worker process of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irfuzz.execute.mapped_model import MappedModel, mapped_model
 from irfuzz.execute.shadow import Shadow, ShadowRun
 from irfuzz.execute.table import Availability, adapter_of, resolve
 from irfuzz.execute.together import Asked, Runnable
-from irfuzz.execute.types import RunResult, Target, Value
+from irfuzz.execute.types import RunResult, Target, Value, check_values
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 
@@ -65,8 +65,10 @@ class Runner:
             longest: seconds that starting a slow target, or a request to one, may take; others have ``limits`` alone.
 
         Raises:
-            UsageError: a name is unknown, or what it names is not installed.
+            UsageError: there are no targets, or a name is unknown, or what it names is not installed.
         """
+        if not targets:
+            raise UsageError("targets: expected at least one, got none; `irfuzz targets` lists them")
         self.targets: tuple[Target, ...] = tuple(
             one for target in targets for one in ((target,) if isinstance(target, Target) else resolve([target]))
         )
@@ -156,6 +158,9 @@ class Runner:
 
         Returns:
             One result a target, in the order of ``targets``.
+
+        Raises:
+            UsageError: an input is no ``Value``, the program is none, or a target is not one of ``self.targets``.
         """
         return self.collect(self._submit(program, inputs, targets, inflight, tag, wait=True))
 
@@ -167,6 +172,8 @@ class Runner:
         Returns:
             What ``run`` returns, for each task.
         """
+        for task in tasks:
+            check_values(task.inputs)
         wanted = [self._own(task.targets) for task in tasks]
         results: list[dict[str, RunResult]] = [{} for _ in tasks]
         rows: dict[Lane, list[tuple[int, Asked]]] = {}
@@ -215,6 +222,7 @@ class Runner:
         *,
         wait: bool,
     ) -> Pending:
+        check_values(inputs)
         wanted = self._own(targets)
         model = self._model(program)
         if inflight is not None:
@@ -236,6 +244,7 @@ class Runner:
         self, program: Program | bytes, inputs: Mapping[str, Value], targets: Sequence[Target] | None = None
     ) -> list[RunResult]:
         """Like ``run``, with each target alone in a newly forked process: no earlier request caused what it shows."""
+        check_values(inputs)
         wanted = self._own(targets)
         model = self._model(program)
         return [self._lane(target).run_fresh(program, model, inputs, target) for target in wanted]
@@ -269,6 +278,9 @@ class Runner:
         """What workers get of a program: its bytes, which may be ``known``, without weights that they can map."""
         if isinstance(program, bytes):
             return program
+        if not isinstance(program, Program):
+            got = type(program).__name__
+            raise UsageError(f"program: expected a Program or the bytes of a model, got {got}; irfuzz.load makes one")
         mapped = mapped_model(program)
         if mapped is not None:
             return mapped

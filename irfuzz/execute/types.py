@@ -9,11 +9,34 @@ from typing import TypeAlias
 
 import numpy as np
 
+from irfuzz.errors import UsageError
+
 Value: TypeAlias = "np.ndarray | list[Value] | None"
 """A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``.
 
 A map is the list of its keys, sorted, and of its values; maps with the same keys are one, with a row of values each.
 """
+
+
+def check_values(inputs: Mapping[str, Value]) -> None:
+    """See that what is to be run on are values by name.
+
+    Raises:
+        UsageError: something else is among them.
+    """
+    if not isinstance(inputs, Mapping):
+        raise UsageError(f"inputs: expected arrays by input name, got {type(inputs).__name__}")
+    for name, value in inputs.items():
+        if type(value) is not np.ndarray:
+            _check_value(value, name)
+
+
+def _check_value(value: object, name: str) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _check_value(item, name)
+    elif value is not None and not isinstance(value, np.ndarray | np.generic):
+        raise UsageError(f"input {name!r}: expected a numpy array, a list of them or None, got {type(value).__name__}")
 
 
 class Stage(StrEnum):

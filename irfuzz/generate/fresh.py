@@ -1,4 +1,4 @@
-"""A seed enters, any number of valid programs made from nothing leave, each with the trace that makes it again."""
+"""Makes valid programs from nothing, each with the trace that makes it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irfuzz.generate.growth import IR_VERSIONS, Growth
 from irfuzz.generate.topologies import TOPOLOGIES
 from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.import_domain import version_beside
+from irfuzz.mutate.import_domain import known_domains, version_beside
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.trace import MAX_BYTES, sha256
 from irfuzz.spec import full_name, load_specs, split_name
@@ -47,12 +47,14 @@ class Wish:
         nodes: as soon as there are so many, nothing more is put in.
         ops: the only operators that layers are drawn of, sorted; ``None`` for all.
         opset: of the default domain.
+        domains: others whose operators are drawn, too, sorted.
     """
 
     topology: str = "free"
     nodes: int = 10
     ops: tuple[str, ...] | None = None
     opset: int = 17
+    domains: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Look whether there can be such a program.
@@ -66,6 +68,8 @@ class Wish:
             raise UsageError(f"nodes: expected a number from 1 to {_MOST_NODES}, got {self.nodes!r}")
         if self.opset not in IR_VERSIONS:
             raise UsageError(f"opset: expected {', '.join(map(str, IR_VERSIONS))}, got {self.opset!r}")
+        if self.domains != known_domains(load_specs(), self.domains):
+            raise UsageError(f"domains: expected names in rising order, each once, got {', '.join(self.domains)}")
         if self.ops is not None:
             known = known_calls(self.ops, self.opset)
             for op in self.ops:
@@ -106,6 +110,7 @@ class Generated(MadeModel):
                 "nodes": wish.nodes,
                 "ops": None if wish.ops is None else list(wish.ops),
                 "opset": wish.opset,
+                **({"domains": list(wish.domains)} if wish.domains else {}),
             },
             "choices": list(self.choices),
             "sha256": sha256(self._bytes),
@@ -120,6 +125,7 @@ def generate(
     ops: Sequence[str] | None = None,
     topology: str = "free",
     opset: int = 17,
+    domains: Sequence[str] = (),
 ) -> Iterator[Generated]:
     """``n`` valid programs made from nothing; equal arguments give equal bytes in every process.
 
@@ -138,6 +144,7 @@ def generate(
             on top, and ``Shape`` or ``Size`` behind a random operator, of which nothing else is read.
         topology: ``chain``, ``cell`` (both as Muffin has them) or ``free``.
         opset: 13, 17, 18 or 21.
+        domains: other domains whose operators are drawn, besides those that ``ops`` name.
 
     Yields:
         Programs; fewer than ``n`` only where the operators fit nothing.
@@ -149,10 +156,11 @@ def generate(
         raise UsageError(f"n: expected 0 or more programs, got {n!r}")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise UsageError(f"seed: expected an integer, got {seed!r}")
-    if isinstance(ops, str):
-        raise UsageError(f"ops: expected a list of names, got the text {ops!r}")
+    for flag, given in (("ops", ops), ("domains", domains)):
+        if isinstance(given, str):
+            raise UsageError(f"{flag}: expected a list of names, got the text {given!r}")
     named = None if ops is None else tuple(sorted({full_name(*split_name(op)) for op in ops}))
-    return _generated(Wish(topology, nodes, named, opset), n, seed)
+    return _generated(Wish(topology, nodes, named, opset, known_domains(load_specs(), domains)), n, seed)
 
 
 def _generated(wish: Wish, n: int, seed: int) -> Iterator[Generated]:
@@ -179,7 +187,7 @@ def _grown(context: Context, wish: Wish, choices: Choices) -> Program:
     Raises:
         InvalidProgram: the draws lead to none.
     """
-    growth = Growth(context, choices, wish.opset, None if wish.ops is None else frozenset(wish.ops))
+    growth = Growth(context, choices, wish.opset, None if wish.ops is None else frozenset(wish.ops), wish.domains)
     TOPOLOGIES[wish.topology](growth, wish.nodes)
     program = growth.finish()
     # What merges values in cells is no layer.
@@ -217,17 +225,20 @@ def rebuild_generated(trace: Mapping[str, Any]) -> bytes:
     if trace.get("schema") != SCHEMA:
         raise InvalidProgram(f"field schema: expected {SCHEMA}, got {trace.get('schema')!r}")
     about, draws = trace.get("generated"), trace.get("choices")
-    if not isinstance(about, dict) or set(about) != {"version", "topology", "nodes", "ops", "opset"}:
+    fields = {"version", "topology", "nodes", "ops", "opset"}
+    if not isinstance(about, dict) or set(about) not in (fields, fields | {"domains"}):
         raise InvalidProgram(f"field generated: expected version, topology, nodes, ops and opset, got {about!r}"[:200])
     if about["version"] != VERSION:
         raise InvalidProgram(f"made by version {about['version']!r} of the generator, this one is {VERSION}")
     if not isinstance(draws, list) or not all(type(d) is int or (type(d) is float and math.isfinite(d)) for d in draws):
         raise InvalidProgram("field choices: expected a list of finite numbers")
-    ops = about["ops"]
-    if ops is not None and not (isinstance(ops, list) and all(isinstance(op, str) for op in ops)):
-        raise InvalidProgram(f"field generated.ops: expected null or a list of names, got {ops!r}"[:200])
+    ops, domains = about["ops"], about.get("domains", [])
+    for field, names in (("ops", ops), ("domains", domains)):
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise InvalidProgram(f"field generated.{field}: expected null or a list of names, got {names!r}"[:200])
     try:
-        wish = Wish(about["topology"], about["nodes"], None if ops is None else tuple(ops), about["opset"])
+        named = None if ops is None else tuple(ops)
+        wish = Wish(about["topology"], about["nodes"], named, about["opset"], tuple(domains))
     except (UsageError, TypeError) as error:
         raise InvalidProgram(f"field generated: {error}") from None
     choices = Choices.from_record(draws)

@@ -52,14 +52,17 @@ class Growth:
         choices: every draw.
         opset: of the default domain.
         ops: the only operators that layers are drawn of, ``None`` for all.
+        domains: others whose operators are drawn, too, besides those that ``ops`` name.
     """
 
-    def __init__(self, context: Context, choices: Choices, opset: int, ops: frozenset[str] | None) -> None:
+    def __init__(
+        self, context: Context, choices: Choices, opset: int, ops: frozenset[str] | None, domains: Sequence[str] = ()
+    ) -> None:
         self.context = context
         self.choices = choices
         self.ops = ops
         self.program = _nothing(opset).clone()
-        for domain in sorted({split_name(op)[0] for op in ops or ()} - {""}):
+        for domain in sorted({*domains, *(split_name(op)[0] for op in ops or ())} - {""}):
             self.program.use_domain(domain, version_beside(context.specs, domain, opset))
         self._domains = domains_drawn(self.program, context.specs)
         self._grower = Grower(context, Inserter(self.program, None), choices, ELEMENTS)

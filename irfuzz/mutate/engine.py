@@ -20,7 +20,7 @@ from irfuzz.mutate.constraints import Constraints
 from irfuzz.mutate.context import Context, Novelty, Wanted
 from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.freeze_defaults import SITE, FreezeDefaults
-from irfuzz.mutate.import_domain import ImportDomain
+from irfuzz.mutate.import_domain import ImportDomain, known_domains
 from irfuzz.mutate.name_sizes import NameSizes
 from irfuzz.mutate.published import OPERATORS, PAPERS, expanded
 from irfuzz.mutate.splice import Splice
@@ -136,11 +136,7 @@ class Engine:
         constraints: Constraints | None = None,
         domains: Sequence[str] = (),
     ) -> None:
-        for domain in domains:
-            if domain not in specs.domains:
-                known = ", ".join(d for d in specs.domains if d)
-                raise UsageError(f"domains: {domain!r} has no known operators; expected some of {known}")
-        self._domains = tuple(sorted(set(domains) - {""}))
+        self._domains = known_domains(specs, domains)
         if max_nodes < 1:
             raise UsageError(f"max_nodes: expected at least 1, got {max_nodes}")
         self.specs = specs

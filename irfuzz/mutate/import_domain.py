@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import onnx.helper
 
 from irfuzz.choices import Choices
+from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.types import Profile, Relation, Skipped, Use
@@ -57,6 +59,22 @@ def domains_drawn(program: Program, specs: Specs) -> tuple[tuple[str, int], ...]
         found = tuple(sorted((d, imports[d]) for d in used if d in imports and d in specs.domains))
         program.asked["domains_drawn"] = found
     return found
+
+
+def known_domains(specs: Specs, wanted: Iterable[str]) -> tuple[str, ...]:
+    """Names of other domains that have operators, each once, sorted.
+
+    Raises:
+        UsageError: one has none.
+    """
+    for domain in wanted:
+        if domain not in specs.domains:
+            have = ", ".join(filter(None, specs.domains))
+            raise UsageError(
+                f"domains: {domain!r} has no known operators; expected some of {have}, or a folder with its operators "
+                "in IRFUZZ_OPS"
+            )
+    return tuple(sorted(set(wanted) - {""}))
 
 
 def version_beside(specs: Specs, domain: str, opset: int) -> int:

@@ -1,9 +1,9 @@
-"""A call (facts of the inputs, attributes) enters, the rules of its operator that it certainly breaks leave."""
+"""Which rules of its operator a call (facts of the inputs, attributes) certainly breaks."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,38 +11,14 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import SequenceFact, TensorFact, tensors_in
+from irfuzz.spec.attribute_kinds import KINDS
 from irfuzz.spec.dims import Item, Pattern
 from irfuzz.spec.expression import Expression, truth
 from irfuzz.spec.functions import Undefined
 from irfuzz.spec.nested import wrong_kind
 from irfuzz.spec.types import Domain, Formal, OpSpec, Overlay, Patterns, Violation
 
-_INTEGERS = (int, np.integer)
-_REALS = (int, float, np.integer, np.floating)
 DTYPE_NAMES: Mapping[ir.DataType, str] = {d: d.name.lower() for d in ir.DataType}
-
-
-def _is_int(v: Any) -> bool:
-    return isinstance(v, _INTEGERS) and not isinstance(v, bool)
-
-
-def _is_real(v: Any) -> bool:
-    return isinstance(v, _REALS) and not isinstance(v, bool)
-
-
-def _is_text(v: Any) -> bool:
-    return isinstance(v, str | bytes)
-
-
-_KINDS: dict[str, tuple[Callable[[Any], bool], bool]] = {
-    "INT": (_is_int, False),
-    "FLOAT": (_is_real, False),
-    "STRING": (_is_text, False),
-    "INTS": (_is_int, True),
-    "FLOATS": (_is_real, True),
-    "STRINGS": (_is_text, True),
-}
-"""Attribute types whose values are looked at: test of one element, and whether it is a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +204,7 @@ def _attributes(spec: OpSpec, attrs: Mapping[str, Any], env: dict[str, Any], out
             known = ", ".join(sorted(spec.attrs)) or "none"
             out.append(Violation("attribute", name, f"{spec.op}-{spec.since} has no such attribute; it has {known}"))
             continue
-        kind = _KINDS.get(a.type)
+        kind = KINDS.get(a.type)
         if kind is None:
             env[f"?{name}"] = True
             continue

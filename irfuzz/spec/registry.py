@@ -16,6 +16,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import SpecError, UsageError
 from irfuzz.resources import ops_dir
+from irfuzz.spec.attribute_kinds import check_domain
 from irfuzz.spec.overlay import (
     OverlayFile,
     build_domain,
@@ -279,6 +280,7 @@ def _build(signature: Signature, file: OverlayFile | None) -> OpSpec:
     for name, table in tables.get("attrs", {}).items():
         if name in signature.attrs:
             domains[name] = build_domain(table, f"{where}: attrs.{name}")
+            check_domain(domains[name], signature.attrs[name].type, f"{where}: attrs.{name}")
     names = {i.name for i in signature.inputs}
     constants: dict[str, Domain] = {}
     for key in ("attrs", "values"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
@@ -41,17 +40,12 @@ class Blobs(Protocol):
         """
         ...
 
-    def drop(self, digest: str) -> None:
-        """Forget the bytes of a digest; nothing happens if there are none."""
-        ...
-
 
 class FolderBlobs:
     """Blobs as files of one folder, for several processes at once.
 
-    A file is there whole or not at all, whenever a process is killed. That another process drops a blob is not seen.
-    Raises ``UsageError`` if the folder cannot be
-    written.
+    A file is there whole or not at all, whenever a process is killed. That somebody removes one is not seen.
+    Raises ``UsageError`` if the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,12 +98,6 @@ class FolderBlobs:
                 raise InternalError(f"{path}: cannot be read: {error}") from error
             self._mapped[digest] = mapped
         return memoryview(mapped)
-
-    def drop(self, digest: str) -> None:
-        """See ``Blobs.drop``."""
-        self._seen.discard(digest)
-        with contextlib.suppress(FileNotFoundError):
-            self.path(digest).unlink()
 
     def digests(self) -> Iterator[str]:
         """The digests of all blobs, in no order."""

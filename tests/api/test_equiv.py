@@ -46,12 +46,21 @@ def test_models_of_one_name_are_told_apart_and_a_contradiction_is_kept(tmp_path:
         ({"models": [RIGHT, PRODUCT], "inputs": irfuzz.InputSpec()}, "inputs: they are of one model, got 2 models"),
         ({"rewrites": ["no-such"]}, "rewrites: unknown rewrite 'no-such'"),
         ({"ways": ["no-such"]}, "ways: unknown way 'no-such'"),
+        ({"forms": -1}, "forms: expected at least 0, got -1"),
+        ({"chain": 0}, "chain: expected at least 1, got 0"),
+        ({"forms": 0, "rewrites": ["conv-per-group"]}, "forms: expected at least 1, got 0: without ways"),
         ({"rewrites": ["conv-per-group"], "targets": ["reference"]}, "no form was compared"),
     ],
 )
 def test_a_wrong_argument_is_named(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         irfuzz.equiv(**{"models": RIGHT, **arguments})  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.backend
+def test_ways_may_be_tested_alone() -> None:
+    report = irfuzz.equiv(RIGHT, targets=["onnxruntime:disabled"], ways=["reload"], forms=0)
+    assert {*report.to_json()["forms"]} == {"reload"}
 
 
 @pytest.mark.backend

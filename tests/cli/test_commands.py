@@ -191,6 +191,7 @@ def test_ops(irfuzz: Irfuzz) -> None:
     assert "C % group == 0" in told
     about = json.loads(irfuzz("ops", "Conv", "--opset", 1, "--json").out)
     assert (about["op"], about["since"]) == ("Conv", 1)
+    assert "runs on ONNXRuntime's CPU provider with:\n" in told
 
 
 def test_every_operator_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,6 +136,32 @@ def test_submitted_programs_do_not_mix_and_may_be_edited(everything: Runner) -> 
         for result in everything.collect(pending):
             (value,) = result.outputs.values()
             np.testing.assert_array_equal(value, expected)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"x": 3}, "input 'x': expected a numpy array, a list of them or None, got int"),
+        ({"x": [1.0, 2.0]}, "input 'x': expected a numpy array, a list of them or None, got float"),
+        ([X["x"]], "inputs: expected arrays by input name, got list"),
+    ],
+)
+def test_what_is_no_value_is_refused(everything: Runner, inputs: object, said: str) -> None:
+    for run in (everything.run, everything.run_fresh, everything.submit):
+        with pytest.raises(UsageError, match=re.escape(said)):
+            run(RELU, inputs)  # type: ignore[operator]
+    (result,) = everything.run(RELU, {"x": None}, resolve(["onnxruntime:all"]))  # an optional that holds nothing
+    assert result.exit is Exit.REJECTED
+
+
+def test_what_is_no_program_is_refused(everything: Runner) -> None:
+    with pytest.raises(UsageError, match="program: expected a Program or the bytes of a model, got ModelProto"):
+        everything.run(onnx.ModelProto(), X)  # type: ignore[arg-type]
+
+
+def test_a_runner_has_a_target() -> None:
+    with pytest.raises(UsageError, match="targets: expected at least one, got none"):
+        Runner([])
 
 
 def test_closed_runner_says_so() -> None:

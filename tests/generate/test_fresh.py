@@ -140,12 +140,26 @@ def test_other_opsets(opset: int) -> None:
     [
         ({"topology": "ring"}, "chain, cell, free"), ({"nodes": 0}, "from 1 to"), ({"opset": 12}, "13, 17, 18, 21"),
         ({"ops": ["Konv"]}, "'Konv'"), ({"ops": "Conv"}, "expected a list"), ({"ops": []}, "at least one"),
+        ({"domains": ["ai.onnx.mll"]}, "'ai.onnx.mll' has no known operators"), ({"domains": "x"}, "expected a list"),
         ({"n": -1}, "0 or more"), ({"seed": "x"}, "an integer"),
     ],
 )  # fmt: skip
 def test_wrong_arguments(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         generate(**wrong)  # type: ignore[arg-type]
+
+
+def test_operators_of_other_domains_come_only_if_they_are_asked_for() -> None:
+    asked, plain = (
+        [node.domain for each in generate(n=12, seed=5, domains=domains) for node in each.program.graph]
+        for domains in (["com.microsoft", "com.microsoft"], [])
+    )
+    assert {*asked} == {"", "com.microsoft"}
+    assert {*plain} == {""}
+    (each,) = generate(seed=5, domains=["com.microsoft"])
+    assert each.trace["generated"]["domains"] == ["com.microsoft"]
+    assert rebuild_generated(json.loads(json.dumps(each.trace))) == each.to_bytes()
+    assert "domains" not in next(generate(seed=5)).trace["generated"]
 
 
 def test_a_changed_trace_is_refused() -> None:
@@ -158,6 +172,8 @@ def test_a_changed_trace_is_refused() -> None:
         (lambda t: t["generated"].update(topology="ring"), "topology"),
         (lambda t: t["generated"].update(nodes="many"), "nodes"),
         (lambda t: t["generated"].pop("ops"), "expected version"),
+        (lambda t: t["generated"].update(domains=["no.such"]), "no.such"),
+        (lambda t: t["generated"].update(domains="ai.onnx.ml"), "domains: expected null or a list"),
         (lambda t: t.update(choices=["x"]), "finite numbers"),
         (lambda t: t.update(schema=9), "schema"),
     ):

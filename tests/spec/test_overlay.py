@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,10 @@ def test_since_leaves_older_versions_without_overlay(tmp_path: Path) -> None:
         ('input = "*S"', 'inputs = "*S"', "dims.inputs: Softmax has no such name; it has input"),
         ("axis = { range", "axes = { range", "attrs.axes: Softmax has no such name"),
         ("range = [0, 1]", "range = [0]", r"attrs.axis.range: expected \[smallest, largest\]"),
+        ("range = [0, 1]", 'one_of = ["0"]', r"\(version 1\): attrs.axis.one_of: expected INT, got '0'"),
+        ("range = [0, 1]", "one_of = [0, 1], invalid = [0.5]", "attrs.axis.invalid: expected INT, got 0.5"),
+        ("range = [0, 1]", "pick = [true]", "attrs.axis.pick: expected INT, got True"),
+        ("range = [0, 1]", "pick = [0, 1]", None),
         ("range = [0, 1]", "rnge = [0, 1]", "attrs.axis: unknown key 'rnge'"),
         ("range = [0, 1]", 'generate = "axes(len("', r"attrs.axis.generate: 'axes\(len\('"),
         ("range = [0, 1]", 'generate = "open(1)"', "unknown generator 'open'"),
@@ -135,3 +140,43 @@ def test_a_domain_that_contradicts_its_folder_is_refused(tmp_path: Path) -> None
     (tmp_path / "ai.onnx" / "Scaler.toml").write_text('op = "Scaler"\ndomain = "ai.onnx.ml"\ndoc = "d"\n')
     with pytest.raises(SpecError, match=r"ai\.onnx/Scaler\.toml: domain is 'ai\.onnx\.ml', but the folder's name says"):
         Specs(tmp_path)
+
+
+OWN = """
+op = "Mode"
+domain = "test.custom"
+doc = "Mode-1"
+[schema]
+inputs = [{ name = "X", type = "T" }]
+outputs = [{ name = "Y", type = "T" }]
+types = { T = ["tensor(float)"] }
+attributes = { mode = { type = "STRING", default = "a" }, sizes = { type = "INTS" } }
+[attrs]
+mode = { one_of = ["a", "b"], invalid = ["c"] }
+sizes = { each = { one_of = [1, 2] }, len = "2" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("", "", None),
+        ('["a", "b"]', "[1]", "Mode.toml (version 1): attrs.mode.one_of: expected STRING, got 1"),
+        ('one_of = ["a", "b"]', "range = [0, 1]", "attrs.mode: a range is of numbers, and the attribute is STRING"),
+        (
+            "each = { one_of = [1, 2] }",
+            'each = { one_of = [1, "2"] }',
+            "attrs.sizes.each.one_of: expected INT, got '2'",
+        ),
+        ("each = { one_of = [1, 2] }", "pick = [[1, 2], [3]]", None),
+        ("each = { one_of = [1, 2] }", "pick = [[1, 2], 3]", "attrs.sizes.pick: expected INTS, got 3"),
+    ],
+)
+def test_values_of_an_attribute_are_of_its_type(tmp_path: Path, old: str, new: str, message: str | None) -> None:
+    (tmp_path / "Mode.toml").write_text(OWN.replace(old, new, 1) if old else OWN)
+    specs = Specs(tmp_path)
+    if message is None:
+        assert specs.version("Mode", 1, "test.custom").attrs["mode"].domain is not None
+        return
+    with pytest.raises(SpecError, match=re.escape(message)):
+        specs.version("Mode", 1, "test.custom")
