@@ -31,6 +31,9 @@ class ShadowRun:
         wide: the same for errors ``width`` times as large.
         width: how many times.
         clean: no NaN or infinity was fed or computed on the way to any output, with and without errors.
+        numeric: no NaN was.
+        overflowed: infinity came of finite numbers, or NaN did.
+        reshaped: outputs whose shape or structure some errors change.
         framework: what computes it.
         refused: why there is none; empty where there is.
     """
@@ -40,6 +43,9 @@ class ShadowRun:
     wide: Mapping[str, np.ndarray] = field(default_factory=dict)
     width: float = 1.0
     clean: bool = False
+    numeric: bool = False
+    overflowed: bool = True
+    reshaped: frozenset[str] = frozenset()
     framework: str = ""
     refused: str = ""
 
@@ -123,7 +129,9 @@ def _read(response: Mapping[str, Any], values: Sequence[Any]) -> ShadowRun:
     for place, name in enumerate(response["outputs"]):
         for found, value in zip((reference, small, wide), values[3 * place : 3 * place + 3], strict=True):
             found.update(_leaves(name, value))
-    return ShadowRun(reference, small, wide, float(response["width"]), bool(response["clean"]))
+    clean, numeric, overflowed = (bool(response[name]) for name in ("clean", "numeric", "overflowed"))
+    width, reshaped = float(response["width"]), frozenset(map(str, response["reshaped"]))
+    return ShadowRun(reference, small, wide, width, clean, numeric, overflowed, reshaped)
 
 
 def _leaves(label: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:

@@ -23,7 +23,7 @@ from irfuzz.localize.saved import Saved
 from irfuzz.localize.sparing import Sparing
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.excuses import undefined_refused
+from irfuzz.oracle.excused_refusals import undefined_refused
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom
 

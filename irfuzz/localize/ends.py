@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from irfuzz.execute.answers import MEMORY
 from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.localize.compare import Disagreement
-from irfuzz.oracle.excuses import SLOWEST_WITNESS
+from irfuzz.oracle.excused_refusals import SLOWEST_WITNESS
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.types import Symptom
 from irfuzz.oracle.witnesses import LOWERED, REFERENCE, components

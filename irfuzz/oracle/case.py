@@ -105,11 +105,16 @@ class Case:
         """What stands between the program's sources and a graph output."""
         name = output.name or ""
         if name not in self._paths:
-            if self._sized is None:
-                self._sized = self._with_sizes()
-            end = self._sized.value(name) or output
-            self._paths[name] = path_to(self._sized, end, self.inputs, self.specs or load_specs())
+            end = self.sized.value(name) or output
+            self._paths[name] = path_to(self.sized, end, self.inputs, self.specs or load_specs())
         return self._paths[name]
+
+    @property
+    def sized(self) -> Program:
+        """The program with the sizes of what is fed, and calls of its functions written out."""
+        if self._sized is None:
+            self._sized = self._with_sizes()
+        return self._sized
 
     def _with_sizes(self) -> Program:
         """The program with the sizes of its inputs, and calls written out; as it is if what is fed breaks a rule."""
@@ -117,6 +122,23 @@ class Case:
             return without_functions(sized(self.program, self.inputs))
         except InvalidProgram:
             return self.program
+
+    def fact(self, output: ir.Value) -> Fact | None:
+        """What is known of a graph output before the run, with the sizes of what is fed."""
+        end = self.sized.value(output.name or "")
+        return self.program.fact(output) if end is None else self.sized.fact(end)
+
+    def steady_shape(self, output: ir.Value, shape: tuple[int, ...] | None) -> bool:
+        """Whether rounding errors leave the shape of a graph output as it is.
+
+        Tried by the shadow, which has to give this shape, or on moved inputs by all targets; false if nobody could.
+        """
+        name = output.name or ""
+        run = self.whole_shadow()
+        reference = None if run is None else run.reference.get(name)
+        if run is not None and reference is not None and reference.shape == shape:
+            return name not in run.reshaped
+        return self.nudges().steady(name)
 
     def nudges(self) -> Nudges:
         """How every output moves when the inputs do by a few units in the last place (empty without a ``rerun``)."""
@@ -143,6 +165,15 @@ class Case:
             assert self._shadow is not None
             self._shade = self._shadow(self.program, self.inputs)
         return self._shade
+
+    def whole_shadow(self) -> ShadowRun | None:
+        """The same; ``None`` if there is none, or it refuses the program."""
+        run = self.shadow() if self.has_shadow else None
+        return None if run is None or run.refused else run
+
+    def again(self, inputs: Mapping[str, Value], program: Program) -> Sequence[RunResult]:
+        """What the targets do with other inputs and another program; nothing if they cannot run again."""
+        return () if self._rerun is None else self._rerun(inputs, program)
 
     def leaves(self) -> list[Leaf]:
         """The tensors of the doubtful outputs, without the targets whose dtype, shape or structure is not accepted."""

@@ -63,7 +63,8 @@ def _undecided(case: Case, leaf: Leaf) -> tuple[np.ndarray, bool]:
         found = moves.get(leaf.label)
         if found is not None and found.shape == mask.shape:
             mask |= found > 0
-    return mask, nudges.measured
+    # Nothing may be there to move in the inputs, and much that is rounded on the way.
+    return mask, nudges.measured or (run is not None and leaf.label in run.small)
 
 
 def _divide(case: Case, leaf: Leaf, undecided: np.ndarray) -> Division | None:

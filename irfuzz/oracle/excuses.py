@@ -12,28 +12,24 @@ from dataclasses import dataclass, field
 from typing import TypedDict, Unpack
 
 from irfuzz._native import difference
-from irfuzz.execute.types import Exit, Stage, Target
+from irfuzz.execute.types import Target
+from irfuzz.oracle import excused_refusals as refused
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.message import DATA_DEPENDENT
 from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
 from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.undefined import BEFORE_A_RUN
-from irfuzz.oracle.witnesses import REFERENCE, checkers_of, components
-from irfuzz.spec import has_trait, with_trait
+from irfuzz.oracle.witnesses import kernels_of
+from irfuzz.spec import with_trait
 
 ALONE = "no two independent witnesses against it alone"
+
+MAJORITY = 3
+"""So many libraries of kernels that do one thing with NaN contradict the one that does another."""
 
 
 def lacks_witness(verdict: Verdict) -> bool:
     """Whether another witness may settle what is a suspect for want of one."""
     return verdict.doubt == ALONE
-
-
-TRACED = frozenset({"torch", "tensorflow"})
-"""Components that capture a program before they run it; XLA and torch.export want sizes to be known by then."""
-
-SLOWEST_WITNESS = 1.0
-"""Seconds: if the quickest component needs longer than this, the program is simply large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +71,7 @@ class Seen(TypedDict, total=False):
     exit: str
     stage: str
     message: str
+    operator: str
     rule: str
 
 
@@ -112,83 +109,6 @@ def verdict_on(
     )
 
 
-# ---- refusals ---------------------------------------------------------------------------------
-
-
-def _variant_unsupported(d: Dispute) -> str:
-    """Another variant of the component runs it, and this one has no kernel: an optimiser may have made that, a
-    provider or an option may lack it.
-    """
-    unsupported = d.result is not None and d.result.exit is Exit.UNSUPPORTED
-    return "says that it does not support what another variant of it runs" if unsupported else ""
-
-
-def _few_accept(d: Dispute) -> str:
-    """Fewer than two independent components accept it."""
-    if len(checkers_of(d.witnesses)) >= 2:
-        return ""
-    return f"only {' and '.join(sorted(components(d.witnesses)))} accepts it"
-
-
-def _as_many_reject(d: Dispute) -> str:
-    """As many other components reject it as accept it."""
-    return "as many components reject it as accept it" if d.overruled else ""
-
-
-def _data_dependent(d: Dispute) -> str:
-    """The message is about values of elements."""
-    text = "" if d.result is None else f"{d.result.error}\n{d.result.log}"
-    found = DATA_DEPENDENT.search(text)
-    return "" if found is None else f"depends on element values ({found.group(0)!r})"
-
-
-def _sized_by_elements(d: Dispute) -> str:
-    """TensorFlow or PyTorch cannot trace or compile a program in which elements decide sizes (Compress, NonZero,
-    Unique...).
-    """
-    if d.target.component not in TRACED or d.result is None or d.result.stage not in (Stage.CONVERT, Stage.COMPILE):
-        return ""
-    # What control flow gives may have any size for other reasons.
-    deciding = with_trait("data_dependent_shape") - with_trait("control_flow")
-    found = sorted({n.op_type for n in d.case.program.graph.all_nodes()} & deciding)
-    return f"sizes that elements decide ({', '.join(found)}) are beyond what it has to compile" if found else ""
-
-
-def undefined_refused(d: Dispute) -> str:
-    """An operator has undefined behaviour that can be met by the stage at which it is refused."""
-    graph = d.case.program.graph
-    measured = [v for n in graph if has_trait(n, "shape_only") for v in n.inputs if v is not None]
-    stage = Stage.RUN if d.result is None else d.result.stage
-    names = {o.what for v in (*graph.outputs, *measured) for o in d.case.path(v).open}
-    met = sorted(n for n in names if stage is Stage.RUN or n.partition(": ")[2] in BEFORE_A_RUN)
-    return f"undefined behaviour ({', '.join(met)})" if met else ""
-
-
-# ---- limits -------------------------------------------------------------------------------------
-
-
-def _nobody_finished(d: Dispute) -> str:
-    """No target went through."""
-    return "" if d.case.ran else "no target went through"
-
-
-def _interpreted(d: Dispute) -> str:
-    """The reference evaluator is interpreted, and so no evidence."""
-    return "the reference evaluator is interpreted" if d.target.component == REFERENCE else ""
-
-
-def _slow_witnesses(d: Dispute) -> str:
-    """The quickest target needs more than a second: the program is simply large."""
-    quickest = min((r.seconds for r in d.case.ran), default=0.0)
-    return f"the quickest witness needs {quickest:.3g} s" if quickest > SLOWEST_WITNESS else ""
-
-
-def _one_finished(d: Dispute) -> str:
-    """Only one component went through."""
-    judges = components([r.target for r in d.case.ran])
-    return "" if len(judges) >= 2 else f"only {next(iter(judges))} went through"
-
-
 # ---- types, shapes and values -------------------------------------------------------------------
 
 
@@ -208,9 +128,20 @@ def _invalid_on_purpose(d: Dispute) -> str:
 
 
 def _computed_shape(d: Dispute) -> str:
-    """The shape depends on computed values."""
-    found = () if d.path is None else d.path.data_shaped
-    return f"the shape depends on computed values ({', '.join(found)})" if found else ""
+    """The shape depends on computed values, and rounding errors change it, or nobody could try."""
+    found = () if d.path is None or d.fixed_shape else d.path.data_shaped
+    if not found or d.steady_shape():
+        return ""
+    return f"the shape depends on computed values ({', '.join(found)})"
+
+
+def _undefined_call(d: Dispute) -> str:
+    """A call on the way is itself beyond what its specification allows; what only elements meet excuses no type, and
+    of shapes only those that elements decide.
+    """
+    values = d.symptom is Symptom.WRONG_SHAPE and not d.fixed_shape
+    found = [] if d.path is None else [o.what for o in d.path.open if values or o.what.endswith(_OF_CALLS)]
+    return f"undefined behaviour ({', '.join(found)})" if found else ""
 
 
 def _undefined(d: Dispute) -> str:
@@ -221,6 +152,9 @@ def _undefined(d: Dispute) -> str:
     every = d.symptom is not Symptom.DIFFERENCE or d.specials
     found = [] if d.path is None else [o.what for o in d.path.open if every or not o.specials_only]
     return f"undefined behaviour ({', '.join(found)})" if found else ""
+
+
+_OF_CALLS = tuple(f": {name}" for name in BEFORE_A_RUN)
 
 
 def _small_type(d: Dispute) -> str:
@@ -236,25 +170,35 @@ def _unsteady_witness(d: Dispute) -> str:
 
 def _unmeasured_jump(d: Dispute) -> str:
     """Floats behind a discontinuity of which nothing tells how far it moves them."""
-    if not d.of_floats or d.path is None or not d.path.jumps or d.measured():
+    if not d.of_floats or d.path is None or not d.path.jumps or d.measured() or d.settled():
         return ""
     return f"{', '.join(d.path.jumps)} jump, and how far could not be measured"
 
 
 def _unsafe_specials(d: Dispute) -> str:
-    """NaN or Inf is fed, is a constant, or is what the witnesses give, and an operator on the way is not one for
-    which IEEE 754 or plain copying says what to do with it (Relu, MaxPool, Clip, Min, Max, comparisons, sums in
-    blocks...).
+    """NaN or Inf is fed, is a constant, or is what the witnesses give, and an operator on the way is one for which
+    neither IEEE 754 nor plain copying says what to do with it (of NaN Relu, MaxPool, Clip, Min, Max, comparisons...;
+    of infinities, if the shadow has met no NaN, only those that do more than compare). Of Min, Max, Sign, sums and
+    reductions it excuses nobody whom three libraries contradict, or who answers the same numbers, turned around, in
+    another way.
     """
-    if not d.of_floats or d.path is None or not d.specials:
+    if d.path is None or not d.specials:
         return ""
-    found = sorted(d.path.ops - with_trait("defined_for_nan"))
-    return f"NaN or Inf flows through {', '.join(found[:4])}, where ONNX does not define it" if found else ""
+    nan = d.path.nan or not d.numeric()
+    found = d.path.unsaid.of(nan=nan)
+    if not found or (nan and found <= with_trait("nan_by_majority") and _contradicted(d)):
+        return ""
+    return f"NaN or Inf flows through {', '.join(sorted(found)[:4])}, where ONNX does not define it"
+
+
+def _contradicted(d: Dispute) -> bool:
+    """Whether what a target does with NaN is no choice of its own: everybody chose otherwise, or it did itself."""
+    return (d.firm and len(kernels_of(d.witnesses)) >= MAJORITY) or d.two_minds()
 
 
 def _large_magnitudes(d: Dispute) -> str:
-    """Numbers on the way are close to an overflow."""
-    if d.path is None or d.leaf is None:
+    """Numbers on the way are close to an overflow, and it is not settled that nothing overflows."""
+    if d.path is None or d.leaf is None or d.settled():
         return ""
     arrays = list(d.leaf.values.values())
     top = max(d.path.largest, d.path.absorbed, *(difference(a, a).max_a for a in arrays))
@@ -269,11 +213,12 @@ def _blurred_inside(d: Dispute) -> str:
     hide it (ArgMax, MaxPool, Relu...); or subnormal numbers, or numbers whose products are, reach a discontinuity,
     logarithm or division: components may flush them to zero, and TensorFlow, OpenVINO and `torch.compile` do, also
     if an Exp, Softmax, Sigmoid, Pow... before it may make them; or half precision stands before a discontinuity and
-    the shadow has met NaN or infinity: a component that computes in single has not.
+    the shadow has met NaN or infinity: a component that computes in single has not. Where the shadow has met neither,
+    nothing overflows and no NaN is hidden.
     """
     if d.path is None or not d.path.dtypes:
         return ""
-    return d.path.flushed(d.target) or d.path.blur(clean=d.clean())
+    return d.path.flushed(d.target) or (d.path.blur() and d.path.blur(clean=d.clean() or d.settled()))
 
 
 def _large_output(d: Dispute) -> str:
@@ -294,9 +239,8 @@ def _unmeasured_step(d: Dispute) -> str:
 
 def _converted_specials(d: Dispute) -> str:
     """NaN or Inf reaches a conversion to whole numbers."""
-    if d.of_floats or d.path is None or not d.path.dtypes or not d.path.specials:
-        return ""
-    return "NaN or Inf reaches a conversion to whole numbers, which ONNX does not define"
+    found = () if d.of_floats or d.path is None or not d.path.specials else sorted(d.path.unsaid.converts)
+    return f"NaN or Inf reaches {', '.join(found)} to whole numbers, which ONNX does not define" if found else ""
 
 
 def _within_steps(d: Dispute) -> str:
@@ -315,20 +259,22 @@ def _within_steps(d: Dispute) -> str:
 
 def _narrow(d: Dispute) -> str:
     """Half precision overflows if a component does not compute in single."""
-    narrow = d.path is not None and d.path.narrow
+    narrow = d.path is not None and d.path.narrow and not d.settled()
     return "half precision overflows where a component does not compute in single" if narrow else ""
 
 
 def _explosive(d: Dispute) -> str:
     """An operator may overflow inside depending on its formula (Exp, Pow, Softplus, ReduceLogSumExp, Div...)."""
     found = [] if d.path is None or d.path.specials else sorted(d.path.ops & with_trait("intermediate_overflow"))
-    return f"{', '.join(found[:4])} may overflow inside, depending on the formula" if found else ""
+    if not found or d.settled():
+        return ""
+    return f"{', '.join(found[:4])} may overflow inside, depending on the formula"
 
 
 def _edged(d: Dispute) -> str:
     """An edge of a domain (Sqrt, Log, Acos) that was not measured."""
     found = [] if d.path is None or d.path.specials else sorted(d.path.ops & with_trait("domain_edge"))
-    if not found or d.measured():
+    if not found or d.measured() or d.settled():
         return ""
     return f"rounding decides on which side of an edge {', '.join(found[:4])} falls, and could not be measured"
 
@@ -345,21 +291,22 @@ _OVER = (Symptom.HANG, Symptom.MEMORY)
 
 
 EXCUSES: tuple[Excuse, ...] = (
-    Excuse("variant-unsupported", (_REFUSAL,), _variant_unsupported),
-    Excuse("few-accept", (_REFUSAL,), _few_accept),
-    Excuse("as-many-reject", (_REFUSAL,), _as_many_reject),
-    Excuse("element-values", (_REFUSAL,), _data_dependent),
-    Excuse("sizes-before-the-run", (_REFUSAL,), _sized_by_elements),
-    Excuse("undefined-refused", (_REFUSAL,), undefined_refused),
-    Excuse("nobody-finished", _OVER, _nobody_finished),
-    Excuse("interpreted", _OVER, _interpreted),
-    Excuse("slow-witnesses", _OVER, _slow_witnesses),
-    Excuse("one-finished", _OVER, _one_finished),
+    Excuse("variant-unsupported", (_REFUSAL,), refused.variant_unsupported),
+    Excuse("few-accept", (_REFUSAL,), refused.few_accept),
+    Excuse("as-many-reject", (_REFUSAL,), refused.as_many_reject),
+    Excuse("element-values", (_REFUSAL,), refused.data_dependent),
+    Excuse("sizes-before-the-run", (_REFUSAL,), refused.sized_by_elements),
+    Excuse("undefined-refused", (_REFUSAL,), refused.undefined_refused),
+    Excuse("nobody-finished", _OVER, refused.nobody_finished),
+    Excuse("interpreted", _OVER, refused.interpreted),
+    Excuse("slow-witnesses", _OVER, refused.slow_witnesses),
+    Excuse("one-finished", _OVER, refused.one_finished),
     Excuse("moved-by-rounding", (_NAN, _VALUE), _moved_by_rounding),
     Excuse("no-witnesses", (_DTYPE, _SHAPE, _NAN, _VALUE), _alone),
     Excuse("invalid-on-purpose", (_DTYPE, _SHAPE, _NAN, _VALUE), _invalid_on_purpose),
     Excuse("computed-shape", (_SHAPE,), _computed_shape),
-    Excuse("undefined", (_DTYPE, _SHAPE, _NAN, _VALUE), _undefined),
+    Excuse("undefined-call", (_DTYPE, _SHAPE), _undefined_call),
+    Excuse("undefined", (_NAN, _VALUE), _undefined),
     Excuse("small-types", (_DTYPE,), _small_type),
     Excuse("unsteady-witness", (_VALUE,), _unsteady_witness),
     Excuse("unmeasured-jump", (_VALUE,), _unmeasured_jump),

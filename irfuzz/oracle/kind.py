@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import onnx_ir as ir
 
 from irfuzz.execute.types import RunResult, Target
+from irfuzz.facts import TensorFact
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
@@ -16,6 +18,11 @@ from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import plainest
 
 NAME = "type"
+
+_HANDED_OVER = [
+    {f"{sign}int{small}", f"{sign}int{large}"} for sign in ("", "u") for small, large in ((2, 4), (2, 8), (4, 8))
+]
+"""Types of less than a byte, and those that they are handed over in."""
 
 
 def judge_type(case: Case) -> Iterator[Verdict]:
@@ -48,6 +55,7 @@ def _verdict(
     alike = got is not None and right is not None and isinstance(got, list) == isinstance(right, list)
     by_dtype = alike and (bool(wrong_dtype) or dtype_of(got) != dtype_of(right))
     got_kind, expected_kind = kind_of(result, name), kind_of(model, name)
+    fact = case.fact(output)
     dispute = Dispute(
         case,
         Symptom.WRONG_DTYPE if by_dtype else Symptom.WRONG_SHAPE,
@@ -55,6 +63,8 @@ def _verdict(
         center,
         firm,
         path=case.path(output),
-        small_type="int4" in got_kind or "int4" in expected_kind,
+        fixed_shape=isinstance(fact, TensorFact) and fact.is_static,
+        steady_shape=lambda: case.steady_shape(output, right.shape if isinstance(right, np.ndarray) else None),
+        small_type={dtype_of(got), dtype_of(right)} in _HANDED_OVER,
     )
     return verdict_on(dispute, NAME, others, output=name, got=got_kind, expected=expected_kind)

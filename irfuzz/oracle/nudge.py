@@ -76,6 +76,17 @@ class Nudges:
     wide: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
     inner: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
 
+    def steady(self, label: str) -> bool:
+        """Whether something could be moved, and a tensor keeps its shape on every target, however it is moved."""
+        moves = (*self.small, *self.wide)
+        shapes = [
+            (before[label].shape, moved.get(name, {}).get(label, before[label]).shape)
+            for name, before in self.again.items()
+            if label in before
+            for moved in moves
+        ]
+        return self.measured and bool(shapes) and all(before == after for before, after in shapes)
+
 
 def measure(
     program: Program,

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz._native import difference
 from irfuzz.execute.types import Target, Value
 from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
-from irfuzz.ir.value import is_constant
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
-from irfuzz.oracle.numbers import is_float, largest, vanishing
+from irfuzz.oracle.numbers import is_float, largest
 from irfuzz.oracle.opaque import UNKNOWN_TERMS, quantises, terms_of_opaque
-from irfuzz.oracle.shapes import leaves_of, numpy_dtype
+from irfuzz.oracle.open_specials import OpenSpecials, open_specials
+from irfuzz.oracle.shapes import numpy_dtype
+from irfuzz.oracle.sources import magnitude, sources_of
 from irfuzz.oracle.undefined import Call, can_be_met
 from irfuzz.oracle.witnesses import flushes
 from irfuzz.spec import has_trait, trait_values, with_trait
@@ -68,6 +68,8 @@ class Path:
         fed: largest finite magnitude among floating-point inputs.
         largest: the same, with constants.
         specials: NaN or Inf stands in an input or constant.
+        nan: NaN does.
+        unsaid: operators of which ONNX does not say what they do with them.
         subnormal: numbers do that are, or whose products are, below the smallest normal one: some flush these to zero.
         open: declared undefined behaviour that is not known to be avoided.
         hidden: an operator that may make NaN of ordinary numbers, and one behind it that may hide it.
@@ -86,6 +88,8 @@ class Path:
     fed: float
     largest: float
     specials: bool
+    nan: bool
+    unsaid: OpenSpecials
     subnormal: bool
     open: tuple[Open, ...]
     hidden: str
@@ -106,10 +110,10 @@ class Path:
         """Why correct components may differ by any amount on these inputs; empty where no reason is known.
 
         Args:
-            clean: it was seen that no NaN arises inside.
+            clean: it was seen that neither NaN nor infinity arises inside.
         """
         limit = min((math.sqrt(largest(d)) for d in self.dtypes), default=math.inf)
-        if self.largest >= limit:
+        if self.largest >= limit and not clean:
             # A product of two such numbers overflows, or not, in the order in which a component multiplies; behind a
             # Tanh, Clip or division nothing of it is to be seen.
             return f"{self.largest:.3g} among the inputs or constants may overflow inside"
@@ -170,7 +174,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         if repeated:
             calls += calls[first:]  # what a later turn does stands behind what an earlier one did
     ops = frozenset(n.op_type for _, inner in everything for n in inner)
-    fed, top, specials, subnormal = _sources(program, used, inputs)
+    sources = sources_of(program, used, inputs)
     return Path(
         ops=ops,
         dtypes=frozenset(floats),
@@ -182,10 +186,12 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         data_shaped=tuple(sorted(shaped if jumps else shaped & with_trait("data_dependent_shape"))) if floats else (),
         absorbed=_absorbed(program, output),
         step=_step(program, [n for _, inner in everything for n in inner], inputs),
-        fed=fed,
-        largest=top,
-        specials=specials,
-        subnormal=subnormal,
+        fed=sources.fed,
+        largest=sources.largest,
+        specials=sources.specials,
+        nan=sources.nan,
+        unsaid=open_specials(program, (n for _, inner in everything for n in inner)),
+        subnormal=sources.subnormal,
         open=tuple(opens[k] for k in sorted(opens)),
         hidden=hidden_nan(calls),
     )
@@ -369,7 +375,7 @@ def _absorbed(program: Program, output: ir.Value) -> float:
             for term in () if first is None else node.inputs[first:]:
                 array = program.const_array(term)
                 if array is not None and is_float(array.dtype):
-                    top = max(top, _magnitude(array, _MASK))
+                    top = max(top, magnitude(array, _MASK))
     return top
 
 
@@ -384,40 +390,5 @@ def _step(program: Program, nodes: Iterable[ir.Node], inputs: Mapping[str, Value
             array = inputs.get(value.name or "") if value is not None and value.is_graph_input() else None
             array = program.const_array(value) if array is None else array
             if isinstance(array, np.ndarray) and is_float(array.dtype) and not (opaque and array.size != 1):
-                top = max(top, _magnitude(array, _MASK))
+                top = max(top, magnitude(array, _MASK))
     return top
-
-
-def _magnitude(array: np.ndarray, below: float = math.inf) -> float:
-    """Largest finite magnitude under a limit."""
-    if not array.size:
-        return 0.0
-    values = np.abs(array.astype(np.float64))
-    values = values[np.isfinite(values) & (values < below)]
-    return float(values.max()) if values.size else 0.0
-
-
-def _sources(program: Program, values: set[ir.Value], inputs: Mapping[str, Value]) -> tuple[float, float, bool, bool]:
-    """Largest finite magnitude of what is fed, of that and constants; whether NaN or Inf, and subnormals, are there."""
-    fed, top, specials, subnormal = 0.0, 0.0, False, False
-    for value in values:
-        producer = value.producer()
-        if value.is_graph_input():
-            given = inputs.get(value.name or "")
-        elif producer is None or is_constant(producer):
-            given = program.const_array(value) if _float(program, value) is not None else None
-        else:
-            continue
-        if given is None:
-            continue
-        for _, array in leaves_of("", given):
-            if not is_float(array.dtype):
-                continue
-            d = difference(array, array)
-            top = max(top, d.max_a)
-            fed = max(fed, d.max_a) if value.is_graph_input() else fed
-            specials = specials or bool(d.nan_a or d.posinf_a or d.neginf_a)
-            if not subnormal and array.size:
-                x = np.abs(array)
-                subnormal = bool(((x > 0) & (x < array.dtype.type(vanishing(array.dtype)))).any())
-    return fed, top, specials, subnormal

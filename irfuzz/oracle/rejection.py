@@ -9,17 +9,21 @@ from irfuzz.oracle.case import Case
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.message import names_of, normalise_message
+from irfuzz.oracle.refusals import body_of_error, broken_by_optimiser
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import components, plainest
 
 NAME = "rejection"
+
+OF_A_BODY = "the function body of the operator breaks a type constraint that the operator allows"
 
 
 def judge_rejection(case: Case) -> Iterator[Verdict]:
     """Where nobody accepts, the program is to blame.
 
     ``UNSUPPORTED`` is a gap and no rejection. Where another variant of the same component and version runs the program,
-    an optimiser may have made what has no kernel: suspect, since a provider or an option may lack the kernel as well.
+    it is suspect, since a provider or an option may lack the kernel; where that is a plainer level of optimisation, the
+    optimiser has made what has no kernel.
     """
     if case.expected_invalid or not case.ran:
         return
@@ -45,12 +49,19 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
     for results in groups.values():
         for target, others in plainest([r.target for r in results]):
             result = next(r for r in results if r.target is target)
+            body = body_of_error(case.program, result.error)
+            against = rejecting - {target.component}
+            optimised = not against and broken_by_optimiser(result, accepting)
             dispute = Dispute(
                 case,
                 Symptom.REJECTION,
                 target,
                 tuple(accepting),
                 result=result,
-                overruled=len(rejecting - {target.component}) >= len(judges),
+                overruled=len(against) >= len(judges),
+                proven=bool(body) or optimised,
             )
-            yield verdict_on(dispute, NAME, others, stage=result.stage.value, message=result.error[:500])
+            yield verdict_on(
+                dispute, NAME, others, stage=result.stage.value, message=result.error[:500], operator=body,
+                rule=OF_A_BODY if body else "",
+            )  # fmt: skip

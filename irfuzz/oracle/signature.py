@@ -73,6 +73,8 @@ def operators_of(verdict: Verdict, program: Program) -> list[str]:
 
     ``Cast`` is named only where nothing else is: beside others it mostly feeds them the dtype that they fail on.
     """
+    if verdict.operator and verdict.symptom is Symptom.REJECTION:
+        return [verdict.operator]  # it is about this one's function body
     output = program.value(verdict.output) if verdict.output else None
     nodes = program.nodes() if output is None else program.ancestors(output)
     names = {_name(n) for n in nodes if not has_trait(n, "transparent")}

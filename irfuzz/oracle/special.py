@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
 
 from irfuzz._native import difference
+from irfuzz.execute.types import Target
 from irfuzz.oracle.case import Case, Leaf
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
-from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numbers import huge, is_float
+from irfuzz.oracle.shadowed import measure_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.oracle.witnesses import Division, divide, plainest
 
@@ -91,6 +94,8 @@ def _verdicts(
                 path=path,
                 leaf=leaf,
                 specials=path.specials or bool(classes[judge.name].any()),
+                clean=lambda: (run := case.whole_shadow()) is not None and run.clean,
+                settled=functools.partial(_settled, case, leaf, judge, differs),
                 measured=lambda: case.nudges().measured,
                 blurred=blurred,
             )
@@ -104,6 +109,21 @@ def _verdicts(
                 got=str(leaf.values[target.name][index]),
                 expected=str(leaf.values[judge.name][index]),
             )
+
+
+def _settled(case: Case, leaf: Leaf, judge: Target, differs: np.ndarray) -> bool:
+    """Whether nothing overflows in the shadow, and it gives what a witness gives wherever another target differs."""
+    run = case.whole_shadow()
+    if run is None or run.overflowed:
+        return False
+    given = leaf.values[judge.name]
+    measure = measure_of(run, leaf, given, case.path(leaf.value), case)
+    if isinstance(measure, str) or (classify(measure.reference) != classify(given))[differs].any():
+        return False
+    right = measure.reference[differs]
+    limit = min(huge(dtype) for dtype in (case.path(leaf.value).dtypes | {given.dtype}))
+    moderate = not (np.abs(right[np.isfinite(right)]) >= limit).any()
+    return moderate and bool((measure.ratios(given.astype(np.float64))[differs] <= 1).all())
 
 
 def _place(label: str, index: tuple[int, ...]) -> str:

@@ -65,6 +65,15 @@ def checkers_of(targets: Sequence[Target]) -> set[str]:
     return {"lowered" if c in LOWERED else c for c in components(targets)}
 
 
+_KERNELS = {"numpy": "reference", "keras": "tensorflow"}
+"""Components that compute with the functions of another one."""
+
+
+def kernels_of(targets: Sequence[Target]) -> set[str]:
+    """The distinct libraries of kernels: how these treat NaN has nothing to do with who reads ONNX for them."""
+    return {_KERNELS.get(c, c) for c in components(targets)}
+
+
 @dataclass(frozen=True, slots=True)
 class Blame:
     """One group of targets against the majority.

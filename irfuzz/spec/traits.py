@@ -56,6 +56,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         ),
         "data_dependent_shape": Trait("The output shape depends on the elements of any input."),
         "data_input": Trait("The first input that holds data, if it is not the first of all.", int),
+        "defined_for_infinity": Trait("What it does with infinities follows from their order, while NaN is left open."),
         "defined_for_nan": Trait("IEEE 754 or plain copying prescribes what it does with NaN and Inf."),
         "discontinuous": Trait("A rounding error in a floating-point input decides between distant results."),
         "discontinuous_from": Trait("Outputs from this one on are positions, which a rounding error moves.", int),
@@ -89,6 +90,9 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "limits_by_inputs": Trait("Its exact inputs survive a cast: they are limits, not scales or indices."),
         "makes_nan": Trait("May make NaN of ordinary numbers: a test of `irfuzz/oracle/hidden.py`.", str),
         "moves": Trait("Moves elements and changes none."),
+        "nan_by_majority": Trait(
+            "What it does with NaN is left open, but all do one thing: who stands alone, or does two, is wrong."
+        ),
         "nan_objective": Trait("`name` in `irfuzz/search/fitness.py`: towards NaN, which lies `beyond`.", dict),
         "needs_known_sizes": Trait("ONNX's inference refuses it with unknown sizes, as those in a body are."),
         "neuron_axes": Trait("Axes of its own neurons and of those before it, in its weights.", tuple),

@@ -69,10 +69,12 @@ def test_limits(gemm, fed, run, target, others, seconds, suspect, ending):
         ("Fail: no such fusion", ["reference", "torch:eager"], "finding"),
         # Its own plainer level and another component are two independent witnesses: an optimiser bug.
         ("Fail: no such fusion", ["reference", "onnxruntime:disabled"], "finding"),
-        ("Fail: no such fusion", ["onnxruntime:disabled", "onnxruntime:basic"], "suspect"),
+        # What the optimiser alone refuses it has made itself; its own plainer level is enough to see that.
+        ("Fail: no such fusion", ["onnxruntime:disabled", "onnxruntime:basic"], "finding"),
         ("Fail: no such fusion", ["reference"], "suspect"),
         ("Fail: no such fusion", [], "nothing"),
-        ("indices element out of data bounds, idx=9", ["reference", "torch:eager"], "suspect"),
+        ("indices element out of data bounds, idx=9", ["reference", "torch:eager"], "finding"),  # there is no index
+        ("division by zero", ["reference", "torch:eager"], "suspect"),
     ],
 )
 def test_rejection(gemm, fed, run, message, accepting, found):
@@ -91,11 +93,96 @@ def test_unsupported_is_a_gap_and_an_invalid_program_may_be_rejected(gemm, fed, 
     assert len(judge(gemm, fed, [rejected, *others])) == 1
 
 
-def test_a_level_without_a_kernel_for_what_another_level_runs_is_suspect(gemm, fed, run):
-    gap = run("onnxruntime:all", exit=Exit.UNSUPPORTED, error="NotImplemented: no kernel for FusedConv")
-    results = [gap, run("onnxruntime:disabled", Y), run("reference", Y), run("torch:eager", Y)]
-    (verdict,) = judge(gemm, fed, results)
-    assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.REJECTION, "onnxruntime:all", True)
+@pytest.mark.parametrize(
+    ("missing", "stage", "there", "suspect"),
+    [
+        ("onnxruntime:all", Stage.COMPILE, "onnxruntime:disabled", False),
+        (
+            "onnxruntime:disabled",
+            Stage.COMPILE,
+            "onnxruntime:all",
+            True,
+        ),  # the optimiser has made what there are kernels for
+        ("onnxruntime:all", Stage.RUN, "onnxruntime:disabled", True),
+        ("onnxruntime:all@cuda", Stage.COMPILE, "onnxruntime:disabled", True),
+    ],
+)
+def test_a_kernel_that_only_the_optimiser_asks_for_is_missed_by_a_finding(
+    gemm, fed, run, missing, stage, there, suspect
+):
+    gap = run(missing, exit=Exit.UNSUPPORTED, stage=stage, error="NotImplemented: no kernel for FusedConv")
+    (verdict,) = judge(gemm, fed, [gap, run(there, Y), run("reference", Y), run("torch:eager", Y)])
+    assert (verdict.symptom, verdict.target, verdict.suspect) == (Symptom.REJECTION, missing, suspect)
+
+
+@pytest.mark.parametrize(("others", "suspect"), [(Exit.UNSUPPORTED, False), (Exit.REJECTED, True)])
+def test_a_plainer_level_alone_contradicts_the_optimiser_unless_others_refuse_as_well(gemm, fed, run, others, suspect):
+    refused = run("onnxruntime:all", exit=Exit.REJECTED, stage=Stage.COMPILE, error="InvalidGraph: no such input")
+    results = [refused, run("onnxruntime:disabled", Y), run("reference", exit=others, error="no")]
+    found = [v for v in judge(gemm, fed, results) if v.target == "onnxruntime:all"]
+    assert [v.suspect for v in found] == [suspect]
+
+
+@pytest.mark.parametrize(
+    ("op", "message", "body"),
+    [
+        ("MeanVarianceNormalization", "Type Error: Type parameter (T) of Optype (Add) bound to different types", True),
+        (
+            "MeanVarianceNormalization",
+            "RuntimeTypeError: Input type mismatch: float64 != float32 (operator ''Add'')",
+            True,
+        ),
+        (
+            "MeanVarianceNormalization",
+            "Type Error: Type parameter (T) of Optype (Conv) bound to different types",
+            False,
+        ),
+        ("MeanVarianceNormalization", "FAIL: Add has no kernel", False),
+        ("Neg", "Type Error: Type parameter (T) of Optype (Add) bound to different types", False),
+    ],
+)
+def test_a_type_error_inside_a_function_body_is_blamed_on_the_body(parse, run, op, message, body):
+    program = parse(f"g (double[1,1,2,2] x) => (double[1,1,2,2] y) {{ y = {op}(x) }}")
+    x = np.arange(4.0).reshape(1, 1, 2, 2)
+    refused = run("onnxruntime:disabled", exit=Exit.REJECTED, stage=Stage.COMPILE, error=message)
+    (verdict,) = judge(program, {"x": x}, [refused, run("torch:eager", x)])
+    assert (verdict.suspect, verdict.operator) == (not body, op if body else "")
+    assert f"in {op}: " in title(verdict, program)
+
+
+def test_a_type_error_about_a_node_of_the_program_is_none_of_a_body(parse, run):
+    program = parse("g (double[2,2] x) => (double[2,2] y) { a = Add(x, x) y = MeanVarianceNormalization<axes=[0]>(a) }")
+    x = np.arange(4.0).reshape(2, 2)
+    message = "Type Error: Type parameter (T) of Optype (Add) bound to different types"
+    refused = run("onnxruntime:disabled", exit=Exit.REJECTED, stage=Stage.COMPILE, error=message)
+    (verdict,) = judge(program, {"x": x}, [refused, run("torch:eager", x)])
+    assert verdict.suspect
+
+
+@pytest.mark.parametrize("fed_index", [True, False])
+@pytest.mark.parametrize(("index", "message", "suspect"), [
+    (1, "indices element out of data bounds, idx=1 must be within the inclusive range [-2,1]", False),
+    (-2, "IndexError: index -2 is out of bounds for axis 0 with size 2", False),
+    (2, "indices element out of data bounds, idx=2", True),
+    (1, "division by zero", True),
+])  # fmt: skip
+def test_an_index_that_the_rule_allows_is_no_excuse(parse, run, fed_index, index, message, suspect):
+    given, constant = ("float[2] x, int64[1] i", "") if fed_index else ("float[2] x", f"<int64[1] i = {{{index}}}>")
+    program = parse(f"g ({given}) => (float[1] y) {constant} {{ y = Gather(x, i) }}")
+    fed = {"x": np.ones(2, np.float32), **({"i": np.array([index])} if fed_index else {})}
+    one = np.ones(1, np.float32)
+    refused = run("onnxruntime:all", exit=Exit.REJECTED, error=message)
+    (verdict,) = judge(program, fed, [refused, run("reference", one), run("torch:eager", one)])
+    assert verdict.suspect == suspect
+
+
+def test_an_index_that_is_computed_may_be_out_of_range(parse, run):
+    program = parse("g (float[2] x, int64[1] i) => (float[1] y) { j = Add(i, i)  y = Gather(x, j) }")
+    fed = {"x": np.ones(2, np.float32), "i": np.array([0])}
+    one = np.ones(1, np.float32)
+    refused = run("onnxruntime:all", exit=Exit.REJECTED, error="indices element out of data bounds, idx=5")
+    (verdict,) = judge(program, fed, [refused, run("reference", one), run("torch:eager", one)])
+    assert verdict.suspect
 
 
 def test_as_many_rejecting_as_accepting_components_is_only_suspect(gemm, fed, run):

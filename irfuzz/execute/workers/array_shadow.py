@@ -26,7 +26,7 @@ from .array_rules import (
     log_shares,
     order_decides,
 )
-from .moved_runs import answer, drawn, size_of
+from .moved_runs import Met, answer, drawn, size_of
 
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
@@ -64,7 +64,7 @@ class _Errors:
 
     Attributes:
         coarsest: the largest unit roundoff that was met.
-        clean: nothing was NaN or infinite, as far as the runs without errors and with large ones tell.
+        met: which special values the runs without errors and with large ones have met.
         array: the class of all arrays in the module.
     """
 
@@ -84,7 +84,8 @@ class _Errors:
 
         self.array = Watched
         self._module = module
-        module["np"] = _Library(np, self.came)
+        # Its functions copy: what is computed goes through ufuncs, and an infinity that they pad with is no number.
+        module["np"] = _Library(np, self.adopt)
         module["rounding"] = self._rounding
         for name, rule in FUNCTIONS.items():
             if name in module:
@@ -94,19 +95,13 @@ class _Errors:
             if name in module:
                 module[name] = self._exactly(module[name], moved=name == "narrowed")
         self.coarsest = 0.0
-        self.clean = True
+        self.met = Met(_is_finite, _has_nan)
         self._unit = self._ulps = self._scale = 0.0
         self._terms = self._step = 0
         self._folded = False
         self._dtype: Any = np.float32
         self._sound: list[tuple[str, Any]] = []
         self._random = np.random.default_rng(0)
-
-    def came(self, value: Any) -> Any:
-        """What a function of numpy gives, as ``array``."""
-        if self.clean and abs(self._scale) != 1:
-            self.clean = _is_finite(value)
-        return self.adopt(value)
 
     def adopt(self, value: Any) -> Any:
         """Arrays, and those in sequences, as ``array``."""
@@ -126,7 +121,7 @@ class _Errors:
         self._random = np.random.default_rng(seed)
         weights, inputs = ({name: self.adopt(value) for name, value in given.items()} for given in tensors)
         if not scale:
-            self.clean = _is_finite([*weights.values(), *inputs.values()])
+            self.met.fed([*weights.values(), *inputs.values()])
         return self._module["forward"](weights, inputs)
 
     def ufunc(self, ufunc: np.ufunc, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -146,8 +141,7 @@ class _Errors:
         """What a step gives, with the error that ``rule`` says."""
         if rule is None or not self._unit or not self._ulps:
             result = func(*args, **kwargs)
-            if self.clean and abs(self._scale) != 1:
-                self.clean = _is_finite(result)
+            self._saw(result, args)
             return self._given(result)
         size = size_of(self._unit * self._ulps, self._scale)
         if rule in OF_MOVED and self._scale:
@@ -157,16 +151,19 @@ class _Errors:
             return self._given(result)
         if not self._scale:
             self._sound.append((name, self._exact(rule, args, result)))
-            self.clean = self.clean and _is_finite(result)
+            self._saw(result, args)
             return self._given(result)
         exact = self._noted(name, result)
         error = self._drawn(result) * size * rule(func, args, kwargs, result, self._terms)
         if name == "multiply.reduce":
             error = np.where(order_decides(args[0], kwargs, self._dtype), np.nan, error)
         noisy = result + error if exact is None else np.where(exact, result, result + error)
-        if self.clean and abs(self._scale) != 1:
-            self.clean = _is_finite(noisy)
+        self._saw(noisy, args)
         return self._given(noisy)
+
+    def _saw(self, value: Any, *made_of: Any) -> None:
+        if abs(self._scale) != 1:
+            self.met.saw(value, *made_of)
 
     def _given(self, result: Any) -> Any:
         return self.adopt(np.asarray(result) if isinstance(result, np.generic) else result)
@@ -218,12 +215,14 @@ class _Errors:
                 self._unit = 0.0 if moved else unit
             if not moved:
                 return result
-            if self.clean and abs(self._scale) != 1:
-                self.clean = _is_finite(result)
+            self._saw(result, x)
             own = float(ml_dtypes.finfo(dtype).eps) / 2
             self.coarsest = max(self.coarsest, own)
-            # Some components leave out a rounding that another one undoes.
-            return result + self._drawn(result) * size_of(own, self._scale) * np.abs(result) if self._scale else result
+            if not self._scale:
+                return result
+            # Some components leave out a rounding that another one undoes. What is infinite stays so.
+            size = size_of(own, self._scale) * np.where(np.isfinite(result), np.abs(result), 0.0)
+            return result + self._drawn(result) * size
 
         return call
 
@@ -233,8 +232,11 @@ class _Errors:
         beyond = np.abs(plain) > float(ml_dtypes.finfo(dtype).max)
         if not beyond.any():
             return x
-        self.clean = self.clean and abs(self._scale) == 1
-        return self.adopt(np.where(beyond, np.copysign(np.inf, plain), plain))
+        result = np.where(beyond, np.copysign(np.inf, plain), plain)
+        if abs(self._scale) != 1:
+            self.met.saw(result, plain)
+        self.met.overflowed = self.met.overflowed or bool(np.isfinite(plain[beyond]).any())
+        return self.adopt(result)
 
     def _rounding(self, dtype: Any, ulps: int, terms: int) -> None:
         unit = float(ml_dtypes.finfo(dtype).eps) / 2
@@ -275,3 +277,12 @@ def _is_finite(value: Any) -> bool:
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "fc":
         return True
     return bool(np.isfinite(np.asarray(value)).all())
+
+
+def _has_nan(value: Any) -> bool:
+    """Whether a number in an array, or in those of a sequence, is NaN."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_nan, value))
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "fc":
+        return False
+    return bool(np.isnan(np.asarray(value)).any())

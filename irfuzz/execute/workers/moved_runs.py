@@ -32,6 +32,41 @@ POOL = _UNIFORM + np.copysign(0.5, _UNIFORM)
 """Numbers of both signs between a half and one: to cut a piece out costs less than to draw."""
 
 
+class Met:
+    """Which special values the runs of a module have met.
+
+    Args:
+        finite: whether no number in a value, sequence or dictionary is NaN or infinite.
+        nan: whether one is NaN.
+
+    Attributes:
+        clean: nothing was NaN or infinite.
+        numeric: nothing was NaN.
+        overflowed: infinity came of finite numbers, or NaN did.
+    """
+
+    def __init__(self, finite: Callable[[Any], bool], nan: Callable[[Any], bool]) -> None:
+        self.clean = self.numeric = True
+        self.overflowed = False
+        self._finite, self._nan = finite, nan
+
+    def fed(self, values: Any) -> None:
+        """Begin with what is fed to the first run."""
+        self.clean, self.numeric = self._finite(values), not self._nan(values)
+
+    def saw(self, value: Any, *made_of: Any) -> None:
+        """Take note of what a step gave."""
+        if self.clean:
+            self.clean = self._finite(value)
+            self.overflowed = self.overflowed or not self.clean
+        elif not self.overflowed or self.numeric:
+            if not self._finite(value) and self._finite(made_of):
+                self.overflowed = True
+            self.numeric = self.numeric and not self._nan(value)
+        if not self.clean and self.numeric:
+            self.numeric = not self._nan(value)
+
+
 def drawn(random: np.random.Generator, shape: Any, pool: Any = POOL) -> Any:
     """So many of them; a part of ``pool``, which is ``POOL`` in a framework's form, unless they are too many."""
     size = math.prod(shape)
@@ -60,15 +95,16 @@ def answer(
         request: as said.
         arrays: the values.
         errors: of a module what runs it (``run(tensors, seed, scale)``, errors of no scale being none) and then knows
-            ``coarsest``, the largest unit roundoff, and whether all was ``clean``.
+            ``coarsest``, the largest unit roundoff, and which special values it ``met``.
         double: how the module spells float64.
         to_array: an array of a tensor.
 
     Returns:
-        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``clean``: no NaN or infinity was
-        fed or computed; ``refused`` and a reason if the framework cannot compute it. Then for each output what it is,
-        how far the small moves and how far the wide ones move its elements at most (0 or infinity for what are no
-        floats), all three nested as the output is.
+        ``outputs``: their names; ``width``: of how many roundings the wide moves are; ``clean``, ``numeric`` and
+        ``overflowed``: as ``Met`` says; ``reshaped``: outputs whose shape or structure some move changes; ``refused``
+        and a reason if the framework cannot compute it. Then for each output what it is, how far the small moves and
+        how far the wide ones move its elements at most (0 or infinity for what are no floats), all three nested as the
+        output is.
     """
     count = len(request["arrays"])
     inputs = dict(zip(request["inputs"], arrays[count:]))  # noqa: B905 - Python 3.9
@@ -92,11 +128,15 @@ def answer(
     small = [moved(seed, 1.0) for seed in (range(1) if quick else range(SMALL))]
     wide = [moved(seed, sign * FACTOR) for seed, sign in (_QUICK if quick else _WIDE)]
     values: list[Any] = []
+    reshaped: list[str] = []
     for name, value in exact.items():
         values.append(value)
         values += [_farthest(value, [None if r is None else r.get(name) for r in runs]) for runs in (small, wide)]
+        if any(r is None or _form(r.get(name)) != _form(value) for r in (*small, *wide)):
+            reshaped.append(name)
     width = min(FACTOR, _MOST / state.coarsest) if state.coarsest else FACTOR
-    return {"outputs": list(exact), "width": width, "clean": state.clean}, values
+    met = {name: getattr(state.met, name) for name in ("clean", "numeric", "overflowed")}
+    return {"outputs": list(exact), "width": width, "reshaped": reshaped, **met}, values
 
 
 def _weight(value: Any, double: bool) -> Any:
@@ -113,6 +153,11 @@ def _plain(value: Any, to_array: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {name: _plain(item, to_array) for name, item in value.items()}
     return None if value is None else to_array(value)
+
+
+def _form(value: Any) -> Any:
+    """Shape, or those of a sequence's items."""
+    return [_form(item) for item in value] if isinstance(value, list) else getattr(value, "shape", None)
 
 
 def _farthest(value: Any, runs: list[Any]) -> Any:

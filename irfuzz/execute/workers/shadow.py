@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .moved_runs import PART_OF_ONE, POOL, answer, drawn, size_of
+from .moved_runs import PART_OF_ONE, POOL, Met, answer, drawn, size_of
 
 POOL_OF_TENSORS = torch.from_numpy(POOL)
 
@@ -44,7 +44,7 @@ class _Errors(TorchDispatchMode):
 
     Attributes:
         coarsest: the largest unit roundoff that was met.
-        clean: nothing was NaN or infinite, as far as the runs without errors and with large ones tell.
+        met: which special values the runs without errors and with large ones have met.
     """
 
     @classmethod
@@ -57,12 +57,12 @@ class _Errors(TorchDispatchMode):
         self._plain = module.get("narrowed")
         module["rounding"] = self._rounding
         module["narrowed"] = self._narrowed
-        module["ranged"] = _ranged
+        module["ranged"] = self._ranged
         self.coarsest = 0.0
-        self.clean = True
+        self.met = Met(_is_finite, _has_nan)
         self._unit = self._ulps = self._scale = 0.0
         self._terms = self._step = 0
-        self._folded = False
+        self._folded, self._looking = False, True
         self._dtype = torch.float32
         self._sound: list[tuple[Any, Any]] = []
         self._random = np.random.default_rng(0)
@@ -72,7 +72,7 @@ class _Errors(TorchDispatchMode):
         self._unit, self._scale, self._step = 0.0, scale, 0
         self._random = np.random.default_rng(seed)
         if not scale:
-            self.clean = all(map(_is_finite, tensors))
+            self.met.fed(tensors)
         with torch.no_grad(), self:
             return self._module["forward"](*tensors)
 
@@ -87,9 +87,28 @@ class _Errors(TorchDispatchMode):
         unit = torch.finfo(dtype).eps / 2
         self.coarsest = max(self.coarsest, unit)
         self._unit = 0.0
+        self._looking = False  # at the steps of the rounding itself, which mention infinity
         result = self._plain(x, dtype)
-        # Some components leave out a rounding that another one undoes.
-        return result + self._drawn(result) * size_of(unit, self._scale) * result.abs() if self._scale else result
+        self._looking = True
+        self._saw(result, x)
+        if not self._scale:
+            return result
+        # Some components leave out a rounding that another one undoes. What is infinite stays so.
+        size = size_of(unit, self._scale) * torch.where(torch.isfinite(result), result.abs(), 0.0)
+        return result + self._drawn(result) * size
+
+    def _ranged(self, x: Any, dtype: torch.dtype) -> Any:
+        """What the module's own ``ranged`` gives, at a lower price where nothing is beyond the range."""
+        limit = torch.finfo(dtype).max
+        if not x.numel() or float(x.abs().amax()) <= limit:
+            return x
+        result = torch.where(x.abs() > limit, torch.copysign(torch.full_like(x, math.inf), x), x)
+        self.met.overflowed = self.met.overflowed or not torch.equal(torch.isinf(result), torch.isinf(x))
+        return result
+
+    def _saw(self, value: Any, *made_of: Any) -> None:
+        if self._looking and abs(self._scale) != 1:
+            self.met.saw(value, *made_of)
 
     def _drawn(self, like: Any) -> Any:
         """Numbers of both signs between a half and one."""
@@ -97,11 +116,12 @@ class _Errors(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        rule = RULES.get(func.overloadpacket.__name__) if self._unit and self._ulps else None
+        name = func.overloadpacket.__name__
+        rule = RULES.get(name) if self._unit and self._ulps else None
         if rule is None or "rounding_mode" in kwargs:
             result = func(*args, **kwargs)
-            if self.clean and abs(self._scale) != 1:
-                self.clean = _is_finite(result)
+            if name not in _MENTIONED:
+                self._saw(result, args)
             return result
         size = size_of(self._unit * self._ulps, self._scale)
         if rule in _OF_MOVED and self._scale:
@@ -112,15 +132,14 @@ class _Errors(TorchDispatchMode):
             return result
         if not self._scale:
             self._sound.append((func, self._exact(rule, args, first)))
-            self.clean = self.clean and _is_finite(first)
+            self._saw(first, args)
             return result
         exact = self._noted(func, first)
         error = self._drawn(first) * size * rule(func, args, kwargs, first, self._terms)
-        if func.overloadpacket.__name__ == "prod":
+        if name == "prod":
             error = torch.where(_order_decides(args, self._dtype), math.nan, error)
         noisy = first + error if exact is None else torch.where(exact, first, first + error)
-        if self.clean and abs(self._scale) != 1:
-            self.clean = _is_finite(noisy)
+        self._saw(noisy, args)
         return (noisy, *result[1:]) if isinstance(result, tuple) else noisy
 
     def _exact(self, rule: Any, args: Any, result: Any) -> Any:
@@ -155,12 +174,15 @@ def _is_finite(value: Any) -> bool:
     return bool(torch.isfinite(value).all())
 
 
-def _ranged(x: Any, dtype: torch.dtype) -> Any:
-    """What the module's own ``ranged`` gives, at a lower price where nothing is beyond the range."""
-    limit = torch.finfo(dtype).max
-    if not x.numel() or float(x.abs().amax()) <= limit:
-        return x
-    return torch.where(x.abs() > limit, torch.copysign(torch.full_like(x, math.inf), x), x)
+def _has_nan(value: Any) -> bool:
+    """Whether a number in a tensor, or in those of a sequence or dictionary, is NaN."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_nan, value))
+    if isinstance(value, dict):
+        return any(map(_has_nan, value.values()))
+    if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
+        return False
+    return bool(torch.isnan(value).any())
 
 
 def _own(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
@@ -297,6 +319,9 @@ RULES: dict[str, Callable[..., Any]] = {
     "convolution": _convolution,
 }
 """What steps PyTorch rounds, by the name of its operator, and what their errors are relative to; others are exact."""
+
+_MENTIONED = frozenset({"scalar_tensor", "full_like"})
+"""Steps that give what the module's text says: the infinity of a comparison is no number of the program."""
 
 _OF_MOVED = frozenset({_nonlinear, _through_one})
 _SUMS = frozenset({_summed, _product, _convolution})
