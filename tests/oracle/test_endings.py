@@ -176,13 +176,16 @@ def test_an_index_that_the_rule_allows_is_no_excuse(parse, run, fed_index, index
     assert verdict.suspect == suspect
 
 
-def test_an_index_that_is_computed_may_be_out_of_range(parse, run):
-    program = parse("g (float[2] x, int64[1] i) => (float[1] y) { j = Add(i, i)  y = Gather(x, j) }")
+@pytest.mark.parametrize(
+    ("node", "suspect"), [("j = Add(i, i)", False), ("k = Cast<to=1>(i)  r = Sin(k)  j = Cast<to=7>(r)", True)]
+)
+def test_an_index_that_floats_decide_may_be_out_of_range(parse, run, node, suspect):
+    program = parse(f"g (float[2] x, int64[1] i) => (float[1] y) {{ {node}  y = Gather(x, j) }}")
     fed = {"x": np.ones(2, np.float32), "i": np.array([0])}
     one = np.ones(1, np.float32)
     refused = run("onnxruntime:all", exit=Exit.REJECTED, error="indices element out of data bounds, idx=5")
     (verdict,) = judge(program, fed, [refused, run("reference", one), run("torch:eager", one)])
-    assert verdict.suspect
+    assert verdict.suspect == suspect
 
 
 def test_as_many_rejecting_as_accepting_components_is_only_suspect(gemm, fed, run):
