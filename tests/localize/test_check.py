@@ -143,7 +143,8 @@ def test_given_bounds_decide_by_output(program: Program) -> None:
 
 def test_a_difference_that_may_be_an_overflow_inside_is_undecided() -> None:
     """Nobody but two targets can tell who is right, and the numeric oracle names a reason why both may be."""
-    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[1, 3] x) => (float[1, 3] y) {m = Mul(x, x) t = Tanh(m) y = Relu(t)}'
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[1, 3] x) => (float[1, 3] y) {m = Mul(x, x) t = Tanh(m) y = Relu(t)}"""
     two = Program.from_proto(onnx.parser.parse_model(text))
     with Runner(resolve(["reference", "tests/planted_targets/faults.py:WrongNumbers"])) as runner:
         unclear, clear = (
