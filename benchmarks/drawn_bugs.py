@@ -33,6 +33,7 @@ from irfuzz.execute.table import describe, resolve
 from irfuzz.execute.types import Exit, RunResult
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.number_draw import draw_numbers
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
@@ -295,14 +296,14 @@ def programs(count: int, seed: int, share: float, edits: int = 4) -> Iterator[tu
             picked[chosen] += 1
             parent = held[chosen]
         if bare(parent) is not None and choices.boolean(CALLS):
-            mutant = engine.mutate(parent, choices, CALLED.edits, CALLED.mutators)
+            mutant = engine.mutate(parent, choices, len(CALLED), CALLED)
         else:
             mutant = engine.mutate(parent, choices, edits=choices.integer(1, edits))
         if mutant is None:
             continue
         program = mutant.program
         try:
-            inputs = make_inputs(program, choices.seed(), special=choices.boolean(0.1))
+            inputs = make_inputs(program, choices.seed(), numbers=draw_numbers(program, choices))
         except Unsupported:
             continue
         features = seen.add_mutant(program)

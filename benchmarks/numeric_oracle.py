@@ -42,6 +42,7 @@ from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.number_draw import draw_numbers
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
@@ -126,7 +127,8 @@ def programs(seed: int, share: float = 0.0) -> Iterator[tuple[int, Program, dict
         if mutant is None or any(edit.relation.name == "INVALID" for edit in mutant.edits):
             continue
         try:
-            inputs = make_inputs(mutant.program, choices.seed(), ranges=ranges.get(name), special=choices.boolean(0.1))
+            numbers = draw_numbers(mutant.program, choices)
+            inputs = make_inputs(mutant.program, choices.seed(), ranges=ranges.get(name), numbers=numbers)
         except Unsupported:
             continue
         if not grown and len(mutant.program.nodes()) <= 60:

@@ -29,6 +29,7 @@ from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.number_draw import draw_numbers
 from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -138,7 +139,7 @@ class Differential(Strategy[Runs, Verdict]):
         alone = self._alone_at(iteration)
         ranges = self._ranges.get(entry.seed)
         seed = choices.seed()
-        inputs = make_inputs(program, seed, ranges=ranges, special=choices.boolean(0.1))
+        inputs = make_inputs(program, seed, ranges=ranges, numbers=draw_numbers(program, choices))
         given = self._samples.give(entry.seed, program, alone and alone[1], seed, choices, ranges)
         # Who accepts what is invalid shows only beside all the others.
         quick, counts = self._quick, self._job.counts

@@ -335,6 +335,7 @@ def nodes(draw: st.DrawFn, op: str, *, opset: int = OPSET) -> onnx.ModelProto:
 def tensors_for(draw: st.DrawFn, model: onnx.ModelProto, *, special: bool = False) -> dict[str, Value]:
     """Inputs of a model, within what its operators allow; with ``special`` numbers at the edges of their types too."""
     try:
-        return make_inputs(Program.from_proto(model), draw(st.integers(0, 2**32 - 1)), special=special)
+        numbers = "edges" if special else "ordinary"
+        return make_inputs(Program.from_proto(model), draw(st.integers(0, 2**32 - 1)), numbers=numbers)
     except IrfuzzError as error:
         raise UsageError(f"no inputs can be made for this model: {error}") from error

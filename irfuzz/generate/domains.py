@@ -28,6 +28,7 @@ class Limit:
         whole: only whole numbers make sense, also in a floating-point type.
         distinct: ``("axis", k)``: no element twice along axis ``k``; ``("rows", sizes)``: no row twice, column ``j`` in
             ``[0, sizes[j])``. Without it a scatter's result would depend on an order ONNX leaves open.
+        signed: the opposite of each allowed element is allowed as well, by those who want more than ordinary numbers.
         order: how elements follow each other along the last axis, one of ``input_domain.ORDERS``; empty: in no way.
     """
 
@@ -37,6 +38,7 @@ class Limit:
     distinct: tuple[str, int | tuple[int, ...]] | None = None
     whole: bool = False
     order: str = ""
+    signed: bool = False
 
 
 class Sizes:
@@ -236,7 +238,9 @@ def _class(sizes: Sizes, node: ir.Node) -> Limit:
 
 def _divisor(sizes: Sizes, node: ir.Node) -> Limit | None:
     fact = sizes.fact(node, 1)
-    return Limit(1, 8) if fact is not None and fact.dtype.is_integer() else None
+    if fact is None or not fact.dtype.is_integer():
+        return None
+    return Limit(1, 8, signed=fact.dtype.is_signed())
 
 
 def _exponent(sizes: Sizes, node: ir.Node) -> Limit | None:

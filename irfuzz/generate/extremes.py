@@ -34,7 +34,7 @@ def inputs_with_extremes(program: Program, seed: int) -> dict[str, Value]:
     if len(whole) < len(facts) or all(dtype.bitwidth <= SMALL for dtype in whole):
         return plain
     for more in range(TRIES):
-        found = make_inputs(program, seed + more, special=True)
+        found = make_inputs(program, seed + more, numbers="edges")
         if any(_extreme(value) for value in found.values()):
             return found
     return plain

@@ -6,7 +6,7 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import onnx_ir as ir
@@ -14,22 +14,33 @@ import onnx_ir as ir
 from irfuzz.errors import Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.domains import Limit
+from irfuzz.generate.fitting import fitted
 from irfuzz.generate.limits import Limits
 from irfuzz.generate.variants import filled, variants_for
 from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import MOST_ELEMENTS, input_domain, input_sizes
 from irfuzz.ir.program import Program
+from irfuzz.ir.wide_numbers import real, whole
 
 Value: TypeAlias = "np.ndarray | list[Value] | None"
 """A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``."""
+
+Numbers: TypeAlias = Literal["ordinary", "edges", "nan", "wide"]
+"""Which numbers are drawn where nothing limits them: small ones; now and then those at the edges of their type, or NaN
+and infinities as well; or those on which faulty arithmetic shows (``irfuzz.ir.wide_numbers``)."""
+
+_TOUCHED, _WIDE, _FITTED = 0.5, 0.85, 0.85
+"""How often an input gets some numbers from the edges, or wide ones; and how often these are to fit the results."""
 
 SIZES = (1, 2, 3, 4)
 """What a named or unknown dimension may become."""
 
 WORDS = np.array(["", "a", "Ab", "neural", "0", "-1.5", "nan", "  x ", "häß", "日本", "a,b;c", "\t"], dtype=object)
 
+_AT_EDGES = frozenset({"edges", "nan"})
+
 _SPECIAL_SHARE = 0.25
-"""Share of the elements that special mode replaces, in those inputs that it touches."""
+"""Share of the elements that these replace, in those inputs that they touch."""
 
 _NUMPY: Mapping[ir.DataType, np.dtype] = {
     kind: np.dtype(kind.numpy()) for kind in ir.DataType if kind not in (ir.DataType.UNDEFINED, ir.DataType.STRING)
@@ -43,8 +54,7 @@ def make_inputs(
     *,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     dims: Mapping[str, int] | None = None,
-    special: bool = False,
-    nan_inf: bool = False,
+    numbers: Numbers = "ordinary",
 ) -> dict[str, Value]:
     """Values for the graph inputs of ``program``.
 
@@ -59,8 +69,9 @@ def make_inputs(
         seed: any non-negative integer.
         ranges: lowest and highest element by input name, before those of the facts.
         dims: sizes of named dimensions; the others are drawn, each name once.
-        special: now and then mix in zeros of both signs, subnormals, and the largest and smallest numbers.
-        nan_inf: with ``special``, NaN and both infinities too.
+        numbers: ``edges`` now and then mixes in zeros of both signs, subnormals, and the largest and smallest numbers,
+            ``nan`` also NaN and both infinities; ``wide`` are whole numbers of all magnitudes, mostly as large as lets
+            the program's exact results fit their types, and floats of all scales.
 
     Returns:
         By name: an array of the input's dtype (``ml_dtypes`` where numpy lacks it, one element an item; objects for
@@ -88,6 +99,7 @@ def make_inputs(
         _bind(fact, seed, sizes)
     limits = Limits(program, sizes)
     made: dict[str, Value] = {}
+    large: set[str] = set()
     for value in inputs:
         name = value.name or ""
         fact = facts[name]
@@ -104,8 +116,12 @@ def make_inputs(
         given = (ranges or {}).get(name)
         if given is not None:
             limit = _narrow(limit, *given)
-        touch = special and rng.random() < 0.5
-        made[name] = _value(name, fact, limit, rng, sizes, touch, touch and nan_inf)
+        touch = numbers if _touches(numbers, rng) else "ordinary"
+        made[name] = _value(name, fact, limit, rng, sizes, touch)
+        if touch == "wide" and limit is None and isinstance(fact, TensorFact) and fact.dtype.is_integer():
+            large.add(name)
+    if large and _generator(seed, len(large)).random() < _FITTED:
+        return fitted(program, made, frozenset(n for n in large if _wide_integers(made[n])))
     return made
 
 
@@ -113,6 +129,15 @@ def _generator(*numbers: int) -> np.random.Generator:
     """``numpy.random.default_rng(numbers)``, in half the time: NumPy takes an array of words as it is."""
     words = [number >> shift & 0xFFFFFFFF for number in numbers for shift in range(0, number.bit_length() or 1, 32)]
     return np.random.default_rng(np.array(words, np.uint32))
+
+
+def _touches(numbers: Numbers, rng: np.random.Generator) -> bool:
+    return numbers != "ordinary" and bool(rng.random() < (_WIDE if numbers == "wide" else _TOUCHED))
+
+
+def _wide_integers(value: Value) -> bool:
+    """Whether they are drawn from more than the whole range of a byte, of which all are small."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.dtype.itemsize > 1
 
 
 def _bind(fact: Fact | None, seed: int, sizes: dict[str, int]) -> None:
@@ -131,8 +156,7 @@ def _value(
     limit: Limit | None,
     rng: np.random.Generator,
     sizes: Mapping[str, int],
-    special: bool,
-    nan_inf: bool,
+    numbers: Numbers,
 ) -> Value:
     match fact:
         case TensorFact():
@@ -141,15 +165,13 @@ def _value(
             if math.prod(shape) > MOST_ELEMENTS:
                 why = f"{math.prod(shape)} elements; at most {MOST_ELEMENTS} are made"
                 raise Unsupported("input generation", f"graph input {name!r}", why)
-            return _tensor(fact, shape, limit, rng, special, nan_inf)
+            return _tensor(fact, shape, limit, rng, numbers)
         case SequenceFact():
-            return [
-                _value(name, fact.elem, limit, rng, sizes, special, nan_inf) for _ in range(int(rng.integers(1, 4)))
-            ]
+            return [_value(name, fact.elem, limit, rng, sizes, numbers) for _ in range(int(rng.integers(1, 4)))]
         case OptionalFact():
             if rng.random() < 0.25:
                 return None
-            return _value(name, fact.elem, limit, rng, sizes, special, nan_inf)
+            return _value(name, fact.elem, limit, rng, sizes, numbers)
         case _:
             why = "its element type is unknown" if fact is None else fact.why
             raise Unsupported("input generation", f"graph input {name!r}", why)
@@ -160,8 +182,7 @@ def _tensor(
     shape: tuple[int, ...],
     limit: Limit | None,
     rng: np.random.Generator,
-    special: bool,
-    nan_inf: bool,
+    numbers: Numbers,
 ) -> np.ndarray:
     kind = fact.dtype
     if kind == ir.DataType.STRING:
@@ -180,7 +201,7 @@ def _tensor(
         limit = _narrow(limit, -math.inf if low is None else low, math.inf if high is None else high)
     if limit is not None and limit.exact is not None and math.prod(shape) == len(limit.exact):
         return np.array(limit.exact, dtype=np.float64).astype(dtype).reshape(shape)
-    if limit is not None and limit.order and kind != ir.DataType.BOOL and not special:
+    if limit is not None and limit.order and kind != ir.DataType.BOOL and numbers not in _AT_EDGES:
         return _ordered(limit, shape, rng).astype(dtype)
     if limit is not None and limit.distinct is not None:
         array = _distinct(limit, shape, rng)
@@ -189,8 +210,8 @@ def _tensor(
     if kind in (ir.DataType.COMPLEX64, ir.DataType.COMPLEX128):
         return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
     if kind.is_integer():
-        return _integers(kind, dtype, shape, limit, rng, special)
-    return _floats(dtype, shape, limit, rng, special, nan_inf)
+        return _integers(kind, dtype, shape, limit, rng, numbers)
+    return _floats(dtype, shape, limit, rng, numbers)
 
 
 def _integers(
@@ -199,7 +220,7 @@ def _integers(
     shape: tuple[int, ...],
     limit: Limit | None,
     rng: np.random.Generator,
-    special: bool,
+    numbers: Numbers,
 ) -> np.ndarray:
     bits, signed = kind.bitwidth, kind.is_signed()
     least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
@@ -209,8 +230,13 @@ def _integers(
         reach = 1000 if rng.random() < 0.1 else 10
         low, high = (-reach if signed else 0), reach
     low, high = _clamp(limit, low, high, least, most)
+    if numbers == "wide" and limit is None and bits > 8:
+        return whole(shape, dtype, rng)
     array = rng.integers(low, high, shape, dtype=np.uint64 if high > 2**63 - 1 else np.int64, endpoint=True)
-    if special and limit is None and array.size:
+    if limit is not None and limit.signed and signed and numbers != "ordinary":
+        # Beside the least integer only a divisor of -1 leaves the type.
+        array = np.where(rng.random(shape) < _SPECIAL_SHARE, -1, array * rng.choice((-1, 1), shape))
+    if numbers in _AT_EDGES and limit is None and array.size:
         values = np.array([least, most, 0, 1, most - 1], dtype=np.uint64 if most > 2**63 - 1 else np.int64)
         mask = rng.random(shape) < _SPECIAL_SHARE
         array = np.where(mask, values[rng.integers(0, len(values), shape)], array.astype(values.dtype))
@@ -232,10 +258,13 @@ def _clamp(limit: Limit | None, low: int, high: int, least: int, most: int) -> t
 
 
 def _floats(
-    dtype: np.dtype, shape: tuple[int, ...], limit: Limit | None, rng: np.random.Generator, special: bool, nan_inf: bool
+    dtype: np.dtype, shape: tuple[int, ...], limit: Limit | None, rng: np.random.Generator, numbers: Numbers
 ) -> np.ndarray:
+    free = limit is None or (math.isinf(limit.low) and math.isinf(limit.high))
+    if numbers == "wide" and free:
+        return real(shape, dtype, rng)
     working = np.float64 if dtype == np.float64 else np.float32
-    if limit is None or (math.isinf(limit.low) and math.isinf(limit.high)):
+    if limit is None or free:
         array = rng.standard_normal(shape, dtype=working)
         draw = rng.random()
         if draw < 0.15:
@@ -249,8 +278,8 @@ def _floats(
     else:
         array = working(limit.high) - np.abs(rng.standard_normal(shape, dtype=working))
     result = np.asarray(array).astype(dtype).reshape(shape)
-    if special and result.size:
-        pool = _specials(dtype, limit, nan_inf)
+    if numbers in _AT_EDGES and result.size:
+        pool = _specials(dtype, limit, numbers == "nan")
         mask = rng.random(shape) < _SPECIAL_SHARE
         result = np.where(mask, pool[rng.integers(0, len(pool), shape)], result).astype(dtype).reshape(shape)
     return result
@@ -315,7 +344,7 @@ def _narrow(limit: Limit | None, low: float, high: float) -> Limit:
     """``limit`` cut to a given range; where they exclude each other the limit, which a crash may hang on, wins."""
     if limit is None:
         return Limit(low, high)
-    cut = replace(limit, low=max(limit.low, low), high=min(limit.high, high))
+    cut = replace(limit, low=max(limit.low, low), high=min(limit.high, high), signed=False)
     return cut if cut.low <= cut.high and (not limit.whole or _has_whole(cut)) else limit
 
 

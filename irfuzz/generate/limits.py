@@ -153,4 +153,4 @@ def _both(first: Limit | None, second: Limit) -> Limit:
         return first
     distinct = first.distinct if first.distinct == second.distinct else None
     exact = first.exact if first.exact is not None else second.exact
-    return Limit(low, high, exact, distinct, first.whole or second.whole)
+    return Limit(low, high, exact, distinct, first.whole or second.whole, signed=first.signed and second.signed)

@@ -113,4 +113,4 @@ def _beyond(array: np.ndarray, limits: np.iinfo) -> bool:
 def _wrapped(array: np.ndarray, limits: np.iinfo) -> np.ndarray:
     """As processors leave it: modulo two to the number of bits."""
     least, count = int(limits.min), int(limits.max) - int(limits.min) + 1
-    return np.asarray((array - least) % count + least, dtype=object).astype(limits.dtype)
+    return np.asarray((array - least) % count + least).astype(object).astype(limits.dtype)

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
+from irfuzz.ir.wide_numbers import real, whole
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import INTEGER_LIMITS
 from irfuzz.mutate.sites import is_exact_input
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 _TEXTS = ("", "a", "b", "A", "é", "a b", "1.5", "-3", "true")
 _ROUND = 0.35
 """How often the only element of a constant that has limits is one of them, 0 or 1: what optimisers ask for."""
+
+_WIDE_WHOLE, _WIDE_REAL = 0.15, 0.08
+"""How often the elements of a constant that nothing limits are those on which faulty arithmetic shows."""
+
+_NEGATIVE = 0.25
+"""How often divisors that are whole numbers are negative, some of them -1."""
 
 _REUSE = 0.5
 """How often a computed value of the right type stands in for a planned input."""
@@ -83,7 +90,7 @@ def _within(number: float, plan: InputPlan) -> bool:
 
 def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarray:
     """Elements for a constant: inside the plan's range (one alone is often 0, 1 or an end of it), else small numbers
-    of a scale that keeps sums near 1.
+    of a scale that keeps sums near 1, and now and then of all scales (``irfuzz.ir.wide_numbers``).
 
     Weights of rank 2 and more are normal with deviation ``1 / sqrt(fan in)`` (He et al. 2015 without the factor 2).
     """
@@ -97,6 +104,13 @@ def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarra
         return rng.integers(0, 2, shape).astype(np.bool_)
     if dtype in INTEGER_LIMITS:
         least, most = INTEGER_LIMITS[dtype]
+        free = plan.low is None and plan.high is None
+        if free and dtype.bitwidth > 8 and rng.random() < _WIDE_WHOLE:
+            array = whole(shape, kind, rng)
+            return np.asarray(np.where(array == 0, 1, array)).astype(kind) if nonzero else array
+        if nonzero and free and dtype.is_signed() and rng.random() < _NEGATIVE:
+            least, most = max(least, -5), -1
+            return np.asarray(rng.integers(least, most, shape, endpoint=True)).astype(kind)
         low = max(least, -4) if plan.low is None else max(least, math.ceil(plan.low))
         high = min(most, 5) if plan.high is None else min(most, math.floor(plan.high))
         if nonzero:
@@ -113,6 +127,8 @@ def random_array(plan: InputPlan, seed: int, nonzero: bool = False) -> np.ndarra
         high = plan.high if plan.high is not None else max(low, 0.0) + 2.0
         low, high = max(low, -1e4), min(high, 1e4)
         return np.asarray(rng.uniform(low, max(low, high), shape)).astype(kind)
+    if not plan.is_parameter and not nonzero and rng.random() < _WIDE_REAL:
+        return real(shape, kind, rng)
     array = rng.standard_normal(shape)
     if plan.is_parameter and len(shape) >= 2:
         array = array / math.sqrt(max(1, math.prod(shape[1:])))

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from irfuzz.mutate.pattern_draft import Draft
     from irfuzz.spec import Specs
 
-_FLOAT = 0.6
+_FLOAT = 0.5
 """How often the input is of single precision, which the most operators and fusions take."""
+
+_OFTEN = {ir.DataType.INT64: 3.0, ir.DataType.INT32: 2.0, ir.DataType.DOUBLE: 2.0}
+"""How much more often than the rest those types come that most kernels have beside it."""
 
 _FED = 0.4
 """How often a constant whose elements decide nothing becomes an input."""
@@ -41,7 +44,9 @@ def bare(program: Program) -> ir.Node | None:
 
 def draw_type(choices: Choices) -> ir.DataType:
     """An element type of the input."""
-    return ir.DataType.FLOAT if choices.boolean(_FLOAT) else choices.pick(CASTABLE)
+    if choices.boolean(_FLOAT):
+        return ir.DataType.FLOAT
+    return choices.weighted(CASTABLE, [_OFTEN.get(dtype, 1.0) for dtype in CASTABLE])
 
 
 def feed(specs: Specs, opset: int, draft: Draft, choices: Choices, limit: int) -> None:

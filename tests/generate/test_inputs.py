@@ -17,6 +17,7 @@ from onnx import helper
 
 from irfuzz.errors import Unsupported
 from irfuzz.generate.inputs import SIZES, make_inputs
+from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit
@@ -51,10 +52,10 @@ def test_same_in_another_process(root: Path) -> None:
         "import hashlib; from pathlib import Path; from irfuzz.ir.program import Program\n"
         "from irfuzz.generate.inputs import make_inputs\n"
         "p = Program.from_bytes(Path('seeds/transformer.onnx').read_bytes())\n"
-        "print(hashlib.sha256(b''.join(v.tobytes() for v in make_inputs(p, 7, special=True).values())).hexdigest())"
+        "print(hashlib.sha256(b''.join(v.tobytes() for v in make_inputs(p, 7, numbers='edges').values())).hexdigest())"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    here = make_inputs(Program.from_bytes((root / "seeds/transformer.onnx").read_bytes()), 7, special=True)
+    here = make_inputs(Program.from_bytes((root / "seeds/transformer.onnx").read_bytes()), 7, numbers="edges")
     assert done.stdout.strip() == hashlib.sha256(b"".join(v.tobytes() for v in here.values())).hexdigest()
 
 
@@ -63,7 +64,7 @@ def test_every_dtype(kind: int) -> None:
     info = [helper.make_tensor_value_info(name, kind, [3, 2]) for name in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", info[:1], info[1:])
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 26)], ir_version=13)
-    found = [v["x"] for v in many(Program.from_proto(proto), 8, special=True)]
+    found = [v["x"] for v in many(Program.from_proto(proto), 8, numbers="edges")]
     assert {v.dtype for v in found} == {np.dtype(helper.tensor_dtype_to_np_dtype(kind))}
     assert {v.shape for v in found} == {(3, 2)}
     assert len({v.tobytes() for v in found}) > 1
@@ -89,7 +90,7 @@ def test_unknown_sizes_fit_each_other() -> None:
 
 def test_ranges_are_kept_also_with_specials() -> None:
     p = program("g (float[50] a, int32[50] b) => (y, z) { y = Sqrt(a) z = Neg(b) }")
-    values = many(p, 40, ranges={"a": (0.5, 2.0), "b": (3, 5)}, special=True, nan_inf=True)
+    values = many(p, 40, ranges={"a": (0.5, 2.0), "b": (3, 5)}, numbers="nan")
     a, b = (np.stack([v[name] for v in values]) for name in "ab")
     assert (a.min() >= 0.5, a.max() <= 2.0) == (True, True)
     assert 1.0 in a
@@ -102,17 +103,85 @@ def test_specials() -> None:
     plain = np.stack([v["a"] for v in many(p)])
     assert np.isfinite(plain).all()
     assert not (plain == 0).any()
-    finite = np.stack([v["a"] for v in many(p, special=True)])
+    finite = np.stack([v["a"] for v in many(p, numbers="edges")])
     assert np.isfinite(finite).all()
     for wanted in (0.0, np.finfo(np.float32).max, np.finfo(np.float32).min, np.finfo(np.float32).smallest_subnormal):
         assert wanted in finite
     assert (np.signbit(finite) & (finite == 0)).any()
-    half = np.stack([v["h"] for v in many(p, special=True, nan_inf=True)])
+    half = np.stack([v["h"] for v in many(p, numbers="nan")])
     assert half.dtype == np.float16
     assert np.isnan(half).any()
     assert np.isposinf(half).any()
     assert np.isneginf(half).any()
     assert np.float16(65504) in half
+
+
+@pytest.mark.parametrize("kind", ["int16", "int32", "int64", "uint16", "uint32", "uint64"])
+def test_wide_integers_of_every_magnitude(kind: str) -> None:
+    p = program(f"g ({kind}[12] a) => (y) {{ y = Identity(a) }}")
+    values = {int(x) for made in many(p, 200, numbers="wide") for x in made["a"]}
+    limits = np.iinfo(kind)
+    for bits in (16, 24, 31, 53, 62):
+        near = {sign * 2**bits + d for d in (-1, 0, 1) for sign in (1, -1)}
+        assert near & values == {n for n in near if limits.min <= n <= limits.max}
+    assert len({x for x in values if abs(x) > limits.max // 2}) > 100
+    small = sum(abs(x) <= 10 for made in many(p, 200, numbers="wide") for x in made["a"].tolist())
+    assert 400 < small < 1600
+
+
+@pytest.mark.parametrize("kind", ["float", "float16", "double", "bfloat16"])
+def test_wide_floats_are_finite_and_of_all_kinds(kind: str) -> None:
+    p = program(f"g ({kind}[16] a) => (y) {{ y = Identity(a) }}")
+    rows = [made["a"].astype(np.float64) for made in many(p, 300, numbers="wide")]
+    values = np.stack(rows)
+    assert np.isfinite(values).all()
+    assert np.abs(values).max() > (1e4 if kind == "float16" else 1e30)
+    assert 0 < np.abs(values[values != 0]).min() < (1e-4 if kind == "float16" else 1e-20)
+    assert any(set(row) <= set(range(256)) and row.max() > 100 for row in rows)
+    assert any((row == row[0]).all() for row in rows)
+    assert any(np.abs(row).max() > 16 and abs(row.sum()) < 0.1 * np.abs(row).sum() for row in rows)
+    resolution = {"float": 2**-23, "float16": 2**-10, "double": 2**-52, "bfloat16": 2**-7}[kind]
+    near = [np.abs(np.diff(np.unique(np.abs(row)))).min(initial=np.inf) / np.abs(row).max() for row in rows]
+    assert any(0 < step <= 2 * resolution for step in near)
+    ordinary = sum(np.abs(row).max() < 1e5 for row in rows)
+    assert ordinary > 0.6 * len(rows)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = ReduceSum(a)",
+        "y = ReduceProd(a)",
+        "y = ReduceL1(a)",
+        "y = ReduceSumSquare(a)",
+        "b = Mul(a, a) y = ReduceSum(b)",
+        "y = Pow(a, three)",
+        "y = MatMul(a, a)",
+    ],
+)
+def test_most_wide_integers_are_as_large_as_the_exact_result_allows(body: str) -> None:
+    p = program(f"g (int64[3] a) => (y) <int64 three = {{3}}> {{ {body} }}")
+    fits = [ExactIntegers(p, made) for made in many(p, 100, numbers="wide")]
+    assert sum(run.fit for run in fits) > 80
+    ends = [run.of(p.graph.outputs[0]) for run in fits if run.fit]
+    assert sum(end is not None and max(map(abs, end.ravel().tolist())) > 2**53 for end in ends) > 25
+
+
+def test_what_is_limited_is_not_wide() -> None:
+    p = program("g (float[4] d, int64[40] i, float[4] e) => (y, z) { y = Gather(d, i) z = Identity(e) }")
+    made = many(p, 40, ranges={"e": (0, 1)}, numbers="wide")
+    assert {int(x) for one in made for x in one["i"]} == {0, 1, 2, 3}
+    assert all(0 <= one["e"].min() <= one["e"].max() <= 1 for one in made)
+    assert max(float(np.abs(one["d"]).max()) for one in made) > 1e3
+
+
+def test_divisors_have_signs_where_edges_are_drawn() -> None:
+    p = program("g (int32[40] a, int32[40] i, uint32[40] b, uint32[40] u) => (y, z) { y = Div(a, i) z = Mod(b, u) }")
+    made = many(p, numbers="edges")
+    assert any((one["a"][one["i"] == -1] == -(2**31)).any() for one in made)
+    assert min(int(one["i"].min()) for one in made) == -8
+    assert {int(x) for one in made for x in one["u"]} == set(range(1, 9))
+    assert {int(x) for one in many(p) for x in one["i"]} == set(range(1, 9))
 
 
 def test_strings_sequences_optionals() -> None:
@@ -198,11 +267,14 @@ def test_use_limits_an_input(use: str, special: bool) -> None:
     p = program(body)
     evaluator = onnx.reference.ReferenceEvaluator(p.to_proto())
     found = []
-    for inputs in many(p, special=special, nan_inf=special):
+    for inputs in many(p, numbers="nan" if special else "ordinary"):
         found.append(inputs[name])
         with np.errstate(all="ignore"):
             evaluator.run(None, inputs)
     values = np.stack(found).astype(int)
+    if special and use == "divisor":
+        assert 0 not in values
+        low = -high
     assert (values.min(), values.max()) == (low, high)
 
 

@@ -1,0 +1,119 @@
+"""Numbers on which faulty arithmetic shows: whole ones that doubles do not hold, floats of all scales and near others.
+
+Most elements of inputs and weights are small, so that most programs give finite results that can be compared. A kernel
+that goes through a narrower type, adds in a poor order or decides a tie wrongly computes those as the right one does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+EDGES = (8, 11, 15, 16, 24, 31, 32, 53, 62, 63, 64)
+"""Powers of two about which types end: of floating point, what it holds exactly; of integers, their range."""
+
+_SMALL = 0.3
+"""Share of elements that stay small beside large ones."""
+
+_MODERATE = 0.7
+"""How often the scale of floats is one at which no product of a few numbers overflows or vanishes."""
+
+_MODERATE_BITS, _MOST_BITS = 12, 0.9
+"""Such scales, as powers of two to either side; and the share of a type's exponents that the others reach."""
+
+
+def whole(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    """Integers of a type: powers of two and their neighbours, random patterns of bits, or magnitudes of all scales."""
+    way: Callable[..., Any] = rng.choice(np.array(_WHOLE, object), p=(0.4, 0.2, 0.4))
+    return np.asarray(way(shape, dtype, rng)).astype(dtype).reshape(shape)
+
+
+def _edges(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    limits = np.iinfo(dtype)
+    numbers = [sign * 2**bits + near for bits in EDGES for near in (-1, 0, 1) for sign in (1, -1)]
+    pool = np.array([n for n in numbers if limits.min <= n <= limits.max], dtype)
+    return _with_small(pool[rng.integers(0, len(pool), shape)], rng)
+
+
+def _patterns(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+
+
+def _scales(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    """As often below as above each power of two; the lower bits are random."""
+    patterns = np.asarray(_patterns(shape, dtype, rng))
+    shifts = np.asarray(rng.integers(0, np.iinfo(dtype).bits - 1, shape))
+    return np.right_shift(patterns, shifts.astype(dtype))
+
+
+def _with_small(array: Any, rng: np.random.Generator) -> np.ndarray:
+    small = rng.integers(0, 11, np.shape(array))
+    return np.where(rng.random(np.shape(array)) < _SMALL, small.astype(array.dtype), array)
+
+
+_WHOLE = (_edges, _patterns, _scales)
+
+
+def real(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
+    """Floats: of one scale or of many, a rounding apart, that cancel, whole ones of a byte, halves, or all alike."""
+    way: Callable[..., np.ndarray] = rng.choice(np.array(_REAL, object), p=(0.25, 0.2, 0.15, 0.15, 0.1, 0.1, 0.05))
+    info: Any = ml_dtypes.finfo(dtype)
+    with np.errstate(all="ignore"):
+        found = np.asarray(way(shape, info, rng)).astype(np.float64)
+        most = float(info.max) / 4
+        return np.asarray(np.clip(found, -most, most)).astype(dtype).reshape(shape)
+
+
+def _exponents(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> Any:
+    if rng.random() < _MODERATE:
+        low, high = -_MODERATE_BITS, _MODERATE_BITS
+    else:
+        low, high = int(info.minexp * _MOST_BITS), int(info.maxexp * _MOST_BITS)
+    return rng.integers(max(low, int(info.minexp)), min(high, int(info.maxexp) - 1), shape, endpoint=True)
+
+
+def _one_scale(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    return np.ldexp(rng.standard_normal(shape), _exponents((), info, rng))
+
+
+def _many_scales(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    return np.ldexp(rng.standard_normal(shape), _exponents(shape, info, rng))
+
+
+def _near(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    """A few numbers and their neighbours: comparisons and maxima then hang on the last bit."""
+    few = rng.standard_normal(2).astype(info.dtype).astype(np.float64)
+    base = few[rng.integers(0, len(few), shape)]
+    return base * (1 + float(info.eps) * rng.integers(-1, 2, shape))
+
+
+def _cancelling(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    """Each number and its opposite, which differ by a little: of sums a small part is left."""
+    del info
+    count = math.prod(shape)
+    half = rng.standard_normal((count + 1) // 2) * 16
+    other = -half * (1 + rng.standard_normal(half.shape) * 2.0**-6)
+    return rng.permutation(np.concatenate([half, other])[:count]).reshape(shape)
+
+
+def _bytes(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(0, min(255, int(float(info.max))), shape, endpoint=True)
+
+
+def _halves(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    """Ties of everything that rounds to whole numbers."""
+    del info
+    return rng.integers(-20, 20, shape, endpoint=True) / 2
+
+
+def _alike(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> np.ndarray:
+    """One number: its variance is zero, and every place of a maximum is as good."""
+    return np.full(shape, np.ldexp(rng.standard_normal(), _exponents((), info, rng)))
+
+
+_REAL = (_one_scale, _many_scales, _near, _cancelling, _bytes, _halves, _alike)
