@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 
 from irfuzz.campaign.lines import LINES, Lines
-from irfuzz.campaign.steering import COVERAGE, FUSIONS
+from irfuzz.campaign.steering import COVERAGE, FUSIONS, PASSES
 from irfuzz.search.coverage.fusions import Fusions
+from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 from irfuzz.search.coverage.space import load
 from irfuzz.store.database import Database
@@ -28,6 +29,7 @@ class Covered:
         self._texts: dict[str, str] = {}
         self._fusions = Fusions()
         self._lines = Lines()
+        self._passes = PassCoverage()
         curve = database.settings().get(CURVE)
         self._curve: list[list[float]] = json.loads(curve) if curve else []
         self._before = self._curve[-1][0] if self._curve else 0.0
@@ -37,7 +39,9 @@ class Covered:
         return self._lines.packages()
 
     def shares(self, seconds: float, programs: int) -> Mapping[str, float]:
-        """The share of each criterion and of fusion patterns, from 0 to 1; where criteria changed, a row of the curve.
+        """The share of each criterion, of fusion patterns and of optimisers' passes, from 0 to 1.
+
+        If criteria changed, the curve gets a row.
 
         Args:
             seconds: since this run of the campaign began.
@@ -52,6 +56,9 @@ class Covered:
             elif key.startswith(FUSIONS) and self._texts.get(key) != text:
                 self._texts[key] = text
                 self._fusions.absorb(json.loads(text))
+            elif key.startswith(PASSES) and self._texts.get(key) != text:
+                self._texts[key] = text
+                self._passes.absorb(json.loads(text))
             elif key.startswith(LINES) and self._texts.get(key) != text:
                 self._texts[key] = text
                 self._lines.absorb(json.loads(text))
@@ -62,7 +69,8 @@ class Covered:
             if len(self._curve) > ROWS:
                 self._curve = self._curve[::2]
             self._database.set(CURVE, json.dumps(self._curve))
-        return found | {name: share.ratio for name, share in self._fusions.labelled().items()}
+        more = self._fusions.labelled() | self._passes.labelled()
+        return found | {name: share.ratio for name, share in more.items()}
 
 
 def curve_of(database: Database) -> list[list[float]]:
@@ -92,6 +100,15 @@ def fusions_of(database: Database) -> Fusions:
         if key.startswith(FUSIONS):
             fusions.absorb(json.loads(text))
     return fusions
+
+
+def passes_of(database: Database) -> PassCoverage:
+    """Which passes of optimisers changed the programs of a campaign."""
+    passes = PassCoverage()
+    for key, text in database.settings().items():
+        if key.startswith(PASSES):
+            passes.absorb(json.loads(text))
+    return passes
 
 
 def lines_of(database: Database) -> Lines:

@@ -23,7 +23,8 @@ from irfuzz.campaign.support import Support
 from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.campaign.triage import Triage
 from irfuzz.choices import Choices
-from irfuzz.execute.runner import Runner
+from irfuzz.execute.passes import registered
+from irfuzz.execute.runner import Runner, versions_that_tell
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.findings.failing_case import FailingCase
@@ -101,6 +102,8 @@ class Differential(Strategy[Runs, Verdict]):
         newest = newest_for((t.opset, t.ir) for t in runner.targets)
         if newest < NEWEST:
             self.steering.limit(newest)
+        for target in versions_that_tell(runner.targets):
+            self.steering.passes.register(target, registered(runner, target))
         self._triage = Triage(
             job.layout, job.database, runner, job.config, lambda: job.stop, longest=longest(seconds)
         )  # fmt: skip
@@ -154,7 +157,14 @@ class Differential(Strategy[Runs, Verdict]):
             counts["steered"] += bool(hunt)
         whole = self._job.database.programs.whole(program)
         return replace(
-            testcase, whole=whole, inputs=inputs, targets=tuple(wanted), features=features, keep=keep, hunt=hunt
+            testcase,
+            whole=whole,
+            inputs=inputs,
+            targets=tuple(wanted),
+            features=features,
+            keep=keep,
+            asks=self.steering.asks(testcase, features),
+            hunt=hunt,
         )
 
     def execute(self, testcases: Sequence[Testcase]) -> Sequence[Runs]:

@@ -49,6 +49,7 @@ class Testcase:
         targets: those that run it at first.
         features: how many of its features no program before had.
         keep: it is to be a parent, if anything runs it.
+        asks: what the most optimised target of a component is asked for besides (``PassCoverage.asks``).
         hunt: what its inputs were steered to; empty if they were not.
     """
 
@@ -66,6 +67,7 @@ class Testcase:
     targets: tuple[Target, ...] = ()
     features: int = 0
     keep: bool = False
+    asks: Mapping[str, str] | None = None
     hunt: str = ""
 
     @property

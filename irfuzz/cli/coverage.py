@@ -26,7 +26,8 @@ The criteria are COMET's (layer input, layer parameter, layer sequence), on ONNX
 that ships with irfuzz, and GraphFuzz's counts; and which of the patterns that optimisers fuse stand in the models,
 exactly or with one thing off. Models are taken in the order of their modification times, with their local functions
 written out; nodes of domains that ONNX does not define are told and not counted. Of a campaign it tells what
-all of its programs cover, over its time, and how many lines of Python components they ran (--python-coverage).
+all of its programs cover, over its time, which passes of optimisers they fired, and how many lines of Python
+components they ran (--python-coverage).
 Exit code: 0, or 2 where the input is wrong."""
 EXAMPLES = """examples:
   irfuzz coverage seeds
@@ -124,7 +125,7 @@ def _modified(path: Path) -> float:
 def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     """What the programs of a campaign cover: those that it ran, of which it keeps only a few."""
     from irfuzz.campaign.config import Layout
-    from irfuzz.campaign.covered import coverage_of, curve_of, fusions_of, lines_of
+    from irfuzz.campaign.covered import coverage_of, curve_of, fusions_of, lines_of, passes_of
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.report import coverage as report
     from irfuzz.search.coverage.record import CRITERIA
@@ -133,7 +134,7 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     database = Database(Layout(args.models[0]).database)
     coverage = coverage_of(database)
     rows = curve_of(database)
-    fusions, lines = fusions_of(database), lines_of(database).shares()
+    fusions, lines, passes = fusions_of(database), lines_of(database).shares(), passes_of(database)
     database.close()
     if not rows:
         raise UsageError(f"{args.models[0]}: this campaign has not counted any coverage yet")
@@ -144,7 +145,7 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
         times = [row[0] for row in rows]
         save_file(report.as_html(coverage, curve, fusions, lines, times).encode(), page)
     if args.json:
-        print(json.dumps(report.as_json(coverage, curve, 0, fusions, lines)))
+        print(json.dumps(report.as_json(coverage, curve, 0, fusions, lines, passes=passes)))
     else:
-        print(report.as_text(coverage, fusions, lines, operators=args.operators))
+        print(report.as_text(coverage, fusions, lines, passes=passes, operators=args.operators))
     return 0

@@ -132,6 +132,7 @@ class ModelAdapter:
         tells_outputs: the request lists the graph's outputs, for a component that forgets their names.
         maps: the handler can find external data in ``request["folder"]``; it says whether its component can (``maps``
             of the answer to ``describe``).
+        tells: the handler names the passes of the component's optimiser if a variant asks for it (``tell``).
         keeps: the handler keeps what it made of a model for the next request if ``request["keep"]`` says so.
     """
 
@@ -147,6 +148,7 @@ class ModelAdapter:
     tells_outputs: bool = False
     maps: bool = False
     keeps: bool = False
+    tells: bool = False
 
     @property
     def reads_bytes(self) -> bool:

@@ -120,6 +120,11 @@ class Lane:
         """Whether the worker can keep what it made of a model for the next request."""
         return isinstance(self.adapter, ModelAdapter) and self.adapter.keeps
 
+    @property
+    def tells(self) -> bool:
+        """Whether the worker names passes of its optimiser."""
+        return isinstance(self.adapter, ModelAdapter) and self.adapter.tells
+
     def prepare(
         self,
         program: Program | bytes,

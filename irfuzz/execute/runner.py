@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.execute.adapter import Adapter
@@ -16,7 +16,7 @@ from irfuzz.execute.baseline import Baseline
 from irfuzz.execute.lane import Lane
 from irfuzz.execute.mapped_model import MappedModel, mapped_model
 from irfuzz.execute.shadow import Shadow, ShadowRun
-from irfuzz.execute.table import Availability, adapter_of, resolve
+from irfuzz.execute.table import LEVELS, Availability, adapter_of, resolve
 from irfuzz.execute.together import Asked, Runnable
 from irfuzz.execute.types import RunResult, Target, Value, check_values
 from irfuzz.ir.program import Program
@@ -190,6 +190,8 @@ class Runner:
                         if isinstance(request, list):
                             results[place].update((r.target.name, r) for r in request)
                             continue
+                        if task.asks is not None and lane.tells:
+                            _ask(request[0]["variants"], targets, part, task.asks)
                         if one_by_one and place != places[-1]:
                             request[0]["keep"] = True
                         rows.setdefault(lane, []).append((place, Asked(request, part, task.tag)))
@@ -335,6 +337,29 @@ class Pending:
 
     targets: tuple[Target, ...]
     futures: tuple[Future[list[RunResult]], ...]
+
+
+def _ask(
+    variants: list[dict[str, Any]], targets: Sequence[Target], part: Sequence[Target], asks: Mapping[str, str]
+) -> None:
+    """Give the most optimised of the targets the options ``asks``, if it is one of the part that is requested."""
+    most = most_optimised(targets)
+    for variant, target in zip(variants, part, strict=True):
+        if target is most:
+            variant.update(asks)
+
+
+def most_optimised(targets: Sequence[Target]) -> Target | None:
+    """The target with the highest level of optimisation; ``None`` if none optimises."""
+    found = [target for target in targets if target.options.get("level") in LEVELS[1:]]
+    return max(found, key=lambda target: LEVELS.index(str(target.options["level"])), default=None)
+
+
+def versions_that_tell(targets: Sequence[Target]) -> list[Target]:
+    """The most optimised target of each version of a component that has levels of optimisation."""
+    kinds = dict.fromkeys(_key(target) for target in targets)
+    found = (most_optimised([target for target in targets if _key(target) == kind]) for kind in kinds)
+    return [target for target in found if target is not None]
 
 
 RESENT = 1 << 20

@@ -49,6 +49,7 @@ ONNXRUNTIME = ModelAdapter(
     packs=True,
     maps=True,
     keeps=True,
+    tells=True,
 )
 
 COMPILERS = ("torch._dynamo", "torch._inductor.compile_fx", "torch.export")

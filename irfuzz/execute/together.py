@@ -36,6 +36,9 @@ class Runnable(Protocol):
     @property
     def model(self) -> bytes | None: ...
 
+    @property
+    def asks(self) -> Mapping[str, str] | None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -47,6 +50,8 @@ class Task:
         targets: some of the runner's; all where ``None``.
         tag: how ``Runner.prefix`` is to call it.
         model: the program's bytes, where they are at hand.
+        asks: options that the most optimised target of a component gets besides, if it can tell its passes
+            (``PassCoverage.asks``).
     """
 
     program: Program | bytes
@@ -54,6 +59,7 @@ class Task:
     targets: Sequence[Target] | None = None
     tag: str = ""
     model: bytes | None = None
+    asks: Mapping[str, str] | None = None
 
     def data(self) -> bytes:
         """The model's bytes."""

@@ -6,8 +6,10 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from irfuzz.execute.passes import excluded
 from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.operator_level import OperatorLevel
+from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.search.coverage.record import CRITERIA, Coverage
 
 SCHEMA = 1
@@ -32,9 +34,10 @@ def as_json(
     lines: Lines | None = None,
     levels: OperatorLevel | None = None,
     *,
+    passes: PassCoverage | None = None,
     partial: bool = False,
 ) -> dict[str, Any]:
-    """Everything; ``levels`` is ``None`` if nobody counted them, ``partial`` says that it was interrupted."""
+    """Everything; ``levels`` and ``passes`` are ``None`` if nobody counted them; ``partial``: it was interrupted."""
     return {
         "schema": SCHEMA,
         "partial": partial,
@@ -54,6 +57,7 @@ def as_json(
             **{kind: {"covered": s.covered, "total": s.total} for kind, s in fusions.shares().items()},
             "missing": fusions.missing(),
         },
+        "passes": None if passes is None else passes_json(passes),
         "python_lines": {name: {"ran": ran, "of": total} for name, (ran, total) in (lines or {}).items()},
         "curve": [{"model": name, **{c: round(v, 6) for c, v in shares.items()}} for name, shares in curve],
     }
@@ -65,6 +69,7 @@ def as_text(
     lines_of: Lines | None = None,
     levels: OperatorLevel | None = None,
     *,
+    passes: PassCoverage | None = None,
     operators: bool,
 ) -> str:
     """A table."""
@@ -74,6 +79,8 @@ def as_text(
         lines.append(f"{label:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
     for name, share in fusions.labelled().items():
         lines.append(f"{name:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
+    for version, share in (passes.shares() if passes is not None else {}).items():
+        lines.append(f"{f'passes of {version}':<28}{share.covered:>3}{share.total:>8}{share.ratio:>9.1%}")
     if levels is not None:
         lines += ["", *(f"{name:<22}{count:>9}" for name, count in levels.counts().items())]
     if levels is not None and (others := levels.other_domains()):
@@ -90,7 +97,28 @@ def as_text(
             )
         for kind, names in fusions.missing().items():
             lines += ["", f"patterns that no model shows ({kind}): {', '.join(names) or 'none'}"]
+        for version, names in (passes.missing() if passes is not None else {}).items():
+            lines += ["", f"passes of {version} that no program fired: {', '.join(names) or 'none'}"]
+        if passes is not None and passes.shares():
+            out = (f"{name} ({why})" for name, why in excluded().items())
+            lines += ["", f"passes that the CPU cannot reach: {'; '.join(out)}"]
     return "\n".join(lines)
+
+
+def passes_json(passes: PassCoverage) -> dict[str, Any]:
+    """By version: how many of its passes fired, of how many, each with the program that shows it, and which did not."""
+    fired, missing, pairs = passes.fired(), passes.missing(), passes.pairs()
+    return {
+        version: {
+            "covered": share.covered,
+            "total": share.total,
+            "fired": fired.get(version, {}),
+            "missing": missing[version],
+            "pairs": pairs.get(version, 0),
+            "excluded": dict(excluded()),
+        }
+        for version, share in passes.shares().items()
+    }
 
 
 def as_html(

@@ -1,0 +1,121 @@
+"""Results of runs enter, which passes of the optimisers, and which pairs of them, changed a program for the first time.
+
+A pass is a graph transformer or a rewrite rule of a component that tells what changed a program. Counted are those that
+a version registers and that the CPU can reach (``execute.passes.excluded``), each version apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from irfuzz.execute.passes import excluded, rule_names, rules
+from irfuzz.execute.types import Exit, RunResult, Target
+from irfuzz.search.coverage.record import Share
+
+SCHEMA = 1
+
+
+class PassCoverage:
+    """Passes that changed a program so far, each with the first one."""
+
+    __slots__ = ("_fired", "_names", "_pairs")
+
+    def __init__(self) -> None:
+        self._names: dict[str, set[str]] = {}
+        self._fired: dict[str, dict[str, str]] = {}
+        self._pairs: dict[str, set[str]] = {}
+
+    def register(self, target: Target, names: Sequence[str]) -> None:
+        """Take note of what passes a target's version has."""
+        wanted = self._names.setdefault(_version(target), set())
+        wanted.update(name for name in names if name not in excluded() and name not in rules())
+
+    def asks(self) -> Mapping[str, str] | None:
+        """What to ask the most optimised target of each such component for besides; ``None`` if none tells anything.
+
+        Of rewrite rules, each of which costs a session, those that some version has and that were not seen there.
+        """
+        if not self._names:
+            return None
+        all_rules = rule_names()
+        unseen = {r for version, names in self._names.items() for r in names if r not in self._fired.get(version, {})}
+        looked_for = [rule for rule in all_rules if rule in unseen]
+        return {
+            "tell": "modified",
+            "rules": ",".join(looked_for),
+            "other_rules": ",".join(rule for rule in all_rules if rule not in looked_for),
+        }
+
+    def add(self, results: Sequence[RunResult], digest: str) -> int:
+        """How many passes, and pairs of them, changed a program for the first time; ``digest`` is the program's."""
+        before = self.covered
+        for result in results:
+            if result.passes and result.exit is Exit.OK:
+                self._count(_version(result.target), result.passes, digest)
+        return self.covered - before
+
+    def _count(self, version: str, names: Sequence[str], digest: str) -> None:
+        fired, pairs = self._fired.setdefault(version, {}), self._pairs.setdefault(version, set())
+        for name in names:
+            if name not in rules():
+                fired.setdefault(name, digest)
+        # Rules are looked for until they are seen, so what they stand beside would depend on what came before.
+        transformers = sorted(name for name in names if name not in rule_names())
+        pairs.update(f"{a} {b}" for a, b in combinations(transformers, 2))
+
+    @property
+    def covered(self) -> int:
+        """How many passes and pairs were seen."""
+        return sum(map(len, self._fired.values())) + sum(map(len, self._pairs.values()))
+
+    def shares(self) -> dict[str, Share]:
+        """By version: how many of its passes changed some program."""
+        return {
+            version: Share(len(names & {*self._fired.get(version, {})}), len(names))
+            for version, names in sorted(self._names.items())
+        }
+
+    def labelled(self) -> dict[str, Share]:
+        """The same in one for people; nothing if no component tells anything."""
+        shares = self.shares().values()
+        return {"passes": Share(sum(s.covered for s in shares), sum(s.total for s in shares))} if shares else {}
+
+    def missing(self) -> dict[str, list[str]]:
+        """By version: passes that changed no program."""
+        return {v: sorted(names - {*self._fired.get(v, {})}) for v, names in sorted(self._names.items())}
+
+    def fired(self) -> dict[str, dict[str, str]]:
+        """By version and pass: the digest of the first program that it changed."""
+        return {version: dict(sorted(found.items())) for version, found in sorted(self._fired.items())}
+
+    def pairs(self) -> dict[str, int]:
+        """By version: how many pairs of graph transformers changed one program."""
+        return {version: len(found) for version, found in sorted(self._pairs.items())}
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-able data that ``absorb`` takes."""
+        return {
+            "schema": SCHEMA,
+            "names": {version: sorted(names) for version, names in self._names.items()},
+            "fired": self._fired,
+            "pairs": {version: sorted(found) for version, found in self._pairs.items()},
+        }
+
+    def absorb(self, state: Mapping[str, Any]) -> None:
+        """Count what others have seen; what is of another schema is left out."""
+        if state.get("schema") != SCHEMA:
+            return
+        for version, names in state["names"].items():
+            self._names.setdefault(version, set()).update(names)
+        for version, found in state["fired"].items():
+            known = self._fired.setdefault(version, {})
+            for name, digest in found.items():
+                known.setdefault(name, digest)
+        for version, found in state["pairs"].items():
+            self._pairs.setdefault(version, set()).update(found)
+
+
+def _version(target: Target) -> str:
+    return f"{target.component} {target.version}"
