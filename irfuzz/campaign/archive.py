@@ -78,6 +78,10 @@ class Archive:
         """Count a stored finding once more; False if its signature is new."""
         return self._database.count_again(key)
 
+    def call(self, key: str, name: str) -> None:
+        """Count what is found under one signature as a finding of another from now on."""
+        self._aliases[key] = name
+
     def take(self, finding: Finding, way: Iterable[Step]) -> str:
         """Send a finding along its way; returns what to count."""
         found = pass_through(finding, way)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.campaign.archive import Archive
 from irfuzz.campaign.contradiction import Contradiction
+from irfuzz.campaign.contradiction_reduction import smallest
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, Run
 from irfuzz.oracle.types import Symptom, Verdict
@@ -33,8 +34,11 @@ def came_to(item: Contradiction, testcase: Testcase, engine: Equivalence, job: J
     """
 
     def reduce(finding: Finding) -> Finding:
-        small = engine.smallest(item, seconds=job.config.reduce)
-        return contradiction_of(small, testcase.entry.seed, job.number, testcase.iteration)
+        small = smallest(engine, item, seconds=job.config.reduce)
+        found = contradiction_of(small, testcase.entry.seed, job.number, testcase.iteration)
+        if small.step.operator == item.step.operator:  # another way shows it, too, and it has that one's name
+            archive.call(finding.signature, found.signature)
+        return found
 
     seen = contradiction_of(item, testcase.entry.seed, job.number, testcase.iteration)
     return archive.take(seen, (archive.settle, reduce, archive.settle, archive.replay, archive.store))

@@ -1,4 +1,4 @@
-"""Programs enter and are rewritten, or run in another way; contradictions of a target with itself leave."""
+"""Tests of targets against themselves: programs are rewritten, or run in another way, and must compute the same."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from irfuzz.campaign.contradiction import Contradiction, Counts
+from irfuzz.campaign.contradiction_reduction import located, with_fewer
 from irfuzz.campaign.pace import Pace
 from irfuzz.choices import Choices
-from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.errors import Unsupported
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.ways import Other
-from irfuzz.findings.upstream_cause import ending_at
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.defaults import at_defaults
+from irfuzz.oracle import normalise_message
 from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms
-from irfuzz.reduce import reduce_case
+from irfuzz.oracle.message import names_of
 from irfuzz.rewrite.engine import replay_chain, rewrite_chain
 from irfuzz.rewrite.turns import Turns
 from irfuzz.rewrite.types import Exactness, Rewrite, Step
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 MEASURED = 256
 """Runs on moved inputs that are remembered for the other forms of the same program."""
-
-MOST_NODES = 64
-"""Programs with more nodes are not cut to find the operator that a way to run goes wrong with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +184,22 @@ class Equivalence:
             for other, after in runs.ways.get(result.target.name, ()):
                 self.counts.forms[other.way.name] += 1
                 seen = self._count(result, self._seen(program, inputs, result, after, [], other), other.way.name)
-                found = self._again(runs.name, program, inputs, result.target, (), other) if seen.different else None
+                found = self.again(runs.name, program, inputs, result.target, (), other) if seen.different else None
                 if found is not None:
-                    yield self._located(found)
+                    yield located(self, found)
+
+    def ways(self, target: str) -> list[Other]:
+        """The other ways to run a program on a target, those that take long last."""
+        return sorted(self._others.get(target, ()), key=lambda other: other.dear)
+
+    def agree(self, one: Contradiction, other: Contradiction) -> bool:
+        """Whether two ways to run the same program do the same, so that both contradict the target for one reason."""
+        mine, its = one.results[1], other.results[1]
+        if not (ran(mine) and ran(its)):
+            said = [normalise_message(r.error, names_of(one.program)) for r in (mine, its)]
+            return (mine.exit, said[0]) == (its.exit, said[1])
+        found = compare_forms(one.program, one.program, one.inputs, (mine, its), specs=self._specs, bitwise=False)
+        return found.answer is Answer.SAME
 
     def fitting(self, program: Program) -> int:
         """How many rewrites fit a program."""
@@ -267,28 +278,10 @@ class Equivalence:
                 if not seen.different:
                     continue
                 for length in range(1, len(steps) + 1):
-                    found = self._again(runs.name, runs.program, runs.inputs, result.target, steps[:length])
+                    found = self.again(runs.name, runs.program, runs.inputs, result.target, steps[:length])
                     if found is not None:
-                        yield self._with_fewer(found)
+                        yield with_fewer(self, found)
                         break
-
-    def smallest(self, found: Contradiction, *, seconds: float) -> Contradiction:
-        """The same contradiction on the smallest program that shows it, by the same steps."""
-        target = found.results[0].target
-        own = {v.name for v in found.program.graph.inputs}
-        inputs = {name: value for name, value in found.inputs.items() if name in own}
-        steps = found.chain if found.other is None else ()
-
-        def still(candidate: Program, given: Mapping[str, Value]) -> bool:
-            try:
-                again = self._again(found.model, candidate, given, target, steps, found.other, fresh=False)
-            except (InvalidProgram, Unsupported):
-                return False
-            return again is not None and again.comparison.symptom == found.comparison.symptom
-
-        small = reduce_case(found.program, inputs, still, seconds=seconds)
-        again = self._again(found.model, small.program, small.inputs, target, steps, found.other)
-        return self._located(again or found) if found.other is not None else again or found
 
     # ---- one comparison ---------------------------------------------------------------------
 
@@ -299,7 +292,7 @@ class Equivalence:
             self.counts.refused[name, last] += 1
         return seen
 
-    def _again(
+    def again(
         self,
         name: str,
         program: Program,
@@ -310,7 +303,7 @@ class Equivalence:
         *,
         fresh: bool = True,
     ) -> Contradiction | None:
-        """The contradiction that the steps lead to; ``fresh``: both forms run in new processes."""
+        """The contradiction that the steps lead to, or the other way; ``fresh``: both forms run in new processes."""
         chain = replay_chain(program, self._specs, self._rewrites, steps)
         if chain is None:
             return None
@@ -379,46 +372,6 @@ class Equivalence:
             optimised=other is not None and other.way.eagle == 1,
         )  # fmt: skip
         return _Seen(found, given, (before, after))
-
-    # ---- making it small --------------------------------------------------------------------
-
-    def _with_fewer(self, found: Contradiction) -> Contradiction:
-        """Without the rewrites that it does without."""
-        index = 0
-        while len(found.chain) > 1 and index < len(found.chain):
-            fewer = (*found.chain[:index], *found.chain[index + 1 :])
-            own = {v.name for v in found.program.graph.inputs}
-            inputs = {name: value for name, value in found.inputs.items() if name in own}
-            again = self._again(found.model, found.program, inputs, found.results[0].target, fewer)
-            if again is None:
-                index += 1
-            else:
-                found = again
-        return found
-
-    def _located(self, found: Contradiction) -> Contradiction:
-        """With the first operator that the other way goes wrong with: the last of the shortest part that shows it."""
-        nodes = found.program.nodes()
-        if len(nodes) > MOST_NODES:
-            return found
-        for node in nodes:
-            output = next((o for o in node.outputs if o.name and (o.uses() or o.is_graph_output())), None)
-            if output is None or output.name is None:
-                continue
-            try:
-                part = ending_at(found.program, output.name)
-                own = {v.name for v in part.graph.inputs}
-                inputs = {name: value for name, value in found.inputs.items() if name in own}
-                again = self._again(
-                    found.model, part, inputs, found.results[0].target, (), found.other, fresh=False
-                )  # fmt: skip
-            except (InvalidProgram, Unsupported):
-                continue
-            if again is not None:
-                site = found.program.site_of(node)
-                step = replace(found.step, site=site, operator=node.op_type)
-                return replace(found, step=step, chain=(step,))
-        return found
 
 
 def _step(other: Other, program: Program) -> Step:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from irfuzz.campaign.archive import Archive
 from irfuzz.campaign.contradiction import Contradiction
+from irfuzz.campaign.contradiction_reduction import MOST_NODES
 from irfuzz.campaign.contradictions import came_to
 from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.equivalence import MOST_NODES, Equivalence, FormRuns
+from irfuzz.campaign.equivalence import Equivalence, FormRuns
 from irfuzz.campaign.pace import ROUND
 from irfuzz.campaign.seed_inputs import SeedSamples
 from irfuzz.campaign.strategy import Strategy

@@ -24,7 +24,7 @@ from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.pipeline import Bench, Dropped, reduce
+from irfuzz.findings.pipeline import Bench, Dropped, pass_through, steps
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.sprouts import sprouts
 from irfuzz.ir.program import Program
@@ -181,7 +181,7 @@ def look_for_fault(convert: Convert, folder: Path, options: Options) -> Found | 
             tally.compared += 1
             programs.ran(case[0])
             if verdict is not None:
-                return _smallest(runner, _seen(*case, verdict, results), folder, options, number)
+                return _kept(runner, _seen(*case, verdict, results), folder, options, number)
     return tally
 
 
@@ -277,18 +277,54 @@ def _sides(finding: Finding) -> tuple[RunResult | None, RunResult]:
     return right, next(r for r in finding.results if r.target.name == OWN.name)
 
 
-def _smallest(runner: Beside, seen: Finding, folder: Path, options: Options, number: int) -> Found:
-    """The finding made small and stored; as it was found if the converter does not always do the same."""
-    tries = 0
+class _Shelf:
+    """The ``Archive`` of one test, which the first finding ends: it is stored as it comes out of the pipeline.
+
+    Args:
+        folder: where it gets a folder of its own.
+        seen: the finding as it was first seen.
+        origin: which program it was.
+
+    Attributes:
+        tries: candidates for a smaller case.
+        found: what is stored.
+    """
+
+    def __init__(self, folder: Path, seen: Finding, origin: str) -> None:
+        self._folder, self._seen, self._origin = folder, seen, origin
+        self.tries = 0
+        self.found: Found | None = None
+
+    def settle(self, finding: Finding) -> Finding:
+        """There is no other to compare it with."""
+        return finding
+
+    def replay(self, finding: Finding) -> Finding:
+        """The test itself replays what is stored, when it next runs."""
+        return finding
+
+    def store(self, finding: Finding) -> Finding:
+        """Write its folder."""
+        nodes = len(self._seen.case.program.graph)
+        small = finding.case is not self._seen.case
+        way = (
+            f"made small from {nodes} nodes in {self.tries} tries" if small else "as found: it does not show every time"
+        )
+        self.found = _stored(self._folder, finding, f"{self._origin}, {way}")
+        return finding
+
+
+def _kept(runner: Beside, seen: Finding, folder: Path, options: Options, number: int) -> Found:
+    """The finding as it comes out of the pipeline; as it was found if the converter does not always do the same."""
+    shelf = _Shelf(folder, seen, f"seed {options.seed}, program {number}")
 
     def shrink(finding: Finding, watch: Watch) -> FailingCase:
-        nonlocal tries
         program, inputs = finding.case.program, finding.case.inputs
         starts = watch.faulty_parts(program, inputs)
         small = reduce_case(
             program, inputs, watch.still, values_of=watch.values_of, seconds=options.reduce, starts=starts
         )  # fmt: skip
-        tries = small.tries
+        shelf.tries = small.tries
         return FailingCase(small.program, small.inputs)
 
     def all_of_them(verdict: Verdict) -> Sequence[Target]:
@@ -296,12 +332,10 @@ def _smallest(runner: Beside, seen: Finding, folder: Path, options: Options, num
         return runner.targets
 
     bench = Bench([runner], all_of_them, all_of_them, shrink, lambda *_: "unseen", lambda _: "unheard")
-    found = reduce(bench, seen)
-    if isinstance(found, Dropped) or found.case is seen.case:
-        found, steps = seen, "as found: it does not show every time"
-    else:
-        steps = f"made small from {len(seen.case.program.graph)} nodes in {tries} tries"
-    return _stored(folder, found.signed(), f"seed {options.seed}, program {number}, {steps}")
+    if isinstance(pass_through(seen, steps(bench, shelf)), Dropped):
+        shelf.store(seen.signed())
+    assert shelf.found is not None
+    return shelf.found
 
 
 def _stored(folder: Path, finding: Finding, origin: str) -> Found:

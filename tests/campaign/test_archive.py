@@ -75,6 +75,18 @@ def test_a_message_that_is_known_is_recognised_and_counted(layout: Layout, datab
     assert database.finding(1).times == 2
 
 
+def test_what_has_another_name_counts_for_the_finding_of_that_name(layout: Layout, database: Database) -> None:
+    archive, found = Archive(layout, database, Config()), finding()
+    other = replace(found, signature="another way|b")
+    settled = archive.settle(found)
+    assert isinstance(settled, Finding)
+    archive.store(settled)
+    assert archive.settle(other) == other
+    archive.call(other.signature, settled.signature)
+    assert archive.settle(other) == Dropped("repeated")
+    assert database.finding(1).times == 2
+
+
 @pytest.mark.parametrize("part", [False, True])
 def test_a_part_of_its_original_is_said_to_be_one(layout: Layout, database: Database, part: bool) -> None:
     settled = Archive(layout, database, Config()).settle(finding(part=part))

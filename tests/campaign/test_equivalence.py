@@ -9,6 +9,8 @@ import onnx
 import pytest
 
 from irfuzz.campaign.contradiction import Contradiction
+from irfuzz.campaign.contradiction_reduction import smallest
+from irfuzz.campaign.contradictions import contradiction_of
 from irfuzz.campaign.equivalence import Equivalence
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import resolve
@@ -79,6 +81,34 @@ def test_a_fault_of_the_paper_is_found_and_named(
     if op is not None:
         assert {item.step.operator for item in found} == {op}
     assert all(len(item.chain) == 1 and item.comparison.symptom == "difference" for item in found)
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    ("target", "seen", "named"),
+    [
+        (
+            "RightInOtherWays",
+            {"optimised", "sparse", "sparse-initializers", "encoded", "pipeline", "reload"},
+            "optimised",
+        ),
+        ("WrongInTwoWays", {"sparse", "reload"}, None),
+    ],
+)
+def test_what_several_ways_agree_on_is_one_fault(target: str, seen: set[str], named: str | None) -> None:
+    """The target's own run is wrong then; ways that are wrong each in its own manner are faults of their own."""
+    targets = resolve([f"{FILE}:{target}"])
+    others = {t.name: others_of(t, build_ways()) for t in targets}
+    whole = [*targets, *(o.target for row in others.values() for o in row)]
+    with Runner(whole, adapters=adapters_for(others)) as runner:
+        engine = Equivalence(runner, load_specs(), {}, others=others)
+        found = list(engine.check("floor", program("floor"), 0))
+        small = [smallest(engine, item, seconds=5) for item in found]
+    assert {item.step.rewrite for item in found} <= seen
+    assert len(found) > 1
+    assert {item.step.rewrite for item in small} == (seen if named is None else {named})
+    assert {item.step.operator for item in small} == {"Floor"}
+    assert len({contradiction_of(item, "").signature for item in small}) == (len(found) if named is None else 1)
 
 
 def test_every_rule_of_eagle_is_there() -> None:

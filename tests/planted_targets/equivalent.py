@@ -147,3 +147,23 @@ class CollatesBackwards(_Right):
         if way != "pipeline":
             raise NotImplementedError(way)
         return evaluate(model, {name: value[::-1].copy() for name, value in inputs.items()})
+
+
+class RightInOtherWays(_Right):
+    """What it runs itself is wrong, and all of its other ways are right."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        return evaluate(model, inputs, _op("Floor", lambda x: (np.trunc(x),)))
+
+    def run_way(self, way: str, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        return evaluate(model, inputs)
+
+
+class WrongInTwoWays(_Right):
+    """Two of its other ways are wrong, each in its own manner."""
+
+    def run_way(self, way: str, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        if way not in ("sparse", "reload"):
+            raise NotImplementedError(way)
+        wrong = {"sparse": np.trunc, "reload": lambda x: np.floor(x) + 3}[way]
+        return evaluate(model, inputs, _op("Floor", lambda x: (wrong(x),)))
