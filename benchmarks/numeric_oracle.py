@@ -15,7 +15,8 @@ numbers) are counted apart. Exit code 1 where a figure misses its mark: no false
 ``--state FILE --seconds 300`` runs a slice of that time, adds it to the figures of the slices before, and writes them
 back after every few programs, so that a slice can be cut short; the programs of each slice come of a seed of its own.
 ``--every 10`` measures bounds on one program in ten only, and ``--sprouts 0.7`` lets that share of the programs grow
-from one node, as campaigns on many targets do: they are small and quickly run.
+from one node, as campaigns on many targets do: they are small and quickly run. ``--shadow numpy`` measures against the
+shadow of irfuzz without PyTorch, on the same targets.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.table import resolve
 from irfuzz.execute.together import Task
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.export.lowerings import SHADOWED
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.number_draw import draw_numbers
@@ -290,7 +292,7 @@ class Bench:
         if any(not v.suspect for v in verdicts):
             self.figures.counts["planted and found"] += 1
             return
-        why = str(verdicts[0].evidence.get("suspect")) if verdicts else "nothing said"
+        why = verdicts[0].doubt if verdicts else "nothing said"
         self.figures.counts["planted and left open by ONNX"] += any(words in why for words in OPEN)
         self.figures.missed[why[:70]] += 1
         print(f"MISSED {number}: {where} x{far:.3g}: {why}", flush=True)
@@ -360,12 +362,13 @@ def main() -> int:
     parser.add_argument("--state", type=Path, help="File with the figures so far, which is written anew.")
     parser.add_argument("--seconds", type=float, default=math.inf, help="Most that this call takes.")
     parser.add_argument("--out", type=Path, help="Folder for programs with false findings.")
+    parser.add_argument("--shadow", choices=sorted(SHADOWED), default="", help="What computes shadows.")
     options = parser.parse_args()
     figures = Figures.read(options.state) if options.state else Figures()
     seed, before, started = options.seed + 1000 * figures.slices, figures.seconds, time.monotonic()
     figures.slices += 1
     names = [f"{TARGETS}:{name}" for name in ("Plain", "Reassociated", "Blocked")]
-    with Runner(resolve(names), Limits(seconds=20)) as runner:
+    with Runner(resolve(names), Limits(seconds=20), shadow=options.shadow) as runner:
         bench = Bench(runner, options.out, options.every, figures)
         told = figures.counts["programs"]
         drawn: list[tuple[int, Program, dict[str, Value]]] = []

@@ -52,6 +52,7 @@ class Runner:
         adapters: Mapping[str, Adapter] | None = None,
         lines: bool = False,
         longest: float = math.inf,
+        shadow: str = "",
     ) -> None:
         """Prepare to run ``targets``.
 
@@ -63,6 +64,7 @@ class Runner:
             lines: results tell which lines of the components' Python code ran for the first time.
             required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
             longest: seconds that starting a slow target, or a request to one, may take; others have ``limits`` alone.
+            shadow: what computes shadows, ``torch`` or ``numpy``; torch if it is installed.
 
         Raises:
             UsageError: there are no targets, or a name is unknown, or what it names is not installed.
@@ -80,7 +82,7 @@ class Runner:
         self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str, bool], Lane] = {}
         self._baseline = Baseline(self._limits)
-        self._shadow = Shadow(self._limits)
+        self._shadow = Shadow(self._limits, shadow)
 
     def __enter__(self) -> Self:
         """Start the workers and fill in versions.

@@ -31,6 +31,31 @@ def bounds(run: ShadowRun, name: str, dtype: np.dtype = FLOAT) -> np.ndarray:
     return bound_of(run.reference[name], run.small[name], run.wide[name], run.width, dtype)
 
 
+def test_elements_that_are_added_in_place_are_bounded_by_how_many_there_are(shade, parse):
+    head = "g (float[2] x, int64[200] i, float[200] u) => (float[2] y)"
+    program = parse(f'{head} {{ y = ScatterElements<reduction = "add">(x, i, u) }}', opset=18)
+    added = np.random.default_rng(2).standard_normal(200).astype(np.float32)
+    run = shade.run(program, {"x": np.float32([1, 1]), "i": np.zeros(200, np.int64), "u": added})
+    assert run.refused == ""
+    np.testing.assert_allclose(run.reference["y"], [1 + added.astype(np.float64).sum(), 1], rtol=1e-12)
+    assert 1e-6 < bounds(run, "y")[0] < 1e-2
+
+
+def test_a_matrix_that_is_all_one_step_is_computed(shade, parse):
+    head = "g (float x) => (float[9,4] y)"
+    given = "int64 n = {4}, int64 l = {16}, int64 r = {8192}, float a = {0}, float b = {4096}"
+    program = parse(f"{head} <{given}> {{ m = MelWeightMatrix(n, l, r, a, b)  y = Mul(m, x) }}")
+    run = shade.run(program, {"x": np.array(2, np.float32)})
+    assert run.refused == ""
+    assert float(run.reference["y"].max()) == 2
+
+
+@pytest.mark.parametrize(("high", "clean"), [(1.0, True), (1e6, False)])
+def test_a_cast_to_a_half_type_is_clean_unless_it_overflows(shade, parse, high, clean):
+    program = parse("g (float[3] x) => (float[3] y) { h = Cast<to = 10>(x)  y = Cast<to = 1>(h) }")
+    assert shade.run(program, {"x": np.float32([0.1, -0.3, high])}).clean == clean
+
+
 def test_the_reference_is_exact_and_the_bound_holds_any_order_of_a_sum(shade, parse):
     program = parse("g (float[1,300] x, float[300,4] w) => (float[1,4] y) { y = MatMul(x, w) }")
     rng = np.random.default_rng(1)

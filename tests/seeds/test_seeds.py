@@ -17,7 +17,7 @@ import pytest
 
 from irfuzz.errors import Unsupported
 from irfuzz.execute.generated import TENSORFLOW
-from irfuzz.export import tensorflow, torch
+from irfuzz.export import array, tensorflow, torch
 from irfuzz.facts import SequenceFact, TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.ranges import seed_ranges
@@ -163,7 +163,7 @@ def test_onnxruntime_agrees_with_the_reference_evaluator(entry: dict[str, Any]) 
             assert distance(actual, wanted) <= TOLERANCE
 
 
-@pytest.fixture(scope="module", params=["torch", "tensorflow"])
+@pytest.fixture(scope="module", params=["torch", "tensorflow", "numpy"])
 def worker(request: pytest.FixtureRequest) -> ModuleType:
     """The worker of a framework, with what exports to it as ``exporter``."""
     # TensorFlow reads these when it is imported.
@@ -171,12 +171,12 @@ def worker(request: pytest.FixtureRequest) -> ModuleType:
         os.environ.setdefault(name, value)
     pytest.importorskip(request.param)
     module = loaded_worker(ROOT / "irfuzz", request.param)
-    module.exporter = {"torch": torch, "tensorflow": tensorflow}[request.param]  # type: ignore[attr-defined]
+    module.exporter = {"torch": torch, "tensorflow": tensorflow, "numpy": array}[request.param]  # type: ignore[attr-defined]
     return module
 
 
-REFUSED = {("text", "torch")}
-"""Seeds with strings, of which PyTorch has no tensors."""
+REFUSED = {("text", "torch"), ("text", "array")}
+"""Seeds with strings, of which PyTorch and NumPy have no tensors."""
 
 
 @pytest.mark.backend
@@ -223,8 +223,8 @@ def test_facts_hold_and_inner_values_are_alive(entry: dict[str, Any]) -> None:
     alive = considered = 0
     for position, value in enumerate(program.graph.outputs):
         arrays = [run[position] for run in runs]
-        for array in arrays:
-            assert contradiction(program.fact(value), array) is None, value.name
+        for given in arrays:
+            assert contradiction(program.fact(value), given) is None, value.name
         if isinstance(arrays[0], list) or arrays[0].dtype.kind != "f" or value.name not in reads:
             continue
         assert all(np.isfinite(array).all() for array in arrays), value.name

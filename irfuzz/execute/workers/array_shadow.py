@@ -25,6 +25,7 @@ from .array_rules import (
     is_whole,
     log_shares,
     order_decides,
+    scattered,
 )
 from .moved_runs import Met, answer, drawn, size_of
 
@@ -173,24 +174,24 @@ class _Errors:
         target, places, updates = args
         before = np.array(target)
 
-        def scattered(*_args: Any) -> Any:
+        def combined(*_args: Any) -> Any:
             ufunc.at(target, places, updates)
             return np.array(target)
 
         rule = scattered(ufunc, before, places, updates) if ufunc in (np.add, np.multiply) else None
-        noisy = self.step(f"{ufunc.__name__}.at", rule, scattered, [before], {})
+        noisy = self.step(f"{ufunc.__name__}.at", rule, combined, [before], {})
         target[...] = self.base(noisy)
 
     def _kernel(self, name: str, function: Any, rule: Any) -> Any:
         """A function of the module as one step, inside of which nothing is rounded."""
 
-        def call(*args: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             unit, self._unit = self._unit, 0.0
             try:
                 if unit and self._ulps and self._scale and rule in OF_MOVED:
                     size = size_of(unit * self._ulps, self._scale)
                     args = tuple(self._moved(a, size) if isinstance(a, np.ndarray) else a for a in args)
-                result = function(*args)
+                result = function(*args, **kwargs)
             finally:
                 self._unit = unit
             if isinstance(result, tuple):

@@ -30,7 +30,10 @@ def odd_single(x):
     nearest = x.float()
     back = nearest.double()
     low = nearest.view(torch.int32) & 1
-    toward = torch.where(x > back, float("inf"), -float("inf")).float()
+    most = torch.finfo(
+        torch.float32
+    ).max  # whose own last bit is set; an infinity here would look like one of the program's
+    toward = torch.where(x > back, most, -most).float()
     inexact = (back != x) & torch.isfinite(x) & (low == 0)
     odd = torch.nextafter(nearest, toward)
     return torch.where(inexact & torch.isfinite(nearest), odd, nearest)
