@@ -14,6 +14,7 @@ from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.processes import Death
 from irfuzz.campaign.sampling import SAMPLED, share_of
 from irfuzz.execute.types import Exit
+from irfuzz.findings.cause import groups
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.version_span import fixed_in, introduced_in
 from irfuzz.report.terminal import one_line
@@ -159,13 +160,16 @@ def summary_text(report: FuzzReport) -> str:
     known = sum(bool(finding.known) for finding in found)
     counted = f", {known} of them likely known" if known else ""
     lines.append(f"{len(found)} finding{'s' if len(found) != 1 else ''}{counted}:" if found else "nothing found")
-    for finding, folder in zip(found, report.folders, strict=True):
-        lines.append(f"  {folder}\n    {_title(finding)}")
-        where = where_text(finding)
-        if where:
-            lines.append(f"    {where}")
-        lines += [f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known]
+    for first, *others in groups([finding.cause for finding in found]):
+        lines += _finding_lines(found[first], report.folders[first])
+        lines += [f"    of the same cause: {report.folders[place]}" for place in others]
     return "\n".join(lines)
+
+
+def _finding_lines(finding: Finding, folder: Path) -> list[str]:
+    where = where_text(finding)
+    lines = [f"  {folder}", f"    {_title(finding)}", *([f"    {where}"] if where else [])]
+    return [*lines, *(f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known)]
 
 
 def _title(finding: Finding) -> str:
@@ -201,6 +205,8 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
 def summary_json(report: FuzzReport) -> dict[str, Any]:
     """The same for programs."""
     p = report.progress
+    rows = groups([finding.cause for finding in report.findings])
+    heads = {place: str(report.folders[row[0]]) for row in rows for place in row[1:]}
     return {
         **p.to_json(),
         "compared_share": comparable.share(p.counts),
@@ -229,8 +235,9 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
                 "introduced": introduced_in(finding),
                 "fixed": fixed_in(finding),
                 "known": [k.id for k in finding.known],
+                "same_cause": heads.get(place, ""),
             }
-            for finding, folder in zip(report.findings, report.folders, strict=True)
+            for place, (finding, folder) in enumerate(zip(report.findings, report.folders, strict=True))
         ],
     }
 

@@ -9,14 +9,13 @@ from dataclasses import replace
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.likely import Likely
-from irfuzz.campaign.places import place_bundle
-from irfuzz.findings.codec import row_of
+from irfuzz.campaign.places import place_bundle, replace_bundle
+from irfuzz.findings.codec import explained_by, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.pipeline import Dropped, Step, pass_through
 from irfuzz.ir.program import Program
 from irfuzz.oracle import normalise_message, signature
-from irfuzz.oracle.details import place_of, same_cause
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report.bundle import write_shown
@@ -91,14 +90,15 @@ class Archive:
 
     def settle(self, finding: Finding) -> Finding | Dropped:
         """The finding under the name of its cause and of the newest version that shows it, unless that is known."""
-        key, verdict = finding.signature, finding.verdict
-        key = same_cause(key, self._database.signatures(place_of(key))) or key
+        verdict = finding.verdict
+        finding = self._under_its_cause(finding)
+        key = finding.signature
         if finding.before is not None:
             seen, program = finding.before.verdict, finding.before.case.program
             self.likely.add(seen, words_of(seen, program), verdict, finding.case.program)
             self._known.add(signature(seen, program) if seen.symptom in TELLING else key)
         self._known.add(key)
-        if self._database.count_again(self._aliases.get(key, key)):
+        if not finding.number and self._database.count_again(self._aliases.get(key, key)):
             return REPEATED
         cut_out = finding.before is not None and finding.before.case is not finding.original
         finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
@@ -106,9 +106,21 @@ class Archive:
         self._aliases[key] = finding.signature  # one fault of several versions is one finding, whichever shows it
         return finding
 
+    def _under_its_cause(self, finding: Finding) -> Finding:
+        """The finding under the signature of one of its cause, and under its number if its own program is smaller."""
+        known = self._database.known()
+        if any(key == finding.signature for _, key, _ in known):
+            return finding
+        found = explained_by(finding, [verdict for _, _, verdict in known])
+        if found is None:
+            return finding
+        place, smaller = found
+        number, key, _ = known[place]
+        return replace(finding, signature=key, number=number if smaller else 0)
+
     def replay(self, finding: Finding) -> Finding | Dropped:
         """The finding with the issues that explain it, and with a script, as a draft's folder shows it."""
-        if self._database.count_again(finding.signature):
+        if not finding.number and self._database.count_again(finding.signature):
             return REPEATED
         draft = self._layout.drafts / f"job{finding.job}"
         shutil.rmtree(draft, ignore_errors=True)
@@ -121,12 +133,23 @@ class Archive:
 
     def store(self, finding: Finding) -> Finding | Dropped:
         """Store a finding, and write its folder, which can be made from its row at any time."""
+        if finding.number:
+            return self._stands_for(finding)
         number = self._database.add_finding(row_of(finding))
         if number is None:
             return REPEATED
         finding = replace(finding, number=number)
         place_bundle(self._layout, finding)
         return finding
+
+    def _stands_for(self, finding: Finding) -> Finding | Dropped:
+        """Let a smaller program stand for the finding of its number; what a person has labelled stays as it is."""
+        if finding.status is not Status.CONFIRMED:
+            self._database.count_again(finding.signature)
+            return REPEATED
+        self._database.replace_finding(row_of(finding))
+        replace_bundle(self._layout, finding)
+        return REPEATED
 
     def keep_suspect(self, finding: Finding, label: str = "suspect") -> None:
         """Store what has no proof, once for each place in which it shows."""

@@ -283,7 +283,9 @@ class Campaign:
         for row in self.database.findings(bare=True):
             known = self._found.get(row.number)
             self._found[row.number] = (
-                finding_of(row) if known is None else replace(known, times=row.times, last=row.last)
+                finding_of(row)
+                if known is None or known.title != row.title
+                else replace(known, times=row.times, last=row.last)
             )
         return [self._found[number] for number in sorted(self._found)]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from irfuzz.campaign.config import Layout
+from irfuzz.findings.codec import label_of
 from irfuzz.findings.finding import Finding
 from irfuzz.report.bundle import write_bundle
 from irfuzz.store.blobs import FolderBlobs
@@ -24,6 +26,16 @@ def bundle_folder(layout: Layout, finding: Finding) -> Path:
     if finding.status is Status.UNREPLAYED and not finding.verdict.suspect:
         kind = layout.unreplayed
     return kind / folder_name(finding)
+
+
+def replace_bundle(layout: Layout, finding: Finding) -> None:
+    """Write the folder of a finding for which another case stands now, unless a person has labelled the one there."""
+    old = [*layout.findings.glob(f"{finding.number:04d}-*"), *layout.unreplayed.glob(f"{finding.number:04d}-*")]
+    if any(label_of(folder) for folder in old):
+        return
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+    place_bundle(layout, finding)
 
 
 def place_bundle(layout: Layout, finding: Finding) -> Path:

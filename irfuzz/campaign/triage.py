@@ -248,7 +248,9 @@ class Triage:
             if again is not None:
                 again = replace(again, runs=runs, limit=self._config.memory)
                 found = replace(finding, verdict=again).signed()
-                found = replace(found, signature=key, title=f"{found.title}, after {runs} runs in one process")
+                found = replace(
+                    found, signature=key, cause=None, title=f"{found.title}, after {runs} runs in one process"
+                )
                 return self._archive.take(found, (self._archive.replay, self._archive.store))
         self._archive.keep_suspect(finding, "unrepeatable")
         return "unrepeatable"

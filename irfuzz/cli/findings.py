@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
     if args.what == "list":
         found = findings.entries([args.path])
-        print(json.dumps([e.to_json() for e in found]) if args.json else printable(findings.as_text(found)))
+        print(json.dumps(findings.to_json(found)) if args.json else printable(findings.as_text(found)))
         return 0
     if args.what == "bisect":
         return _bisect(args)

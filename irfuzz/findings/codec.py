@@ -11,6 +11,7 @@ from typing import Any
 
 from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.findings.cause import Cause, groups
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
 from irfuzz.findings.version_span import fixed_in, introduced_in
@@ -38,6 +39,7 @@ def row_of(finding: Finding) -> FindingRow:
     about: dict[str, Any] = {**verdict.to_json(), "schema": SCHEMA, "irfuzz": __version__}
     about |= {"shown": [asdict(s) for s in finding.shown]} if finding.shown else {}
     about |= {"known": [asdict(k) for k in finding.known]}
+    about |= {"cause": finding.cause.to_json()} if finding.cause is not None else {}
     about |= {"script": _LONG} if finding.long_script else {}
     about |= {"calls": finding.calls} if finding.calls is not None else {}
     runs = [_run_json(run) for run in finding.runs]
@@ -82,6 +84,7 @@ def finding_of(row: FindingRow) -> Finding:
             runs=tuple(_run_of(run) for run in runs if "target" in run),
             trace=json.loads(row.trace) if row.trace else {},
             signature=row.signature,
+            cause=_cause_of(about),
             title=row.title,
             status=Status(row.status),
             shown=tuple(Shown(**s) for s in about.get("shown", ())),
@@ -98,6 +101,33 @@ def finding_of(row: FindingRow) -> Finding:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{where}: cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _cause_of(about: Mapping[str, Any]) -> Cause | None:
+    """The cause that is stored, if one is."""
+    data = about.get("cause")
+    return Cause.from_json(data) if is_table(data) else None
+
+
+def explained_by(finding: Finding, verdicts: Sequence[str]) -> tuple[int, bool] | None:
+    """The place of the first stored finding that explains another, and whether that has the smaller program.
+
+    Args:
+        finding: the other.
+        verdicts: of rows.
+    """
+    if finding.cause is None:
+        return None
+    for place, text in enumerate(verdicts):
+        cause = _cause_of(json.loads(text))
+        if cause is not None and cause.explains(finding.cause):
+            return place, finding.cause.nodes < cause.nodes
+    return None
+
+
+def grouped(found: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """Places of the contents of ``finding.json`` that tell of one cause (``cause.groups``); suspects stand alone."""
+    return groups([None if about.get("suspect") else _cause_of(about) for about in found])
 
 
 def with_cases(finding: Finding, row: FindingRow) -> Finding:
@@ -159,6 +189,7 @@ def about_text(finding: Finding) -> str:
         "status": finding.status.value,
         "label": finding.label,
         "known": [asdict(k) for k in finding.known],
+        "cause": None if finding.cause is None else finding.cause.to_json(),
         "verdict": verdict.to_json(),
         "versions": {r.name: r.version for r in runs},
         "environments": {r.name: r.requirement for r in runs if r.requirement},
@@ -217,6 +248,7 @@ def read_folder(folder: Path) -> Finding:
             ),
             trace=_trace(folder / "trace.json"),
             signature=str(about.get("signature", "")),
+            cause=_cause_of(about),
             title=str(about.get("title", "")),
             status=Status(about.get("status", Status.CONFIRMED)),
             shown=tuple(Shown(**s) for s in about.get("shown", ())),
@@ -229,6 +261,15 @@ def read_folder(folder: Path) -> Finding:
         raise UsageError(f"{folder}: not the folder of a finding: {error.filename}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, InvalidProgram) as error:
         raise UsageError(f"{folder}: not the folder of a finding that can be used: {error}") from None
+
+
+def label_of(folder: Path) -> str:
+    """What a person has said of the finding in a folder; nothing if the folder says nothing."""
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+    except (OSError, ValueError):
+        return ""
+    return str(about.get("label", "")) if is_table(about) else ""
 
 
 def _trace(path: Path) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.findings.answers import answer_text, element_place
+from irfuzz.findings.cause import SMALL, Cause
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.oracle import signature, title
 from irfuzz.oracle.types import Verdict
@@ -117,6 +118,7 @@ class Finding:
         trace: how the original was made, as JSON has it; empty if that is not known.
         hunt: what the inputs were steered to; empty if they were not.
         signature: text that is equal for findings of one fault.
+        cause: what its program tells of the cause; ``None`` if that is large, or an older irfuzz stored it.
         title: one line.
         status: whether its own script shows it.
         shown: in which installed versions it shows, oldest first; empty if no other is installed.
@@ -142,6 +144,7 @@ class Finding:
     trace: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hunt: str = ""
     signature: str = ""
+    cause: Cause | None = None
     title: str = ""
     status: Status = Status.CONFIRMED
     shown: tuple[Shown, ...] = ()
@@ -158,11 +161,12 @@ class Finding:
     last: float = 0.0
 
     def signed(self) -> Finding:
-        """The same with signature, title and runs, as verdict, case and results have them."""
+        """The same with signature, cause, title and runs, as verdict, case and results have them."""
         return replace(
             self,
             runs=tuple(Run.of(result, self.verdict) for result in self.results),
             signature=signature(self.verdict, self.case.program),
+            cause=Cause.of(self.verdict, self.case.program) if len(self.case.program.graph) <= SMALL else None,
             title=title(self.verdict, self.case.program),
         )
 

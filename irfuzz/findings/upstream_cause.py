@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.facts import TensorFact
+from irfuzz.facts import SequenceFact, TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
 KINDS = frozenset({Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE})
 
-FOLLOWING = frozenset({Symptom.REJECTION, Symptom.DIFFERENCE, Symptom.NAN_INF})
-"""What a value of a wrong dtype or shape may lead to in the operators behind it."""
+BEFORE: Mapping[Symptom, frozenset[Symptom]] = {
+    Symptom.REJECTION: KINDS,
+    Symptom.DIFFERENCE: KINDS | {Symptom.NAN_INF},
+    Symptom.NAN_INF: KINDS,
+    Symptom.WRONG_DTYPE: KINDS,
+    Symptom.WRONG_SHAPE: KINDS,
+}
+"""What an earlier value may show instead; a NaN that a maximum, a comparison or an index swallows is a difference.
+
+Making a case small ends it at tensors alone, so wrong types and shapes may begin at an earlier sequence.
+"""
 
 MOST = 16
 """Programs with more inner values were not made small, and say nothing about causes."""
@@ -21,7 +30,7 @@ MOST = 16
 def earlier_cause(
     program: Program, verdict: Verdict, judge: Callable[[Program], Sequence[Verdict]]
 ) -> tuple[Program, Verdict] | None:
-    """The program that ends at the first value of a wrong dtype or shape, and what is said of it.
+    """The program that ends at the first value of a wrong dtype or shape, or NaN, and what is said of it.
 
     Otherwise every operator that stumbles over one such value would be a fault of its own.
 
@@ -31,15 +40,17 @@ def earlier_cause(
         judge: runs a program on the same inputs and judges it.
 
     Returns:
-        ``None`` where the fault is of that kind itself, or no inner value of the same target is.
+        ``None`` if no inner value of the same target is of such a kind.
     """
-    if verdict.symptom not in FOLLOWING:
+    earlier = BEFORE.get(verdict.symptom)
+    if earlier is None:
         return None
+    facts = SequenceFact if verdict.symptom in KINDS else (TensorFact, SequenceFact)
     names = [
         o.name
         for node in program.nodes()
         for o in node.outputs
-        if o.name and not o.is_graph_output() and isinstance(program.fact(o), TensorFact)
+        if o.name and not o.is_graph_output() and isinstance(program.fact(o), facts)
     ]
     for name in names if len(names) <= MOST else ():
         try:
@@ -48,7 +59,7 @@ def earlier_cause(
         except (InvalidProgram, Unsupported):
             continue
         for one in found:
-            if one.symptom in KINDS and one.target == verdict.target and not one.suspect:
+            if one.symptom in earlier and one.target == verdict.target and not one.suspect:
                 return candidate, one
     return None
 

@@ -1,4 +1,4 @@
-"""A reduced program of wrong values enters; what matters beside its operators leaves, and which are of one cause."""
+"""What matters in a reduced program with wrong outputs beside its operators: passes, types, attributes, no elements."""
 
 from __future__ import annotations
 
@@ -18,54 +18,51 @@ if TYPE_CHECKING:
 _ODD_FLOATS = frozenset({ir.DataType.FLOAT16, ir.DataType.DOUBLE, ir.DataType.BFLOAT16})
 """What reduction tries to compute in single precision; where such are left the fault needs them."""
 
+EMPTY = "empty"
+"""Of a fault that shows in tensors without elements."""
+
 _GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
 
 
 def details(verdict: Verdict, program: Program) -> str:
     """``by=Pad_Fusion;float16;Resize.mode=cubic``: passes, odd floats, and attributes that are not at their defaults.
 
+    ``empty`` says that a tensor has no elements.
+
     Reduction brings every attribute that it can to its default, so that those left take part in the fault. Of texts the
     value is told, of other attributes the name alone: a fault of strides is one whatever they are.
     """
-    output = program.value(verdict.output) if verdict.output else None
-    nodes = program.nodes() if output is None else program.ancestors(output)
     by = verdict.pass_text or verdict.place
-    kinds = {kind for node in nodes if not has_trait(node, "incidental") for kind in _floats(program, node)}
-    attributes = {text for node in nodes if not has_trait(node, "transparent") for text in _attributes(program, node)}
-    return ";".join([*([f"by={by}"] if by else []), *sorted(kinds), *sorted(attributes)])
+    by_whom = [f"by={by}"] if by else []
+    kinds = [*floats_of(verdict, program), *([EMPTY] if sees_empty(verdict, program) else [])]
+    return ";".join([*by_whom, *kinds, *odd_attributes(verdict, program)])
 
 
-def same_cause(signature: str, stored: Iterable[str]) -> str | None:
-    """The stored signature of wrong values whose cause is the same, if there is one.
-
-    It has the same symptom, target, operators, passes (as far as both are known) and floats, and no attribute that is
-    missing here: what shows with fewer does not need the others. One without details, as older versions of irfuzz
-    stored them, is the same.
-    """
-    if signature.partition("|")[0] not in ("difference", "nan-inf"):
-        return None
-    place, passes, floats, attributes = _read(signature)
-    for other in stored:
-        there, its_passes, its_floats, its_attributes = _read(other)
-        if there != place:
-            continue
-        known = not passes or not its_passes or passes == its_passes
-        if other.count("|") < 3 or (known and floats == its_floats and its_attributes <= attributes):
-            return other
-    return None
+def floats_of(verdict: Verdict, program: Program) -> list[str]:
+    """Odd floating-point types of what computes the verdict's output, sorted."""
+    nodes = _computing(verdict, program)
+    return sorted({kind for node in nodes if not has_trait(node, "incidental") for kind in _floats(program, node)})
 
 
-def place_of(signature: str) -> str:
-    """Symptom, target and operators of a signature of values."""
-    return "|".join(signature.split("|")[:3])
+def odd_attributes(verdict: Verdict, program: Program) -> list[str]:
+    """Attributes that are not at their defaults, of what computes the verdict's output, sorted."""
+    nodes = _computing(verdict, program)
+    return sorted({text for node in nodes if not has_trait(node, "transparent") for text in _attributes(program, node)})
 
 
-def _read(signature: str) -> tuple[str, str, frozenset[str], frozenset[str]]:
-    """Place, passes, floats and attributes."""
-    words = [word for word in "|".join(signature.split("|")[3:]).split(";") if word]
-    passes = next((word for word in words if word.startswith("by=")), "")
-    attributes = frozenset(word for word in words if "." in word and word != passes)
-    return place_of(signature), passes, frozenset(words) - attributes - {passes}, attributes
+def sees_empty(verdict: Verdict, program: Program) -> bool:
+    """Whether what computes the verdict's output reads or gives a tensor without elements."""
+    for node in _computing(verdict, program):
+        for value in (*node.inputs, *node.outputs):
+            fact = None if value is None else program.tensor(value)
+            if fact is not None and fact.shape is not None and 0 in fact.shape:
+                return True
+    return False
+
+
+def _computing(verdict: Verdict, program: Program) -> Iterable[ir.Node]:
+    output = program.value(verdict.output) if verdict.output else None
+    return program.nodes() if output is None else program.ancestors(output)
 
 
 def _floats(program: Program, node: ir.Node) -> Iterator[str]:

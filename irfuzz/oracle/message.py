@@ -67,7 +67,10 @@ _STEPS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (re.compile(r"\b[\w\-]+\.(?:cc|cpp|cu|h|hpp|py|so)(?::\d+)?\b"), "PATH"),
     (re.compile(r"\b[Ll]ine:? \d+\b"), "line #"),
     (re.compile(r"(?i)(\bname:? ?)(['\"]?)[^'\"()\s]+\2"), r"\1_"),
-    (re.compile(r"(Node ?\()[^()]*(\))"), r"\1_\2"),
+    (re.compile(r"([Nn]ode ?\()[^()]*(\))"), r"\1_\2"),
+    (re.compile(r"(\bshape )\(\)"), r"\1[#]"),
+    # An activation is an attribute's value, though operators have the same names.
+    (re.compile(r"(\bactivation function )'\w+'"), r"\1'_'"),
     (re.compile(r"(['\"`])([^'\"`\n]{0,120})\1"), _unquoted),
     (re.compile(r"\b([A-Za-z]\w*?)_\d+\b"), r"\1_#"),
     (re.compile(r"\b\d+(?:x\d+)+\b"), "#"),

@@ -26,7 +26,7 @@ def signature(verdict: Verdict, program: Program) -> str:
 
     The target is the plainest level that shows the fault (``judge`` saw to that). Where the component told something,
     its normalised message counts, with the operators of a program of at most ``SMALL_PROGRAM`` nodes; everywhere else
-    the operators that the output depends on, and for values ``;``-separated details (``oracle.details``). The program
+    the operators that the output depends on, and for outputs ``;``-separated details (``oracle.details``). The program
     should be reduced: operators that have no part in the fault would make another signature.
     """
     parts = [verdict.symptom.value, verdict.target]
@@ -38,7 +38,7 @@ def signature(verdict: Verdict, program: Program) -> str:
     else:
         parts.append(",".join(operators_of(verdict, program)))
         if verdict.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
-            parts.append(_kinds(verdict))
+            parts.append(";".join(filter(None, (_kinds(verdict), details(verdict, program)))))
         elif verdict.symptom in _BY_VALUE:
             parts.append(details(verdict, program))
     return "|".join(parts)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.findings.codec import ABOUT
+from irfuzz.findings.codec import ABOUT, grouped
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
@@ -38,6 +38,25 @@ class Entry:
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
         return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
+
+
+def by_cause(found: Sequence[Entry]) -> list[list[Entry]]:
+    """Entries of one cause together, each group behind the entry that explains the others; suspects stand alone.
+
+    Raises:
+        UsageError: what is stored of a cause cannot be read.
+    """
+    try:
+        rows = grouped([entry.about for entry in found])
+    except (KeyError, ValueError, TypeError) as error:
+        raise UsageError(f"{ABOUT}: cause: cannot be read: {error}") from None
+    return [[found[place] for place in row] for row in rows]
+
+
+def to_json(found: Sequence[Entry]) -> list[dict[str, Any]]:
+    """The list for programs; ``same_cause`` is the folder of the finding that explains one, empty if none does."""
+    heads = {entry.folder: row[0].folder for row in by_cause(found) for entry in row[1:]}
+    return [{**entry.to_json(), "same_cause": str(heads.get(entry.folder, ""))} for entry in found]
 
 
 def _kind(entry: Entry) -> str:
@@ -101,19 +120,26 @@ def label(folder: Path, text: str) -> Entry:
     return Entry(folder, about)
 
 
+def _lines(entry: Entry) -> list[str]:
+    marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
+    marks += [f"label: {entry.label}"] if entry.label else []
+    return [f"{entry.folder}\n  {entry.about.get('title', '')}", *([f"  {'; '.join(marks)}"] if marks else [])]
+
+
 def as_text(found: Sequence[Entry]) -> str:
     """A line or two for each, and how many are known or labelled."""
     lines: list[str] = []
     kinds = {kind: [e for e in found if _kind(e) == kind] for kind in FOLDERS}
-    for entry in (e for kind in FOLDERS for e in kinds[kind]):
-        marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
-        marks += [f"label: {entry.label}"] if entry.label else []
-        lines.append(f"{entry.folder}\n  {entry.about.get('title', '')}")
-        lines += [f"  {'; '.join(marks)}"] if marks else []
+    for kind in FOLDERS:
+        for first, *others in by_cause(kinds[kind]):
+            lines += _lines(first)
+            lines += [f"  of the same cause: {entry.folder}" for entry in others]
     known = Counter(name for entry in found for name in entry.known)
     labels = Counter(entry.label for entry in found if entry.label)
     new = sum(not entry.known and not entry.label for entry in kinds["findings"])
-    lines.append(f"{len(kinds['findings'])} findings, {new} of them neither known nor labelled")
+    causes = len(by_cause(kinds["findings"]))
+    of_causes = f" of {causes} cause{'s' if causes > 1 else ''}" if causes < len(kinds["findings"]) else ""
+    lines.append(f"{len(kinds['findings'])} findings{of_causes}, {new} of them neither known nor labelled")
     apart = [f"{len(kinds[kind])} {kind}" for kind in FOLDERS[1:] if kinds[kind]]
     lines += [f"apart from them: {', '.join(apart)}"] if apart else []
     lines += [f"  {count} x {name}" for name, count in [*known.most_common(), *labels.most_common()]]

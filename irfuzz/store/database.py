@@ -218,11 +218,20 @@ class Database:
         with self._transaction() as connection:
             connection.execute(update(FINDING).where(FINDING.c.number == number).values(verdict=verdict))
 
-    def signatures(self, beginning: str) -> list[str]:
-        """Signatures that begin so, in the order in which they came."""
-        query = select(FINDING.c.signature).where(FINDING.c.signature.startswith(beginning, autoescape=True))
+    def known(self) -> list[tuple[int, str, str]]:
+        """Number, signature and verdict of each finding that is no suspect, in the order in which they came."""
+        query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(~FINDING.c.suspect)
         with self._transaction() as connection:
-            return list(connection.execute(query.order_by(FINDING.c.number)).scalars())
+            return [tuple(row) for row in connection.execute(query.order_by(FINDING.c.number))]
+
+    def replace_finding(self, row: FindingRow) -> None:
+        """Let a better case stand for the finding of its number, which is counted once more."""
+        kept = {"number", "first", "last", "times", "signature"}
+        values = {name: getattr(row, name) for name in FindingRow.__slots__ if name not in kept}
+        values |= {name: pack_model(getattr(row, name), self.blobs) for name in _MODELS}
+        with self._transaction() as connection:
+            statement = update(FINDING).where(FINDING.c.number == row.number)
+            connection.execute(statement.values(**values, times=FINDING.c.times + 1, last=time.time()))
 
     def add_finding(self, row: FindingRow) -> int | None:
         """Add a finding and return its number; where its signature is known, count that one and return ``None``."""

@@ -20,6 +20,7 @@ from irfuzz.findings.pipeline import Dropped
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report.contradiction import ORACLE
+from irfuzz.report.findings import label
 from irfuzz.store.database import Database, Status
 
 pytestmark = pytest.mark.unit
@@ -131,3 +132,67 @@ def test_a_suspect_is_kept_once_for_each_operator(layout: Layout, database: Data
         "0001-difference-reference",
         "0002-difference-reference",
     ]
+
+
+def _by_pass(nodes: int, message: str = "Fail: no such edge", passes: tuple[str, ...] = ("Pass",)) -> Finding:
+    """A rejection by an optimiser pass of a program of so many different operators."""
+    names = ["Neg", "Abs", "Relu", "Exp"][:nodes]
+    calls = " ".join(f"v{i} = {op}({'x' if not i else f'v{i - 1}'})" for i, op in enumerate(names))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] v{nodes - 1}) {{ {calls} }}'
+    case = FailingCase(Program.from_proto(onnx.parser.parse_model(text)), X)
+    verdict = replace(VERDICT, target="onnxruntime:basic", message=message, passes=passes, place="optimiser")
+    result = RunResult(Target(verdict.target, "onnxruntime"), Stage.COMPILE, Exit.REJECTED, error=message)
+    return replace(Finding(verdict, case, case, [result]), before=Finding(verdict, case, case)).signed()
+
+
+def _keep(archive: Archive, found: Finding, status: Status = Status.CONFIRMED) -> Finding | Dropped:
+    settled = archive.settle(found)
+    return settled if isinstance(settled, Dropped) else archive.store(replace(settled, status=status))
+
+
+def test_another_program_of_one_cause_is_counted(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    assert isinstance(_keep(archive, _by_pass(2)), Finding)
+    assert _keep(archive, _by_pass(3)) == Dropped("repeated")
+    assert _keep(Archive(layout, database, Config()), _by_pass(4)) == Dropped("repeated"), "of another job, too"
+    (row,) = database.findings()
+    assert row.times == 3
+    assert len(finding_of(row).case.program.graph) == 2
+    assert isinstance(_keep(archive, _by_pass(2, passes=("Other",))), Dropped), "its signature is known"
+    assert isinstance(_keep(archive, _by_pass(3, "Fail: another word")), Finding)
+    assert isinstance(_keep(archive, _by_pass(3, passes=("Other",))), Finding)
+
+
+def test_the_smallest_program_of_a_cause_stands_for_it(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    _keep(archive, _by_pass(3))
+    (folder,) = layout.findings.iterdir()
+    before = (folder / "model.onnx").read_bytes()
+    assert _keep(archive, _by_pass(2), Status.UNREPLAYED) == Dropped("repeated")
+    assert (folder / "model.onnx").read_bytes() == before, "one that its script does not show stands for nothing"
+    assert _keep(archive, _by_pass(2)) == Dropped("repeated")
+    (row,) = database.findings()
+    assert (row.number, row.times, row.signature) == (1, 3, _by_pass(3).signature)
+    assert len(finding_of(row).case.program.graph) == 2
+    (folder,) = layout.findings.iterdir()
+    assert (folder / "model.onnx").read_bytes() == row.model != before
+    assert archive.knows(_by_pass(3).verdict, _by_pass(3).case.program), "the name stays"
+
+
+def test_a_folder_with_a_label_stays_as_it_is(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    _keep(archive, _by_pass(3))
+    (folder,) = layout.findings.iterdir()
+    before = (folder / "model.onnx").read_bytes()
+    label(folder, "reported")
+    _keep(archive, _by_pass(2))
+    assert (folder / "model.onnx").read_bytes() == before
+    (row,) = database.findings()
+    assert len(finding_of(row).case.program.graph) == 2
+
+
+def test_a_finding_without_a_cause_is_known_by_its_signature_alone(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    _keep(archive, replace(_by_pass(2), cause=None))
+    assert isinstance(_keep(archive, _by_pass(3)), Finding)
+    assert _keep(archive, replace(_by_pass(2), cause=None)) == Dropped("repeated")

@@ -75,3 +75,36 @@ def test_what_is_no_finding(out: Path, words: list[str], said: str, capsys: pyte
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.out == ""
+
+
+def _with_cause(folder: Path, words: str, **more: object) -> None:
+    place = folder / "finding.json"
+    cause = {
+        "target": "t", "symptom": "rejection", "by": "Pass", "passes": True, "words": words, "kinds": "",
+        "operators": [folder.name], "attributes": [], "floats": [], "empty": False, "nodes": 1, **more,
+    }  # fmt: skip
+    place.write_text(json.dumps({**json.loads(place.read_text()), "cause": cause}))
+
+
+@pytest.mark.parametrize(("words", "same"), [("no such edge", True), ("no kernel", False)])
+def test_findings_of_one_cause_stand_together(
+    out: Path, capsys: pytest.CaptureFixture[str], words: str, same: bool
+) -> None:
+    first, second, suspect = (out / kind for kind in ("findings/0001", "findings/0002", "suspects/0003"))
+    _with_cause(first, "no such edge")
+    _with_cause(second, words)
+    _with_cause(suspect, "no such edge")
+    assert main(["findings", "list", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert (f"{first}\n  title 1\n  known: a\n  of the same cause: {second}\n{suspect}" in text) is same
+    assert ("2 findings of 1 cause, 1 of them neither known nor labelled" in text) is same
+    assert ("title 2" in text) is not same
+    assert main(["findings", "list", str(out), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["same_cause"] for one in listed] == ["", str(first) if same else "", ""]
+
+
+def test_a_damaged_cause_is_bad_input(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _with_cause(out / "findings" / "0001", "no", symptom="sadness")
+    assert main(["findings", "list", str(out)]) == 2
+    assert "cause: cannot be read: 'sadness'" in capsys.readouterr().err

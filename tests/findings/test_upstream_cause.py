@@ -68,3 +68,35 @@ def test_a_fault_of_that_kind_has_no_earlier_cause() -> None:
     wrong = Verdict("type", Symptom.WRONG_SHAPE, "reference", (), output="y")
     assert earlier_cause(program(), wrong, judge) is None
     assert seen == []
+
+
+def test_a_wrong_shape_may_begin_at_an_earlier_sequence() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x) => (float[N] y) {
+       s = SequenceConstruct(x, x)
+       t = SequenceInsert(s, x)
+       i = Constant<value = int64 {0}>()
+       y = SequenceAt(t, i)
+    }"""
+    given = Program.from_proto(onnx.parser.parse_model(text))
+    seen: list[str] = []
+
+    def judge(candidate: Program) -> list[Verdict]:
+        (output,) = candidate.graph.outputs
+        seen.append(output.name or "")
+        wrong = any(n.op_type == "SequenceInsert" for n in candidate.nodes())
+        return [Verdict("type", Symptom.WRONG_SHAPE, "reference", output=output.name or "")] if wrong else []
+
+    found = earlier_cause(given, Verdict("type", Symptom.WRONG_SHAPE, "reference", (), output="y"), judge)
+    assert found is not None
+    assert found[1].output == "t"
+    assert seen == ["s", "t"]
+
+
+def test_a_difference_may_begin_with_an_earlier_nan() -> None:
+    seen_difference = Verdict("numeric", Symptom.DIFFERENCE, "reference", ("torch:eager",), output="y")
+    judge, _ = blames("reference", symptom=Symptom.NAN_INF)
+    found = earlier_cause(program(), seen_difference, judge)
+    assert found is not None
+    assert found[1].output == "b"
+    assert earlier_cause(program(), REFUSED, judge) is None, "what refuses NaN is another fault"

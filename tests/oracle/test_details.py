@@ -7,7 +7,7 @@ from dataclasses import replace
 import onnx.parser
 
 from irfuzz.ir.program import Program
-from irfuzz.oracle.details import details, place_of, same_cause
+from irfuzz.oracle.details import details
 from irfuzz.oracle.signature import signature, title
 from irfuzz.oracle.types import Symptom, Verdict
 
@@ -36,20 +36,11 @@ def test_floats_that_could_not_be_made_single_count_and_so_does_the_pass() -> No
     assert details(kernel, program) == "by=kernel;float16"
 
 
-def test_what_shows_with_fewer_attributes_is_the_same_cause() -> None:
-    place = "difference|onnxruntime:basic|MaxPool"
-    few, more = f"{place}|by=Pad_Fusion;MaxPool.strides", f"{place}|by=Pad_Fusion;MaxPool.pads;MaxPool.strides"
-    assert place_of(more) == place
-    assert same_cause(more, [few]) == few
-    assert same_cause(few, [more]) is None
-    assert same_cause(few, [f"{place}|by=kernel;MaxPool.strides"]) is None, "another pass is another cause"
-    assert same_cause(few, [f"{place}|MaxPool.strides"]) is not None, "a pass that nobody looked for"
-    assert same_cause(few, [f"{place}|by=Pad_Fusion;float16"]) is None
-    assert same_cause(few, ["difference|onnxruntime:basic|AveragePool|by=Pad_Fusion"]) is None
-
-
-def test_what_older_versions_stored_has_no_details() -> None:
-    old = "difference|onnxruntime:basic|MaxPool"
-    assert same_cause(f"{old}|by=Pad_Fusion;float16;MaxPool.strides", [old]) == old
-    assert same_cause(f"{old}|", [f"{old}|by=kernel;float16"]) is None
-    assert same_cause("rejection|a|b|c", ["rejection|a|b"]) is None, "messages are compared whole"
+def test_a_wrong_shape_tells_its_attributes_and_missing_elements_count() -> None:
+    shape = replace(VERDICT, symptom=Symptom.WRONG_SHAPE)
+    plain = _program("y = MaxPool <kernel_shape = [2, 2]> (x)")
+    odd = _program('y = MaxPool <kernel_shape = [2, 2], auto_pad = "SAME_LOWER"> (x)')
+    assert signature(shape, plain) == "wrong-shape|onnxruntime:basic|MaxPool|"
+    assert signature(shape, odd) == "wrong-shape|onnxruntime:basic|MaxPool|MaxPool.auto_pad=SAME_LOWER"
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[0, 2] x) => (float[0, 2] y) { y = Relu (x) }'
+    assert details(VERDICT, Program.from_proto(onnx.parser.parse_model(text))) == "empty"
