@@ -102,6 +102,8 @@ class Archive:
             return REPEATED
         cut_out = finding.before is not None and finding.before.case is not finding.original
         finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
+        if finding.number:
+            return replace(self._versions(finding), signature=key)
         finding = self._versions(finding)
         self._aliases[key] = finding.signature  # one fault of several versions is one finding, whichever shows it
         return finding

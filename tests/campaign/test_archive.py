@@ -78,7 +78,7 @@ def test_a_message_that_is_known_is_recognised_and_counted(layout: Layout, datab
 
 def test_what_has_another_name_counts_for_the_finding_of_that_name(layout: Layout, database: Database) -> None:
     archive, found = Archive(layout, database, Config()), finding()
-    other = replace(found, signature="another way|b")
+    other = replace(found, signature="another way|b", cause=None)
     settled = archive.settle(found)
     assert isinstance(settled, Finding)
     archive.store(settled)
