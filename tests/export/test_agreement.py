@@ -135,6 +135,20 @@ def test_erf_of_very_large_numbers_is_one() -> None:
         np.testing.assert_allclose(y, [1, -1, 1, np.nan, 0.5204998778130465], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("given", "mean"),
+    [
+        (np.array([-(2**63), 0, 0, 0, 0]), -1844674407370955161),
+        (np.array([-7, 0]), -3),
+        (np.array([2**63 + 2, 2], np.uint64), 2**62 + 2),
+    ],
+)
+def test_means_of_integers_are_cut_off_toward_zero_at_the_ends_of_a_type(given: np.ndarray, mean: int) -> None:
+    kind, size = given.dtype.name, len(given)
+    for y in both(f"{HEAD} g ({kind}[{size}] x) => ({kind}[1] y) {{ y = ReduceMean(x) }}", x=given):
+        assert y.tolist() == [mean]
+
+
 def test_an_infinite_element_outside_of_a_deformed_window_does_not_count() -> None:
     image = np.array([[[[np.inf, 1.0, 2.0]]]], np.float32)
     text = f"""{HEAD} g (float[1,1,1,3] x, float[1,2,1,3] o) => (float[1,1,1,3] y)

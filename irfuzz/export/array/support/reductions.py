@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from irfuzz.export.array.support.elementwise import div
 from irfuzz.export.array.support.numbers import cast, doubled, highest, ints, is_real, lowest, number, whole, wide
 from irfuzz.export.plan.shapes import reduced_axes
 
@@ -23,8 +24,8 @@ def summed(w, x, axes, keepdims, noop):
 
 
 def sums(x):
-    """Floats in float64, integers in int64 and modulo 2**64."""
-    return wide(x) if is_real(x.dtype) else whole(x)
+    """Floats in float64, integers of 64 bits as they are, others in int64."""
+    return wide(x) if is_real(x.dtype) or x.dtype == np.uint64 else whole(x)
 
 
 def reduce_sum(x, axes=None, keepdims=1, noop=0):
@@ -33,14 +34,14 @@ def reduce_sum(x, axes=None, keepdims=1, noop=0):
 
 
 def reduce_mean(x, axes=None, keepdims=1, noop=0):
-    """ONNX ReduceMean; integers are summed in int64 and divided toward zero."""
+    """ONNX ReduceMean; integers are summed in 64 bits and divided toward zero."""
     if not reduced(x, axes, noop):
         return x
     total = summed(sums(x), x, axes, keepdims, noop)
     count = math.prod(x.shape[axis] for axis in reduced(x, axes, noop))
     if is_real(x.dtype):
         return cast(total / np.float64(count), x.dtype)
-    return (np.sign(total) * (np.abs(total) // count)).astype(x.dtype)
+    return div(total, np.array(count, total.dtype)).astype(x.dtype)
 
 
 def reduce_prod(x, axes=None, keepdims=1, noop=0):
@@ -67,7 +68,7 @@ def reduce_min(x, axes=None, keepdims=1, noop=0):
 
 def reduce_l1(x, axes=None, keepdims=1, noop=0):
     """ONNX ReduceL1: the sum of absolute values."""
-    return cast(summed(np.abs(sums(x)) if x.dtype != np.uint64 else sums(x), x, axes, keepdims, noop), x.dtype)
+    return cast(summed(np.abs(sums(x)), x, axes, keepdims, noop), x.dtype)
 
 
 def reduce_l2(x, axes=None, keepdims=1, noop=0):

@@ -30,15 +30,15 @@ def reduce_sum(x, axes=None, keepdims=1, noop=0):
 
 
 def reduce_mean(x, axes=None, keepdims=1, noop=0):
-    """ONNX ReduceMean; integers are summed in int64 and divided toward zero."""
+    """ONNX ReduceMean; integers are summed in 64 bits and divided toward zero."""
     axes = reduced_axes(len(x.shape), axes, noop)
     if not axes:
         return x
     if x.dtype.is_floating:
         return tf.cast(tf.reduce_mean(single(x), axes, bool(keepdims)), x.dtype)
-    shape = dims(x)
-    count = tf.cast(math.prod(shape[a] for a in axes), tf.int64)
-    return tf.cast(tf.truncatediv(total(exact_int(x), axes, keepdims), count), x.dtype)
+    shape, kind = dims(x), tf.uint64 if x.dtype == tf.uint64 else tf.int64
+    count = tf.cast(math.prod(shape[a] for a in axes), kind)
+    return tf.cast(tf.truncatediv(tf.cast(total(exact_int(x), axes, keepdims), kind), count), x.dtype)
 
 
 def reduce_prod(x, axes=None, keepdims=1, noop=0):

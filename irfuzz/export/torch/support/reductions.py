@@ -7,7 +7,7 @@ import torch
 
 from irfuzz.export.plan.shapes import reduced_axes
 from irfuzz.export.torch.support.casts import cast
-from irfuzz.export.torch.support.numbers import exact_int, highest, lowest, ordered, single, unordered
+from irfuzz.export.torch.support.numbers import divide_int, exact_int, highest, lowest, ordered, single, unordered
 
 
 def total(x, axes, keepdims):
@@ -29,7 +29,7 @@ def reduce_sum(x, axes=None, keepdims=1, noop=0):
 
 
 def reduce_mean(x, axes=None, keepdims=1, noop=0):
-    """ONNX ReduceMean; integers are summed in int64 and divided toward zero."""
+    """ONNX ReduceMean; integers are summed in 64 bits and divided toward zero."""
     axes = reduced_axes(x.dim(), axes, noop)
     if not axes:
         return x
@@ -38,7 +38,10 @@ def reduce_mean(x, axes=None, keepdims=1, noop=0):
     count = 1
     for axis in axes:
         count *= x.shape[axis]
-    return torch.div(total(exact_int(x), axes, keepdims), count, rounding_mode="trunc").to(x.dtype)
+    summed = total(exact_int(x), axes, keepdims)
+    if x.dtype == torch.uint64:
+        return divide_int(summed.to(x.dtype), torch.tensor(count, dtype=x.dtype))
+    return torch.div(summed, count, rounding_mode="trunc").to(x.dtype)
 
 
 def reduce_prod(x, axes=None, keepdims=1, noop=0):
