@@ -45,6 +45,12 @@ FORMS: tuple[tuple[ir.DataType, tuple[int, ...]], ...] = (
 VERSIONS: tuple[tuple[int, int], ...] = ((17, 8), (13, 7), (18, 8), (21, 10))
 """Opsets, each with the IR version that came with it or before it."""
 
+OLD: tuple[tuple[int, int], ...] = ((11, 6), (9, 4), (12, 7), (10, 5))
+"""The same, of older ones: each has every fourth of the types and shapes, so that a fifth of all is old.
+
+Many fusions ask for operators of one of these versions, and converters spell them in ways of their own.
+"""
+
 
 @cache
 def sprouts() -> dict[str, Program]:
@@ -54,8 +60,10 @@ def sprouts() -> dict[str, Program]:
     such a program is quickly made, run and made small, and nothing else in it hides the fault.
     """
     made: dict[str, Program] = {}
-    for opset, version in VERSIONS:
-        for dtype, shape in FORMS:
+    forms = [(version, FORMS) for version in VERSIONS]
+    forms += [(version, FORMS[first :: len(OLD)]) for first, version in enumerate(OLD)]
+    for (opset, version), some in forms:
+        for dtype, shape in some:
             name = f"sprout-{dtype.name.lower()}-{'x'.join(map(str, shape))}-{opset}"
             made[name] = _sprout(TensorFact(dtype, shape), opset, version)
     return made

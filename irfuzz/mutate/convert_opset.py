@@ -14,13 +14,15 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.relayer import predict
 from irfuzz.mutate.sites import has_subgraph
 from irfuzz.mutate.types import Profile, Relation, Skipped
+from irfuzz.spec import OpSpec
 
-TARGETS = tuple(range(13, 22))
+TARGETS = tuple(range(11, 22))
 """Versions that a model may be converted to."""
 
-IR_VERSIONS = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
+IR_VERSIONS = {11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
 """The IR version that came with each opset (ONNX Versioning.md); an older one does not know the opset."""
 
 NEWEST = TARGETS[-1]
@@ -34,11 +36,14 @@ SITE = "model"
 
 @dataclass(frozen=True, slots=True)
 class ConvertOpset:
-    """Converts models that consist of operators whose conversion is known to be right."""
+    """Converts models that consist of operators whose conversion is known to be right.
+
+    To an older version only by its number, if each operator had the same inputs, attributes and defaults there.
+    """
 
     context: Context
     name: ClassVar[str] = "convert-opset"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     relation: ClassVar[Relation] = Relation.EQUIVALENT
     profile: ClassVar[Profile] = Profile(weight=0.3, cost=4.0)
 
@@ -56,13 +61,13 @@ class ConvertOpset:
         if not any(weights):
             return Skipped("no version to which it can be converted")
         target = choices.weighted(TARGETS, weights)
-        if self._unchanged(program, target):
+        if target < opset or self._unchanged(program, target):
             model = program.model
             imports = model.graph.opset_imports
             imports["ai.onnx" if "ai.onnx" in imports else ""] = target
             model.ir_version = max(model.ir_version, IR_VERSIONS[target])
             Program.__init__(program, model, program.residue, program.parents, program.inference.size_names)
-            return f"opset {opset} becomes {target}, in which these operators are the same"
+            return f"opset {opset} becomes {target}, in which these operators mean the same"
         proto = program.to_proto()
         try:
             converted = version_converter.convert_version(proto, target)
@@ -87,10 +92,34 @@ class ConvertOpset:
 
     def _allowed(self, program: Program, target: int) -> bool:
         opset = program.opset
-        if target <= opset or target > self.context.max_opset:
+        if target == opset or target > self.context.max_opset:
             return False
+        if target < opset:
+            return all(self._alike(program, node, target) for node in program.nodes())
         specs = self.context.specs
         return all(specs.get(op, target) is not None for op in dict.fromkeys(n.op_type for n in program.nodes()))
+
+    def _alike(self, program: Program, node: ir.Node, target: int) -> bool:
+        """Whether a node means the same at an older version of its operator, which mostly took fewer element types.
+
+        Operators that were changed between opset 11 and 21 have other inputs, attributes or defaults since; before that
+        an axis could not be negative.
+        """
+        specs = self.context.specs
+        new, old = specs.get(node.op_type, program.opset), specs.get(node.op_type, target)
+        if new is None or old is None or _form(new) != _form(old):
+            return False
+        facts = [None if value is None else program.tensor(value) for value in node.inputs]
+        attrs = dict(node.attributes)
+        found = predict(specs, target, node.op_type, facts, attrs, len(node.outputs), 1 << 30, open_sizes=True)
+        return not isinstance(found, Skipped)
+
+
+def _form(spec: OpSpec) -> tuple[object, ...]:
+    """What a call of an operator may have: its formals and attributes, without element types."""
+    formals = tuple((formal.option, formal.least) for formal in (*spec.inputs, None, *spec.outputs) if formal)
+    attrs = tuple(sorted((a.name, a.type, a.required, repr(a.default)) for a in spec.attrs.values()))
+    return len(spec.inputs), formals, attrs
 
 
 def newest_for(limits: Iterable[tuple[int, int]]) -> int:
