@@ -275,10 +275,12 @@ HELD_OUT: dict[str, Test] = {
 # ---- programs -------------------------------------------------------------------------------------
 
 
-def programs(count: int, seed: int, share: float, edits: int = 4) -> Iterator[tuple[Program, dict[str, Any]]]:
+def programs(
+    count: int, seed: int, share: float, edits: int = 4, max_opset: int = 21
+) -> Iterator[tuple[Program, dict[str, Any]]]:
     """Mutants and their inputs, as the first job of a campaign makes them."""
     seen = Seen()
-    engine = Engine(load_specs(), seen=seen, max_nodes=200, max_opset=21, weights=campaign_weights())
+    engine = Engine(load_specs(), seen=seen, max_nodes=200, max_opset=max_opset, weights=campaign_weights())
     held = {p.stem: Program.from_bytes(p.read_bytes()) for p in sorted(seeds_dir().glob("*.onnx"))}
     worth = {name: 1 / (1 + len(p.nodes()) / 30) for name, p in held.items()}
     picked = Counter[str]()

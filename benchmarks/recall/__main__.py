@@ -1,0 +1,110 @@
+"""Nothing enters; how many bugs of a half irfuzz tells, where it is silent, and what it draws leave as tables.
+
+``python -m benchmarks.recall --build`` makes the environments; ``--confirm`` runs each bug on the version that has it
+and on the one that has not, without any oracle; without either a campaign of one program is run for each. ``--count N``
+runs nothing and says which triggers stand in N programs as campaigns draw them. ``--half end`` is for the end.
+Exit code 1 if a bug is not told firmly, not confirmed, or a fixed version is blamed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from .bugs import HALVES, Bug, bugs
+from .campaigns import told
+from .confirm import answers, confirmed
+from .draws import count
+
+DISTRIBUTIONS = {"reference": "onnx", "onnx-version-converter": "onnx"}
+"""Of components that pip calls otherwise."""
+
+
+def build(listed: list[Bug]) -> None:
+    """Make the environments that are not there."""
+    wanted = {(b.component, v): b.also for b in listed for v in (b.shows, b.fixed) if v}
+    for (component, version), also in wanted.items():
+        command = [
+            sys.executable,
+            "-m",
+            "irfuzz",
+            "env",
+            "add",
+            f"{DISTRIBUTIONS.get(component, component)}=={version}",
+        ]
+        subprocess.run([*command, *(part for more in also for part in ("--with", more))], check=False)
+
+
+def confirm(listed: list[Bug]) -> int:
+    """Whether every version does what the list says."""
+    wrong = 0
+    for bug in listed:
+        found = answers(bug, [v for v in (bug.shows, bug.fixed) if v])
+        why = confirmed(bug, found[bug.shows], found.get(bug.fixed, []))
+        wrong += bool(why)
+        print(f"{bug.name:36} {bug.shows:10} {bug.fixed or 'none yet':10} {why or 'confirmed'}", flush=True)
+        print(
+            f"    expected {dict(bug.right)}\n    got      {'; '.join(t for fine, t in found[bug.shows] if not fine)}"
+        )
+    return int(wrong > 0)
+
+
+def judge(listed: list[Bug], keep: Path | None, file: Path | None) -> int:
+    """What irfuzz says of each."""
+    found = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for bug in listed:
+            said = found[bug.name] = told(bug, (keep or Path(temporary)) / bug.name)
+            versions = f"{bug.shows} -> {bug.fixed or 'none yet'}"
+            print(f"{bug.name:36} {versions:24} {said.verdict:12} {said.why}", flush=True)
+            for title in said.false:
+                print(f"    blames the fixed version: {title}", flush=True)
+            for title in said.also:
+                print(f"    also: {title}", flush=True)
+    counts = Counter(said.verdict for said in found.values())
+    false = sum(bool(said.false) for said in found.values())
+    print(f"{counts['firm']} of {len(found)} firm at the right place; {dict(counts)}; {false} blame a fixed version")
+    if file:
+        file.write_text(json.dumps({name: asdict(said) for name, said in found.items()}, indent=1))
+    return int(counts["firm"] < len(found) or false > 0)
+
+
+def main() -> int:
+    """Entry point."""
+    arguments = argparse.ArgumentParser(
+        prog="python -m benchmarks.recall",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arguments.add_argument("--half", choices=HALVES, default=HALVES[0], help="which bugs")
+    arguments.add_argument("--only", nargs="*", default=[], metavar="NAME", help="names of bugs, of any half")
+    arguments.add_argument("--list", action="store_true", help="print their names and links")
+    arguments.add_argument("--build", action="store_true", help="make the environments first")
+    arguments.add_argument("--confirm", action="store_true", help="run the versions, ask no oracle")
+    arguments.add_argument("--count", type=int, metavar="N", help="count triggers in so many programs; runs nothing")
+    arguments.add_argument("--seed", type=int, default=1, help="of the programs")
+    arguments.add_argument("--json", type=Path, help="write the answers there")
+    arguments.add_argument("--keep", type=Path, help="keep the campaigns in this folder")
+    given = arguments.parse_args()
+    listed = bugs("" if given.only else given.half, given.only)
+    if given.list:
+        for bug in listed:
+            print(f"{bug.name:36} {bug.half:5} {bug.component:22} {bug.shows:10} {bug.fixed:10} {bug.link}")
+        return 0
+    if given.build:
+        build(listed)
+    if given.confirm:
+        return confirm(listed)
+    if given.count:
+        return count(listed, given.count, given.seed, given.json)
+    return judge(listed, given.keep, given.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
