@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 from onnx import helper
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, SpecError, Unsupported, UsageError
 from irfuzz.execute.environments import version_key
 from irfuzz.findings.finding import Finding, KnownIssue
+from irfuzz.findings.known_nodes import KnownNode, NodeCondition, known_nodes, node_condition
 from irfuzz.frontends.toml_file import is_list, is_table
 from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
@@ -53,6 +54,8 @@ class Known:
         got: regular expression that is found in what the component gave, where a shape or type is wrong; empty for any.
         most: how many operators there are at most; 0 for any number.
         within: of which one at least is in a local function or a body; empty for any.
+        always: why a rule needs nothing but operators: its operator is wrong whatever it is given.
+        where: what some nodes are like, each of its operator (``known_nodes.NodeCondition``).
     """
 
     id: str
@@ -74,6 +77,8 @@ class Known:
     got: str = ""
     most: int = 0
     within: tuple[str, ...] = ()
+    where: tuple[NodeCondition, ...] = ()
+    always: str = ""
 
     def explains(self, finding: Finding) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
@@ -111,7 +116,9 @@ class Known:
             return False
         dtype = onnx.TensorProto.DataType.Value(self.dtype.upper()) if self.dtype else 0
         given = not self.attributes or bool(subject.attributes & {*self.attributes})
-        return given and (not dtype or dtype in subject.dtypes)
+        if not given or (dtype and dtype not in subject.dtypes):
+            return False
+        return not self.where or all(condition.holds(subject.nodes()) for condition in self.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,7 @@ class Subject:
         dtypes: element types of inputs, outputs and initializers.
         got: shape and type that it gave, where they are wrong.
         within: operators of local functions and of bodies.
+        nodes: gives its nodes, if a condition is asked.
     """
 
     component: str
@@ -143,6 +151,7 @@ class Subject:
     carriers: frozenset[str] = frozenset()
     got: str = ""
     within: frozenset[str] = frozenset()
+    nodes: Callable[[], Sequence[KnownNode]] = field(default=tuple, compare=False)
 
     @classmethod
     def of(cls, finding: Finding) -> Subject:
@@ -156,6 +165,7 @@ class Subject:
             verdict.message,
             verdict.passes,
             got=verdict.got,
+            nodes=cache(lambda: _nodes_of(finding)),
         )
         try:
             model = finding.case.proto
@@ -188,13 +198,25 @@ class Subject:
         within = {n.op_type for node in nodes for n in nodes_within(node)}
         within |= {n.op_type for function in program.model.functions.values() for n in function.all_nodes()}
         values = [*program.graph.inputs, *program.graph.outputs, *program.graph.initializers.values()]
-        return replace(_of_calls(nodes, values, component, version, symptom, said), within=frozenset(within))
+        subject = _of_calls(nodes, values, component, version, symptom, said)
+        return replace(subject, within=frozenset(within), nodes=cache(lambda: known_nodes(program)))
 
     @classmethod
-    def of_nodes(cls, nodes: Sequence[ir.Node], component: str, version: str, symptom: str, said: str) -> Subject:
-        """What a component makes of some nodes alone; arguments as for ``of_program``."""
+    def of_nodes(
+        cls, program: Program, nodes: Sequence[ir.Node], component: str, version: str, symptom: str, said: str
+    ) -> Subject:
+        """What a component makes of some nodes of a program alone; other arguments as for ``of_program``."""
         values = [v for node in nodes for v in (*node.inputs, *node.outputs) if v is not None]
-        return _of_calls(nodes, values, component, version, symptom, said)
+        subject = _of_calls(nodes, values, component, version, symptom, said)
+        return replace(subject, nodes=cache(lambda: known_nodes(program, nodes)))
+
+
+def _nodes_of(finding: Finding) -> list[KnownNode]:
+    """The nodes of a finding's program, none if it cannot be read."""
+    try:
+        return known_nodes(finding.case.program, fed=finding.case.inputs)
+    except (InvalidProgram, Unsupported):
+        return []
 
 
 def _of_calls(
@@ -274,8 +296,8 @@ def read_rules(path: Path) -> tuple[Known, ...]:
     return rules
 
 
-_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since", "got")
-_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes", "within")
+_TEXTS = ("id", "title", "component", "dtype", "message", "seen", "fixed", "link", "docs", "since", "got", "always")
+_LISTS = ("symptoms", "operators", "one_of", "attributes", "passes", "within", "where")
 _FLAGS = ("among",)
 _COUNTS = ("most",)
 
@@ -298,16 +320,22 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
         raise UsageError(
             f"{where}: operators: is missing, and so are one_of, message and got, one of which may stand for it"
         )
+    if not any(entry.get(name) for name in ("message", "got", "where", "attributes", "dtype", "always")):
+        raise UsageError(
+            f"{where}: where: is missing: a rule names attributes, types, a message or nodes besides its operators, "
+            "or says in `always` why it need not"
+        )
     try:
         symptoms = tuple(Symptom(s) for s in entry["symptoms"])
         re.compile(entry.get("message", ""))
         re.compile(entry.get("got", ""))
         if entry.get("dtype"):
             helper.tensor_dtype_to_string(onnx.TensorProto.DataType.Value(entry["dtype"].upper()))
-    except (ValueError, re.error) as error:
+        conditions = tuple(node_condition(text, "where") for text in entry.get("where", ()))
+    except (ValueError, re.error, SpecError) as error:
         raise UsageError(f"{where}: {error}") from None
     lists = {name: tuple(entry[name]) for name in _LISTS[1:] if name in entry}
-    fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms}
+    fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms, "where": conditions}
     return Known(**fields)
 
 

@@ -54,8 +54,11 @@ def _issues(
 def _subjects(d: Divergence, program: Program, located: Sequence[Located], version: str) -> Iterator[Subject]:
     """The node that is worst alone, and the whole model."""
     for one in located:
-        nodes = list((program if one.unfolded is None else one.unfolded.program).nodes())
+        whole = program if one.unfolded is None else one.unfolded.program
+        nodes = whole.nodes()
         worst = next((r for r in one.replayed if r.faulty and r.symptom is not None), None)
         if one.target in d.targets and worst is not None and worst.symptom is not None:
-            yield Subject.of_nodes(nodes[worst.first : worst.end], d.component, version, worst.symptom, worst.said)
+            yield Subject.of_nodes(
+                whole, nodes[worst.first : worst.end], d.component, version, worst.symptom, worst.said
+            )
     yield Subject.of_program(program, d.component, version, d.symptom, d.said)

@@ -8,10 +8,12 @@ from pathlib import Path
 import onnx
 import pytest
 
+from benchmarks.known_issues import known_cases, targets_for, try_all
 from irfuzz.errors import UsageError
+from irfuzz.execute.types import Target
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, Run
-from irfuzz.findings.known_issues import Known, known_issues, labelled, read_rules, shipped
+from irfuzz.findings.known_issues import Known, Subject, known_issues, labelled, read_rules, shipped
 from irfuzz.oracle.types import Symptom, Verdict
 
 
@@ -24,22 +26,82 @@ def row(
     return Finding(verdict, case, case, runs=(Run(f"{component}:all", component, version=version),))
 
 
-def documented() -> list[Known]:
-    return [rule for rule in shipped() if rule.docs.startswith("docs/bugs.md")]
+def of_case(case: FailingCase, rule: Known, said: str = "", version: str = "") -> Finding:
+    """What a campaign would find of a case if it were the rule's issue, by its operators, symptom, pass and version."""
+    verdict = Verdict(
+        "", rule.symptoms[0], f"{rule.component}:all", message=said, passes=rule.passes[:1],
+        got="float32[1]" if rule.got else "",
+    )  # fmt: skip
+    run = Run(f"{rule.component}:all", rule.component, version=version or rule.seen)
+    return Finding(verdict, case, case, runs=(run,))
 
 
-def test_every_documented_bug_has_a_rule_that_explains_it(root: Path) -> None:
-    bugs = sorted(p.name for p in (root / "docs" / "bugs").iterdir() if p.is_dir())
-    rules = documented()
-    assert len(rules) >= 59
-    assert {rule.id for rule in rules} <= set(bugs)
-    foreign = 0
-    for rule in rules:
-        model = (root / "docs" / "bugs" / rule.id / "model.onnx").read_bytes()
-        found = known_issues(row(model, rule.symptoms[0], rule.component, rule.seen, rule.message))
-        assert rule in found
-        foreign += len(found) - 1
-    assert foreign <= 9, "rules that take other bugs for theirs"
+SOME = "schema = 1\n[[issue]]\nid = 'a'\ntitle = 'b'\ncomponent = 'c'\n"
+RULES = {rule.id: rule for rule in shipped()}
+CASES = known_cases()
+MANY = {"onnxruntime": 30, "reference": 40}
+"""At least so many of their cases can be tried with the newest version."""
+
+
+def test_every_documented_bug_has_a_rule_and_every_rule_of_numbers_and_shapes_a_case(root: Path) -> None:
+    bugs = {p.name for p in (root / "docs" / "bugs").iterdir() if p.is_dir()}
+    assert {rule.id for rule in shipped() if rule.docs.startswith("docs/bugs.md,")} <= bugs
+    assert CASES.keys() <= RULES.keys()
+    told = {rule.id for rule in shipped() if rule.message or rule.got}
+    assert RULES.keys() - CASES.keys() <= told, "a rule without words of the component has a case"
+
+
+@pytest.mark.parametrize("issue", CASES)
+def test_a_rule_takes_its_issue_and_not_another_of_the_same_operators(issue: str) -> None:
+    rule, case = RULES[issue], CASES[issue]
+    witness = case.witness()
+    assert rule.explains(of_case(witness, rule, case.said)), "the issue itself"
+    other = case.other()
+    if other is None:
+        assert rule.always or not rule.where, "a rule with conditions has a counter case"
+    else:
+        assert Subject.of(of_case(other, rule)).operators >= frozenset(rule.operators), "it has the same operators"
+        assert not rule.explains(of_case(other, rule, case.said)), "another attribute, type or value"
+    if rule.message:
+        assert not rule.explains(of_case(witness, rule, "something else is wrong")), "other words"
+    if rule.fixed:
+        assert not rule.explains(of_case(witness, rule, case.said, rule.fixed)), "a version that has it no more"
+    if rule.since:
+        assert not rule.explains(of_case(witness, rule, case.said, "0.1")), "a version that had it not yet"
+    if rule.passes:
+        finding = of_case(witness, rule, case.said)
+        by = replace(finding, verdict=replace(finding.verdict, passes=("AnotherPass",)))
+        assert not rule.explains(by), "another pass"
+
+
+def test_no_rule_takes_the_issue_of_another_for_its_own() -> None:
+    foreign: set[tuple[str, str]] = set()
+    for issue, case in CASES.items():
+        found = known_issues(of_case(case.witness(), RULES[issue], case.said))
+        foreign |= {(issue, rule.id) for rule in found if rule.id != issue}
+    assert foreign == set()
+
+
+def installed(rule: Known) -> list[Target]:
+    """Targets of irfuzz's own environment, if it has the version that is known to show the issue."""
+    targets = [t for t in targets_for(rule) if not t.environment and t.version.partition("+")[0] == rule.seen]
+    if not targets:
+        raise UsageError(f"{rule.component} {rule.seen} is not installed")
+    return targets
+
+
+@pytest.mark.backend
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("component", sorted({RULES[issue].component for issue in CASES}))
+def test_what_installed_versions_show_is_labelled(component: str) -> None:
+    issues = [issue for issue in CASES if RULES[issue].component == component]
+    found = list(try_all(issues, choose=installed))
+    assert [one for one in found if one.holds is False] == []
+    if all(one.holds is None for one in found):
+        pytest.skip("; ".join(dict.fromkeys(one.told for one in found)))
+    hold = sum(bool(one.holds) for one in found)
+    assert hold >= MANY.get(component, 1) or any("is not installed" in one.told for one in found), found
 
 
 def test_a_rule_says_no() -> None:
@@ -105,7 +167,18 @@ def test_a_rule_says_no() -> None:
         ("schema = 2", "expected schema = 1"),
         ("schema = 1\n[[issue]]\nid = 'a'", "issue 1: title: is missing"),
         ("schema = 1\n[[issue]]\nid = 'a'\nname = 'b'", "issue 1: name: expected one of id"),
-        ("schema = 1\n[[issue]]\nid = 'a'\ntitle = 'b'\ncomponent = 'c'\nsymptoms = ['d']\noperators = ['e']", "'d'"),
+        (
+            f"{SOME}symptoms = ['d']\noperators = ['e']\ndtype = 'float'",
+            "'d'",
+        ),
+        (
+            f"{SOME}symptoms = ['crash']\noperators = ['e']",
+            "where: is missing",
+        ),
+        (
+            f"{SOME}symptoms = ['crash']\noperators = ['e']\nwhere = ['e']",
+            "expected OPERATOR: CONDITION",
+        ),
         ("schema = 1\n[[issue]]\nid = 'a'\nmost = 0", "issue 1: most: expected a number above 0"),
         ("schema = ", "not TOML"),
     ],
