@@ -14,11 +14,10 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.grow import Grower
+from irfuzz.mutate.grow import Grower, call_layer
 from irfuzz.mutate.import_domain import domains_drawn, version_beside
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers, predict_call
-from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import close, draw_closing
 from irfuzz.mutate.sites import is_exact_input, tensor_fact
 from irfuzz.mutate.types import Skipped
@@ -209,10 +208,7 @@ class Growth:
             closing = draw_closing(self.context.specs, inserter.opset, layer.outputs[0], self.choices, sizes_only=True)
             if closing is None:
                 return None
-        inputs = materialise(self.program, inserter, layer.spec.op, layer.call, given, self.choices)
-        result = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain).outputs[
-            0
-        ]
+        result = call_layer(inserter, layer, given, self.choices).outputs[0]
         return result if closing is None else close(inserter, result, closing)
 
 

@@ -13,7 +13,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.novelty import attribute_bucket
-from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict, put_in_place, restorable, with_sizes
+from irfuzz.mutate.relayer import dims_of, facts_of, largest, put_in_place, replacement, with_sizes
 from irfuzz.mutate.sites import has_open_indices, layer_nodes, node_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 from irfuzz.spec import sample_call
@@ -81,8 +81,7 @@ class ChangeAttribute:
             if len(changed) > 1 and choices.boolean():
                 candidates.reverse()
             for attrs, which in candidates:
-                result = predict(specs, opset, op, facts, attrs, len(node.outputs), limit)
-                if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
+                if replacement(program, specs, node, facts, attrs, limit) is None:
                     continue
                 inserter = Inserter(program, node)
                 new_node = inserter.node(op, node.inputs, attrs, len(node.outputs))

@@ -15,7 +15,7 @@ from irfuzz.mutate.adapt import cast
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.relayer import attributes, facts_of, largest, predict, put_in_place, restorable
+from irfuzz.mutate.relayer import attributes, facts_of, largest, put_in_place, replacement
 from irfuzz.mutate.sites import is_exact, layer_sites, node_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 from irfuzz.spec import has_trait
@@ -77,8 +77,7 @@ class ChangeDtype:
         found = None
         for _ in range(_TRIES):
             option = self.context.prefer(choices, options, lambda o: ("dtype", op, o[0][0], o[1].value))
-            result = predict(specs, program.opset, op, option[2], node.attributes, len(node.outputs), limit)
-            if not isinstance(result, Skipped) and restorable(program, specs, node.outputs, result) is None:
+            if replacement(program, specs, node, option[2], node.attributes, limit) is not None:
                 found = option
                 break
             options.remove(option)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,8 +20,8 @@ from irfuzz.mutate.relayer import (
     facts_of,
     inputs_alike,
     largest,
-    predict,
-    restorable,
+    replacement,
+    reshaped_facts,
     shape_text,
 )
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
@@ -75,18 +75,13 @@ class ChangeRank:
         ways = list(_ways(node, facts))
         limit = largest(program)
         for way in choices.sample(ways, _TRIES):
-            new = [
-                replace(f.without_value(), shape=way.shapes[i]) if i in way.shapes and isinstance(f, TensorFact) else f
-                for i, f in enumerate(facts)
-            ]
             attrs = {**attributes(node), **way.attrs}
-            result = predict(specs, program.opset, op, new, attrs, len(node.outputs), limit)
-            if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
+            result = replacement(program, specs, node, reshaped_facts(facts, way.shapes), attrs, limit)
+            if result is None:
                 continue
             change = {i: partial(_reshaped, shape=shape, choices=choices) for i, shape in way.shapes.items()}
             call_again(program, specs, node, change, attrs, choices)
-            first = result[0]
-            return f"{op} at {site} computes {way.text}, giving {shape_text(first)}"
+            return f"{op} at {site} computes {way.text}, giving {shape_text(result[0])}"
         return Skipped("no other rank")
 
 

@@ -21,8 +21,8 @@ from irfuzz.mutate.relayer import (
     facts_of,
     inputs_alike,
     largest,
-    predict,
-    restorable,
+    replacement,
+    reshaped_facts,
     shape_text,
 )
 from irfuzz.mutate.sites import has_open_indices, is_exact, layer_sites, node_at
@@ -78,14 +78,10 @@ class ChangeShape:
             )
             where = choices.pick([[0], alike]) if len(alike) > 1 else [0]
             shape = (*first.shape[:axis], want, *first.shape[axis + 1 :])
-            new = [
-                replace(f.without_value(), shape=shape) if i in where and isinstance(f, TensorFact) else f
-                for i, f in enumerate(facts)
-            ]
+            new = reshaped_facts(facts, dict.fromkeys(where, shape))
             if any(why_not(specs, program.opset, facts[i], new[i]) for i in where):  # type: ignore[arg-type]
                 continue
-            result = predict(specs, program.opset, op, new, node.attributes, len(node.outputs), limit)
-            if isinstance(result, Skipped) or restorable(program, specs, node.outputs, result):
+            if replacement(program, specs, node, new, node.attributes, limit) is None:
                 continue
             change = {
                 i: partial(_adapted, specs=specs, wanted=f, choices=choices)

@@ -15,7 +15,9 @@ from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, lay
 from irfuzz.mutate.materialise import materialise
 from irfuzz.mutate.open_sizes import close, draw_closing
 from irfuzz.mutate.portable import runs
-from irfuzz.mutate.relayer import splice_in
+from irfuzz.mutate.relayer import dims_of, largest, splice_in
+from irfuzz.mutate.sites import node_after, tensor_fact
+from irfuzz.mutate.types import Skipped
 from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from irfuzz.facts import TensorFact
     from irfuzz.ir.program import Program
     from irfuzz.mutate.context import Context
-    from irfuzz.spec import OpSpec
+    from irfuzz.spec import OpSpec, Specs
 
 TRIES = 4
 """Operators that are tried for one layer."""
@@ -82,16 +84,7 @@ class Grower:
         closing = draw_closing(specs, inserter.opset, layer.outputs[0], choices, sizes_only=op in with_trait("random"))
         if closing is None or (target is not None and why_not(specs, inserter.opset, closing.fact, target) is not None):
             return None
-        given: dict[int, ir.Value] = {}
-        if layer.position is not None and layer.given is not None:
-            taken = adapt(specs, inserter, value, replace(layer.given, low=None, high=None), choices)
-            taken = within(inserter, taken, layer.given.low, layer.given.high)
-            if is_cast(layer.spec, layer.outputs):
-                taken = guarded(inserter, taken, layer.outputs[0].dtype)
-            given[layer.position] = taken
-        inputs = materialise(inserter.program, inserter, op, layer.call, given, choices)
-        node = inserter.node(op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain)
-        return close(inserter, node.outputs[0], closing)
+        return close(inserter, call_on(specs, inserter, value, layer, choices).outputs[0], closing)
 
     def join(self, first: ir.Value, second: ir.Value) -> ir.Value | None:
         """Both as one value of the first one's type and shape, the second adapted; ``None`` where they cannot be."""
@@ -102,6 +95,31 @@ class Grower:
             return None
         op = self.choices.pick(ops)
         return self.inserter.value(op, first, adapt(specs, self.inserter, second, fact, self.choices))
+
+
+def call_on(specs: Specs, inserter: Inserter, value: ir.Value, layer: Layer, choices: Choices) -> ir.Node:
+    """Insert a drawn call, which reads the value adapted to it, if it reads one."""
+    given: dict[int, ir.Value] = {}
+    if layer.position is not None and layer.given is not None:
+        taken = adapt(specs, inserter, value, replace(layer.given, low=None, high=None), choices)
+        taken = within(inserter, taken, layer.given.low, layer.given.high)
+        if is_cast(layer.spec, layer.outputs):
+            taken = guarded(inserter, taken, layer.outputs[0].dtype)
+        given[layer.position] = taken
+    return call_layer(inserter, layer, given, choices)
+
+
+def call_layer(inserter: Inserter, layer: Layer, given: dict[int, ir.Value], choices: Choices) -> ir.Node:
+    """Insert a drawn call on given inputs; the others are made."""
+    inputs = materialise(inserter.program, inserter, layer.spec.op, layer.call, given, choices)
+    return inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain)
+
+
+def grower_behind(context: Context, program: Program, value: ir.Value, choices: Choices) -> Grower | Skipped:
+    """What grows layers behind a value of known or named sizes."""
+    if dims_of([tensor_fact(program, value)]) is None:
+        return Skipped("a size that has no name")
+    return Grower(context, Inserter(program, node_after(program, value)), choices, largest(program))
 
 
 def finish(program: Program, grower: Grower, value: ir.Value, result: ir.Value) -> str:

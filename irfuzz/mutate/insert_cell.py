@@ -11,11 +11,10 @@ from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.grow import Grower, finish
-from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.grow import Grower, finish, grower_behind
 from irfuzz.mutate.insert_chain import by_inverse_use
-from irfuzz.mutate.relayer import dims_of, largest, sized_sites
-from irfuzz.mutate.sites import node_after, tensor_fact, value_at
+from irfuzz.mutate.relayer import sized_sites
+from irfuzz.mutate.sites import value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 CELLS = (1, 2)
@@ -52,9 +51,9 @@ class InsertCell:
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw one cell behind the other."""
         value = value_at(program, site)
-        if dims_of([tensor_fact(program, value)]) is None:
-            return Skipped("a size that has no name")
-        grower = Grower(self.context, Inserter(program, node_after(program, value)), choices, largest(program))
+        grower = grower_behind(self.context, program, value, choices)
+        if isinstance(grower, Skipped):
+            return grower
         last, layers, kinds = value, 0, []
         for _ in range(choices.integer(*CELLS)):
             made = self._cell(grower, last)

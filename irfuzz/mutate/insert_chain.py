@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.grow import Grower, finish
-from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import dims_of, largest, sized_sites
-from irfuzz.mutate.sites import node_after, tensor_fact, value_at
+from irfuzz.mutate.grow import finish, grower_behind
+from irfuzz.mutate.relayer import sized_sites
+from irfuzz.mutate.sites import value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 if TYPE_CHECKING:
@@ -49,9 +48,9 @@ class InsertChain:
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
         """Draw layers one behind the other, and what each is merged with."""
         value = value_at(program, site)
-        if dims_of([tensor_fact(program, value)]) is None:
-            return Skipped("a size that has no name")
-        grower = Grower(self.context, Inserter(program, node_after(program, value)), choices, largest(program))
+        grower = grower_behind(self.context, program, value, choices)
+        if isinstance(grower, Skipped):
+            return grower
         choose = by_inverse_use(self.context, choices)
         made = [value]
         skips = 0

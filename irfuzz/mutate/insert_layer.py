@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import onnx_ir as ir
@@ -10,12 +10,12 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.mutate.adapt import adapt, guarded, why_not, within
+from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.grow import call_on
 from irfuzz.mutate.import_domain import domains_drawn
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, is_cast, layers
-from irfuzz.mutate.materialise import materialise
+from irfuzz.mutate.layer_draw import Layer, draw_behind, draw_free, layers
 from irfuzz.mutate.open_sizes import Closing, close, draw_closing
 from irfuzz.mutate.portable import runs
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites, splice_in
@@ -133,15 +133,7 @@ class InsertLayer:
         inserter = Inserter(program, node_after(program, value))
         uses = main_uses(program, value)
         one = [choices.pick(uses)] if len(uses) > 1 and choices.boolean() else None
-        given: dict[int, ir.Value] = {}
-        if layer.position is not None and layer.given is not None:
-            taken = adapt(specs, inserter, value, replace(layer.given, low=None, high=None), choices)
-            taken = within(inserter, taken, layer.given.low, layer.given.high)
-            if is_cast(layer.spec, layer.outputs):
-                taken = guarded(inserter, taken, layer.outputs[0].dtype)
-            given[layer.position] = taken
-        inputs = materialise(program, inserter, layer.spec.op, layer.call, given, choices)
-        node = inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain)
+        node = call_on(specs, inserter, value, layer, choices)
         result = close(inserter, node.outputs[way.output], way.closing)
         if way.join:
             side = adapt(specs, inserter, result, way.target, choices)

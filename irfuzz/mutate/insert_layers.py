@@ -8,10 +8,9 @@ from typing import ClassVar
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
-from irfuzz.mutate.grow import Grower
-from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.relayer import dims_of, largest, sized_sites, splice_in
-from irfuzz.mutate.sites import node_after, tensor_fact, value_at
+from irfuzz.mutate.grow import grower_behind
+from irfuzz.mutate.relayer import sized_sites, splice_in
+from irfuzz.mutate.sites import tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Published, Relation, Skipped
 
 MOST = 4
@@ -41,11 +40,10 @@ class InsertLayers:
         """Draw one layer behind the other."""
         value = value_at(program, site)
         fact = tensor_fact(program, value)
-        if dims_of([fact]) is None:
-            return Skipped("a size that has no name")
-        specs = self.context.specs
-        inserter = Inserter(program, node_after(program, value))
-        grower = Grower(self.context, inserter, choices, largest(program))
+        grower = grower_behind(self.context, program, value, choices)
+        if isinstance(grower, Skipped):
+            return grower
+        specs, inserter = self.context.specs, grower.inserter
         last, made = value, 0
         for _ in range(choices.integer(2, MOST)):
             result = grower.layer(last, choices.pick, fact)

@@ -14,6 +14,7 @@ from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.bodies import bodies_of, reads_of
 from irfuzz.ir.inline import function_of
 from irfuzz.ir.value import fact_of
+from irfuzz.mutate.types import Skipped
 from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
@@ -245,6 +246,18 @@ class Regions:
             return self.wanted(node) and (also is None or also(node))
 
         return draw_region(self.program, last, wanted, choices, most) if wanted(last) else None
+
+
+def drawn_for_body(
+    program: Program, specs: Specs, last: ir.Node, choices: Choices, most: int = MAX_NODES, also: Wanted | None = None
+) -> Region | Skipped:
+    """A region around a node that a body of a control flow node may hold."""
+    region = Regions(program, specs).draw(last, choices, most, also)
+    if region is None:
+        return Skipped("the node cannot stand in a body")
+    if not all(fits_bodies(value) for value in region.outputs):
+        return Skipped("an output is of a type that no body gives")
+    return region
 
 
 def region_sites(program: Program, specs: Specs) -> list[str]:

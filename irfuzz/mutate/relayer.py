@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
-from irfuzz.facts import Fact, TensorFact
+from irfuzz.facts import Dim, Fact, TensorFact
 from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
 from irfuzz.ir.infer import fact_of, infer_call
 from irfuzz.mutate.adapt import adapt, why_not
@@ -186,6 +186,22 @@ def restorable(program: Program, specs: Specs, old: Sequence[ir.Value], new: Seq
         if reason is not None:
             return Skipped(f"the result cannot be restored: {reason}")
     return None
+
+
+def replacement(
+    program: Program, specs: Specs, node: ir.Node, inputs: Sequence[Fact | None], attrs: Mapping[str, Any], limit: int
+) -> tuple[TensorFact, ...] | None:
+    """What a call in a layer's place would give; ``None`` if it must not be made or its results cannot be restored."""
+    found = predict(specs, program.opset, node.op_type, inputs, attrs, len(node.outputs), limit)
+    return None if isinstance(found, Skipped) or restorable(program, specs, node.outputs, found) else found
+
+
+def reshaped_facts(facts: Sequence[Fact | None], shapes: Mapping[int, tuple[Dim, ...]]) -> list[Fact | None]:
+    """Facts with other shapes at some places."""
+    return [
+        replace(f.without_value(), shape=shapes[i]) if i in shapes and isinstance(f, TensorFact) else f
+        for i, f in enumerate(facts)
+    ]
 
 
 def uncopyable(program: Program, specs: Specs, node: ir.Node) -> Skipped | None:

@@ -17,7 +17,7 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import CAPTURED, NODES, OWN, Draft, control_node, require_types, stand_in
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import CASTABLE, runs
-from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region
+from irfuzz.mutate.region import Region, drawn_for_body, gather_region, region_sites, replace_region
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 
@@ -43,11 +43,9 @@ class WrapIf:
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
         """Draw the region, the condition and what the other branch computes."""
         specs = self.context.specs
-        region = Regions(program, specs).draw(node_at(program, site), choices)
-        if region is None:
-            return Skipped("the node cannot stand in a body")
-        if not all(fits_bodies(v) for v in region.outputs):
-            return Skipped("an output is of a type that no body gives")
+        region = drawn_for_body(program, specs, node_at(program, site), choices)
+        if isinstance(region, Skipped):
+            return region
         exact = exact_values(program)
         same = choices.boolean(0.4) or any(v in exact for v in region.outputs)
         whole, constants = choices.boolean(), [choices.pick((CAPTURED, OWN, NODES)) for _ in range(2)]

@@ -17,7 +17,15 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import CAPTURED, NODES, OWN, Draft, control_node, require_types
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.portable import runs
-from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region, same_type
+from irfuzz.mutate.region import (
+    Region,
+    drawn_for_body,
+    fits_bodies,
+    gather_region,
+    region_sites,
+    replace_region,
+    same_type,
+)
 from irfuzz.mutate.relayer import dims_of, largest
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
@@ -47,11 +55,9 @@ class WrapLoop:
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
         """Draw the region, what is carried, how often it runs and how the turns' results become one."""
         specs = self.context.specs
-        region = Regions(program, specs).draw(node_at(program, site), choices)
-        if region is None:
-            return Skipped("the node cannot stand in a body")
-        if not all(fits_bodies(v) for v in region.outputs):
-            return Skipped("an output is of a type that no body gives")
+        region = drawn_for_body(program, specs, node_at(program, site), choices)
+        if isinstance(region, Skipped):
+            return region
         exact = exact_values(program)
         if any(v in exact for v in region.outputs):
             return Skipped("an output decides a shape")

@@ -17,7 +17,7 @@ from irfuzz.mutate.adapt import adapt, why_not
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.draft import CAPTURED, NODES, OWN, Draft, control_node, require_types
 from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.region import Region, Regions, fits_bodies, gather_region, region_sites, replace_region
+from irfuzz.mutate.region import Region, drawn_for_body, fits_bodies, gather_region, region_sites, replace_region
 from irfuzz.mutate.relayer import dims_of, facts_of, largest, predict
 from irfuzz.mutate.sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
@@ -67,11 +67,9 @@ class WrapScan:
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
         """Draw, predict what the body computes from slices, build it and restore the results."""
         specs = self.context.specs
-        region = Regions(program, specs).draw(node_at(program, site), choices, most=5, also=_is_plain)
-        if region is None:
-            return Skipped("the node cannot stand in a body")
-        if not all(fits_bodies(v) for v in region.outputs):
-            return Skipped("an output is of a type that no body gives")
+        region = drawn_for_body(program, specs, node_at(program, site), choices, most=5, also=_is_plain)
+        if isinstance(region, Skipped):
+            return region
         exact = exact_values(program)
         if any(v in exact for v in region.outputs):
             return Skipped("an output decides a shape")
