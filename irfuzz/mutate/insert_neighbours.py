@@ -71,7 +71,7 @@ class InsertNeighbours:
 
     context: Context
     name: ClassVar[str] = "insert-neighbours"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(weight=3.0, campaign_weight=16.0, cost=0.8, grows=True)
 
@@ -123,7 +123,7 @@ class InsertNeighbours:
             if draft is None:
                 continue
             feed(self.context.specs, program.opset, draft, choices, limit)
-            start_anew(program, copied, draft, choices)
+            start_anew(self.context.specs, program, copied, draft, choices)
             return f"{', '.join(s.op for s in draft.steps)} in place of the copy, on {shape_text(draft.given['x'])}"
         return Skipped("no call fits")
 

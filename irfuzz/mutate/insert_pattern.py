@@ -38,7 +38,7 @@ class InsertPattern:
 
     context: Context
     name: ClassVar[str] = "insert-pattern"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(weight=4.0, campaign_weight=10.0, cost=0.8, grows=True)
 

@@ -43,6 +43,7 @@ class Draft:
         constants: elements by name.
         facts: of everything, once judged.
         exposed: inner values that become graph outputs.
+        captured: inner values that a body reads.
     """
 
     given: dict[str, TensorFact]
@@ -50,6 +51,7 @@ class Draft:
     constants: dict[str, np.ndarray]
     facts: dict[str, TensorFact] = field(default_factory=dict[str, TensorFact])
     exposed: list[str] = field(default_factory=list[str])
+    captured: list[str] = field(default_factory=list[str])
 
     @property
     def result(self) -> str:
@@ -70,7 +72,7 @@ class Draft:
     def copy(self) -> Draft:
         """Another one that can be changed; elements of constants are replaced, never edited."""
         steps = [Step(s.op, list(s.inputs), dict(s.attrs), list(s.outputs)) for s in self.steps]
-        return Draft(dict(self.given), steps, dict(self.constants), {}, list(self.exposed))
+        return Draft(dict(self.given), steps, dict(self.constants), {}, list(self.exposed), list(self.captured))
 
 
 # ---- sizes ------------------------------------------------------------------------------------

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import adapt, why_not
+from irfuzz.mutate.conditions import condition, readable
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.draft import OWN, control_node, require_types
+from irfuzz.mutate.draft import Draft as BodyDraft
 from irfuzz.mutate.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.near_miss import MISSES
 from irfuzz.mutate.pattern_call import insert, judge
 from irfuzz.mutate.pattern_draft import Draft, retyped
 from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.region import fits_bodies
 from irfuzz.mutate.relayer import splice_in
 from irfuzz.mutate.sites import main_uses, node_after, tensor_fact
+
+if TYPE_CHECKING:
+    from irfuzz.spec import Specs
 
 _MISS_TRIES = 8
 
@@ -75,7 +84,28 @@ def place(context: Context, program: Program, value: ir.Value, draft: Draft, cho
     for name in draft.exposed:
         if len(program.graph.outputs) < MOST_OUTPUTS and not values[name].is_graph_output():
             program.add_output(values[name])
+    for name in draft.captured:
+        if len(program.graph.outputs) < MOST_OUTPUTS:
+            read_in_body(specs, inserter, value, values[name], choices)
     if whole:
         splice_in(program, specs, inserter, value, values[draft.result], choices, one)
     else:
         program.add_output(values[draft.result])
+
+
+def read_in_body(specs: Specs, inserter: Inserter, value: ir.Value, read: ir.Value, choices: Choices) -> None:
+    """Let both branches of an If, whose result is an output, read a value; the condition may hang on ``value``."""
+    program = inserter.program
+    if not fits_bodies(read):
+        return
+    fact = tensor_fact(program, read)
+    cond, _ = condition(inserter, readable(program, specs, [value]), choices)
+    branches: list[ir.Graph] = []
+    for _ in range(2):
+        body = BodyDraft(program, inserter.before)
+        branches.append(body.close([body.inserter.value("Identity", read)], constants=OWN, whole=False))
+    names = ("then_branch", "else_branch")
+    attributes = [ir.Attr(n, ir.AttributeType.GRAPH, branch) for n, branch in zip(names, branches, strict=True)]
+    node = control_node(program, "If", [cond], 1, attributes, inserter.before)
+    require_types("If", node.outputs, [fact])
+    program.add_output(node.outputs[0])

@@ -9,6 +9,7 @@ import onnx_ir as ir
 from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.pattern_call import insert, judge
+from irfuzz.mutate.pattern_place import read_in_body
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.sites import is_exact_input
 
@@ -65,14 +66,17 @@ def feed(specs: Specs, opset: int, draft: Draft, choices: Choices, limit: int) -
             draft.constants[name], draft.facts = array, facts
 
 
-def start_anew(program: Program, node: ir.Node, draft: Draft, choices: Choices) -> None:
+def start_anew(specs: Specs, program: Program, node: ir.Node, draft: Draft, choices: Choices) -> None:
     """Let a program compute a judged draft instead of the copy that is all it has."""
     x = program.graph.inputs[0]
     program.declare_inputs({x: draft.given["x"]})
     given = {name: x if name == "x" else program.add_input(fact, "w") for name, fact in draft.given.items()}
-    values = insert(draft, Inserter(program, node), given)
+    inserter = Inserter(program, node)
+    values = insert(draft, inserter, given)
     program.replace_uses(node.outputs[0], values[draft.result], outputs=True)
+    for name in draft.captured:
+        read_in_body(specs, inserter, x, values[name], choices)
     program.remove(node)
     for name in draft.inner():
-        if choices.boolean(_EXPOSED):
+        if choices.boolean(_EXPOSED) or name in draft.exposed:
             program.add_output(values[name])
