@@ -9,36 +9,13 @@ Exit code 1 if a bug is not told firmly, not confirmed, or a fixed version is bl
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import tempfile
-from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
 from .bugs import HALVES, Bug, bugs
-from .campaigns import told
+from .campaigns import build, judge
 from .confirm import answers, confirmed
 from .draws import count
-
-DISTRIBUTIONS = {"reference": "onnx", "onnx-version-converter": "onnx"}
-"""Of components that pip calls otherwise."""
-
-
-def build(listed: list[Bug]) -> None:
-    """Make the environments that are not there."""
-    wanted = {(b.component, v): b.also for b in listed for v in (b.shows, b.fixed) if v}
-    for (component, version), also in wanted.items():
-        command = [
-            sys.executable,
-            "-m",
-            "irfuzz",
-            "env",
-            "add",
-            f"{DISTRIBUTIONS.get(component, component)}=={version}",
-        ]
-        subprocess.run([*command, *(part for more in also for part in ("--with", more))], check=False)
 
 
 def confirm(listed: list[Bug]) -> int:
@@ -53,26 +30,6 @@ def confirm(listed: list[Bug]) -> int:
             f"    expected {dict(bug.right)}\n    got      {'; '.join(t for fine, t in found[bug.shows] if not fine)}"
         )
     return int(wrong > 0)
-
-
-def judge(listed: list[Bug], keep: Path | None, file: Path | None) -> int:
-    """What irfuzz says of each."""
-    found = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        for bug in listed:
-            said = found[bug.name] = told(bug, (keep or Path(temporary)) / bug.name)
-            versions = f"{bug.shows} -> {bug.fixed or 'none yet'}"
-            print(f"{bug.name:36} {versions:24} {said.verdict:12} {said.why}", flush=True)
-            for title in said.false:
-                print(f"    blames the fixed version: {title}", flush=True)
-            for title in said.also:
-                print(f"    also: {title}", flush=True)
-    counts = Counter(said.verdict for said in found.values())
-    false = sum(bool(said.false) for said in found.values())
-    print(f"{counts['firm']} of {len(found)} firm at the right place; {dict(counts)}; {false} blame a fixed version")
-    if file:
-        file.write_text(json.dumps({name: asdict(said) for name, said in found.items()}, indent=1))
-    return int(counts["firm"] < len(found) or false > 0)
 
 
 def main() -> int:

@@ -10,7 +10,10 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,10 @@ SECONDS = 120
 
 KINDS = ("findings", "suspects", "unreplayed")
 """Folders of a campaign."""
+
+
+DISTRIBUTIONS = {"reference": "onnx", "onnx-version-converter": "onnx"}
+"""Of components that pip calls otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,41 @@ class Told:
     why: str = ""
     false: list[str] = field(default_factory=list[str])
     also: list[str] = field(default_factory=list[str])
+
+
+def build(listed: Sequence[Bug]) -> None:
+    """Make the environments that are not there."""
+    wanted = {(b.component, v): b.also for b in listed for v in (b.shows, b.fixed) if v}
+    for (component, version), also in wanted.items():
+        command = [
+            sys.executable,
+            "-m",
+            "irfuzz",
+            "env",
+            "add",
+            f"{DISTRIBUTIONS.get(component, component)}=={version}",
+        ]
+        subprocess.run([*command, *(part for more in also for part in ("--with", more))], check=False)
+
+
+def judge(listed: Sequence[Bug], keep: Path | None, file: Path | None) -> int:
+    """What irfuzz says of each."""
+    found = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for bug in listed:
+            said = found[bug.name] = told(bug, (keep or Path(temporary)) / bug.name)
+            versions = f"{bug.shows} -> {bug.fixed or 'none yet'}"
+            print(f"{bug.name:36} {versions:24} {said.verdict:12} {said.why}", flush=True)
+            for title in said.false:
+                print(f"    blames the fixed version: {title}", flush=True)
+            for title in said.also:
+                print(f"    also: {title}", flush=True)
+    counts = Counter(said.verdict for said in found.values())
+    false = sum(bool(said.false) for said in found.values())
+    print(f"{counts['firm']} of {len(found)} firm at the right place; {dict(counts)}; {false} blame a fixed version")
+    if file:
+        file.write_text(json.dumps({name: asdict(said) for name, said in found.items()}, indent=1))
+    return int(counts["firm"] < len(found) or false > 0)
 
 
 def told(bug: Bug, out: Path, seconds: int = SECONDS) -> Told:
