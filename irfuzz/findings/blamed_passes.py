@@ -71,8 +71,7 @@ def with_pass(
         every = look.registered()
         # What dies or refuses while it is optimised does not say what it had done, nor do tools and old versions.
         silent = verdict.symptom in (Symptom.CRASH, Symptom.REJECTION) or not look.tells
-        staged = None if own.target.component in _TOOLS else look.staged
-        found = blame_passes(look.without, every if silent else (), every, staged)
+        found = blame_passes(look.without, every if silent else (), every, look.staged)
         if found is None and not look.odd:
             return replace(verdict, place=look.elsewhere(elsewhere, every))
     except (InvalidProgram, Unsupported):

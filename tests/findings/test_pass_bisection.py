@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import onnx.parser
@@ -217,13 +218,50 @@ def test_transformers_of_onnxruntime() -> None:
     assert got == wanted
 
 
-def test_passes_of_onnxslim() -> None:
-    """Folding a Pad into a convolution is taken for a fault: its pattern is named."""
-    spec = importlib.util.spec_from_file_location("tool_onnxslim", TOOLS / "onnxslim.py")
+_RELUS = """<ir_version: 8, opset_import: ["": 17]> g (float[2,3] x) => (float[2,3] y)
+{ a = Relu (x) b = Relu (a) y = Neg (b) }"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "wanted"),
+    [
+        ("onnxsim", {}, "eliminate_consecutive_idempotent_ops"),
+        ("onnxscript", {"do": "rewrite"}, "FuseSuccessiveRelu"),
+        ("onnxscript", {"do": "optimize"}, "FuseSuccessiveRelu"),
+    ],
+)
+def test_passes_of_onnxsim_and_onnxscript(name: str, options: dict[str, str], wanted: str) -> None:
+    """That of two Relus in a row one is left is taken for a fault; tools are as they were after each trial."""
+    tool = _tool(name)
+    model = onnx.parser.parse_model(_RELUS).SerializeToString()
+
+    def reads_input(data: bytes) -> bool:
+        """Whether the Neg's Relu reads what the model is given."""
+        nodes = {node.output[0]: node for node in onnx.load_model_from_string(data).graph.node}
+        return nodes[nodes["y"].input[0]].input[0] == "x"
+
+    def trial(off: frozenset[str]) -> Tried:
+        return Tried(reads_input(tool.convert(model, **options, off=",".join(sorted(off)))))
+
+    found = blame_passes(trial, tool.passes(), tool.passes())
+    assert found is not None
+    assert wanted in found.names
+    assert len(found.names) <= 2
+    assert reads_input(tool.convert(model, **options))
+
+
+def _tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", TOOLS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
+    return tool
+
+
+def test_passes_of_onnxslim() -> None:
+    """Folding a Pad into a convolution is taken for a fault: its pattern is named."""
+    tool = _tool("onnxslim")
     text = "g (float[1,1,1,1] x) => (float[1,1,3,3] y) <int64[8] p = {0,0,1,1,0,0,1,1}, float[1,1,1,1] w = {2}>"
     conv = "y = Conv <kernel_shape = [1, 1], pads = [0, 0, 0, 0]> (a, w)"
     text = f'<ir_version: 8, opset_import: ["": 17]> {text} {{ a = Pad (x, p) {conv} }}'

@@ -9,8 +9,8 @@ the variable ``IRFUZZ_TOOL`` names. That file has ``version() -> str`` and one o
 - ``compute(source: str, arrays: dict, inputs: dict, **options) -> dict``: what a generated module computes,
 
 and optionally ``passes() -> list``, names of which ``convert`` leaves out those in its option ``off`` (with commas
-between them), and which a run with the option ``tell`` gives as its ``passes``; ``GAP``, a pattern of messages that
-mean "not supported", and ``FAULT``, one of messages that do not.
+between them; ``first`` names those of a conversion before it), and which a run with the option ``tell`` gives as its
+``passes``; ``GAP``, a pattern of messages that mean "not supported", and ``FAULT``, one of messages that do not.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _run(request: dict[str, Any], arrays: list[Any], options: dict[str, Any], pl
 
 
 def _made(request: dict[str, Any], arrays: list[Any], variant: dict[str, Any], course: Course) -> Answer:
-    asked = ("tool", "tell", "rules")
+    asked = ("tool", "tell", "rules", "first")
     options = {key: value for key, value in variant.items() if key not in asked and (key != "off" or value)}
     names = [about["name"] for about in request["inputs"]]
     if hasattr(TOOL, "load"):
@@ -75,7 +75,10 @@ def _made(request: dict[str, Any], arrays: list[Any], variant: dict[str, Any], c
         return named(run(dict(zip(names, arrays[1:]))))  # noqa: B905 - Python 3.9
     if "arrays" not in request:
         passes = TOOL.passes() if variant.get("tell") == "registered" and hasattr(TOOL, "passes") else []
-        return _model(TOOL.convert(bytes(arrays[0]), **options), passes)
+        model = bytes(arrays[0])
+        if "first" in variant:
+            model = TOOL.convert(model, **{**options, "off": variant["first"]})
+        return _model(TOOL.convert(model, **options), passes)
     weights = dict(zip(request["arrays"], arrays))  # noqa: B905
     inputs = dict(zip(names, arrays[len(request["arrays"]) :]))  # noqa: B905
     if hasattr(TOOL, "compute"):
