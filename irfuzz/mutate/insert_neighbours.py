@@ -21,6 +21,7 @@ from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, Step
 from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.quantised_types import requantised
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.sites import is_exact_input, tensor_fact, value_at
 from irfuzz.mutate.start_anew import bare, draw_type, feed, start_anew
@@ -173,7 +174,7 @@ class InsertNeighbours:
             if judge(self.context.specs, opset, draft, limit) is not None:
                 return None
             name = draft.result
-        return draft
+        return requantised(self.context.specs, opset, draft, choices, limit)
 
     def _call(
         self, opset: int, op: str, name: str, fact: TensorFact, draft: Draft, choices: Choices

@@ -17,6 +17,7 @@ from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, sizes_of
 from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.quantised_types import requantised
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.sites import tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
@@ -91,6 +92,7 @@ class InsertPattern:
             return None
         if judge(specs, opset, draft, limit) is not None:
             return None
+        draft = requantised(specs, opset, draft, choices, limit)
         if choices.boolean(EXACT):
             return draft, ""
         return missed(self.context, program, value, draft, choices, limit)
