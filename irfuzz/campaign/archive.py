@@ -17,6 +17,7 @@ from irfuzz.findings.pipeline import Dropped, Step, pass_through
 from irfuzz.ir.program import Program
 from irfuzz.oracle import normalise_message, signature
 from irfuzz.oracle.message import names_of
+from irfuzz.oracle.signature import SMALL_PROGRAM
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.report.bundle import write_shown
 from irfuzz.report.contradiction import ORACLE
@@ -33,6 +34,11 @@ def words_of(verdict: Verdict, program: Program) -> str:
     if verdict.symptom is not Symptom.REJECTION:
         return ""
     return normalise_message(verdict.message, names_of(program))
+
+
+def _is_dumb(verdict: Verdict) -> bool:
+    """Whether all that is said is which signal killed a process: of a large program that tells nothing of the fault."""
+    return verdict.symptom is Symptom.CRASH and verdict.message.startswith("SIG")
 
 
 class Archive:
@@ -65,7 +71,7 @@ class Archive:
 
     def knows(self, verdict: Verdict, program: Program) -> bool:
         """Whether a verdict is a known finding's by its message alone; it is counted then."""
-        if verdict.symptom not in TELLING:
+        if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
             return False
         key = signature(verdict, program)
         if key not in self._known:

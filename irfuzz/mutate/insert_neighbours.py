@@ -59,6 +59,9 @@ _BESIDE = 0.7
 _PLAIN = 0.4
 """How often a call is as plain as most are: optimisers know these, and what is unusual beside them is then alone."""
 
+_EMPTY = 0.06
+"""How often a program that is nothing but drawn calls begins with no elements along one axis."""
+
 _PARAMETERS = 0.2
 """How often a computed value may stand where weights stand as a rule."""
 
@@ -119,7 +122,7 @@ class InsertNeighbours:
         for number in range(_PAIRS * _TRIES):
             if number % _TRIES == 0:
                 ops, dropped = self._operators(program.opset, choices)
-            start = TensorFact(draw_type(choices), draw_shape(choices))
+            start = TensorFact(draw_type(choices), _emptied(draw_shape(choices), choices))
             draft = self._draft(program.opset, start, ops, dropped, choices, limit)
             if draft is None:
                 continue
@@ -220,6 +223,14 @@ def _places(spec: OpSpec, dtype: ir.DataType, *, parameters: bool) -> list[int]:
         if formal.dtypes and dtype in types_at(spec, position) and not is_exact_input(spec.op, position, dtype):
             found.append(position)
     return found
+
+
+def _emptied(shape: tuple[int, ...], choices: Choices) -> tuple[int, ...]:
+    """Now and then with a size of 0."""
+    if not shape or not choices.boolean(_EMPTY):
+        return shape
+    axis = choices.index(len(shape))
+    return (*shape[:axis], 0, *shape[axis + 1 :])
 
 
 def draw_shape(choices: Choices) -> tuple[int, ...]:

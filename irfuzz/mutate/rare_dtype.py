@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
+import onnx.defs
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
@@ -28,6 +29,10 @@ from irfuzz.spec import OpSpec, check_call
 
 _FRESH = 0.7
 """How often a new layer is put behind the value."""
+
+_BODIED = 30.0
+"""How much more often an operator is drawn that ONNX defines by a function: without a kernel its body is run, in types
+that nobody may have tried, while of others a missing kernel is all there is to find."""
 
 _BFLOAT16_CAST = 13
 """First opset whose Cast knows bfloat16."""
@@ -52,6 +57,7 @@ class RareDtype:
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(
         weight=0.0,
+        campaign_weight=1.0,
         cost=0.7,
         use=Use.ON_DEMAND,
         papers=(Published("comet", 1, "MDtype", "Mutate Datatype", note="rare types on request only", beside=True),),
@@ -83,10 +89,11 @@ class RareDtype:
         wanted = self.context.wanted
 
         def choose(specs: Sequence[OpSpec]) -> OpSpec:
-            if wanted is None:
-                return choices.pick(specs)
-            weights = [0.01 + sum(wanted.dtype(s.op, d.name) for d in rare_types(s)) for s in specs]
-            return choices.weighted(specs, weights)
+            weights = [
+                1.0 if wanted is None else 0.01 + sum(wanted.dtype(s.op, d.name) for d in rare_types(s)) for s in specs
+            ]
+            bodied = [_BODIED if rare_types(s) and has_body(s) else 1.0 for s in specs]
+            return choices.weighted(specs, [w * b for w, b in zip(weights, bodied, strict=True)])
 
         grower = Grower(self.context, Inserter(program, None), choices, largest(program))
         result = grower.layer(value, choose)
@@ -131,6 +138,15 @@ class RareDtype:
                 program.replace_uses(old, back, outputs=True)
         program.prune()
         return f"{where} computes in {way.dtype.name}"
+
+
+@lru_cache(maxsize=512)
+def has_body(spec: OpSpec) -> bool:
+    """Whether ONNX defines the operator by a function of others."""
+    if spec.domain:
+        return False
+    schema = onnx.defs.get_schema(spec.op, spec.since, "")
+    return bool(schema.has_function or schema.has_context_dependent_function)
 
 
 @lru_cache(maxsize=512)

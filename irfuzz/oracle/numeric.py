@@ -117,7 +117,9 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
         for moved in nudges.wide:
             if name not in unsteady:
                 wide = np.maximum(wide, moved_by(before, moved.get(name, {}).get(leaf.label)))
-    measured = nudges.measured and bool((small > 0).any() or (wide > 0).any())
+    # Behind roundings to steps alone, what no move changes is far from every edge of a step.
+    steps = bool(path.quantised) and with_trait("quantises").issuperset(path.jumps)
+    measured = nudges.measured and (steps or bool((small > 0).any() or (wide > 0).any()))
     if not measured:
         least = floor(case, leaf, path, measured=False)
     # Few directions may miss the one to which an element is sensitive; its neighbours tell.

@@ -76,6 +76,22 @@ def test_a_message_that_is_known_is_recognised_and_counted(layout: Layout, datab
     assert database.finding(1).times == 2
 
 
+@pytest.mark.parametrize(("nodes", "known"), [(4, True), (5, False)])
+@pytest.mark.parametrize(("message", "told"), [("SIGFPE in run", False), ("exit status 3 in run", True)])
+def test_a_signal_alone_names_no_fault_of_a_large_program(layout, database, nodes, known, message, told) -> None:
+    body = " ".join(f"y{i + 1} = Relu(y{i})" for i in range(nodes))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] y0) => (float[2] y{nodes}) {{ {body} }}'
+    program = Program.from_proto(onnx.parser.parse_model(text))
+    verdict = Verdict("crash", Symptom.CRASH, "reference", (), stage="run", message=message)
+    archive, case = Archive(layout, database, Config()), FailingCase(program, X)
+    result = RunResult(Target("reference", "reference"), Stage.RUN, Exit.CRASH, error=message)
+    seen = Finding(verdict, case, case, [result])
+    settled = archive.settle(replace(seen, before=seen).signed())
+    assert isinstance(settled, Finding)
+    archive.store(settled)
+    assert archive.knows(verdict, program) == (known or told)
+
+
 def test_what_has_another_name_counts_for_the_finding_of_that_name(layout: Layout, database: Database) -> None:
     archive, found = Archive(layout, database, Config()), finding()
     other = replace(found, signature="another way|b", cause=None)
