@@ -146,7 +146,7 @@ def has_body(spec: OpSpec) -> bool:
     if spec.domain:
         return False
     schema = onnx.defs.get_schema(spec.op, spec.since, "")
-    return bool(schema.has_function or schema.has_context_dependent_function)
+    return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
 
 
 @lru_cache(maxsize=512)
