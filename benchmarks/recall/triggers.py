@@ -375,7 +375,6 @@ TRIGGERS: dict[str, tuple[tuple[str, ...], Trigger]] = {
         ("Resize",),
         lambda n, _: attr(n, "antialias") == 1 and attr(n, "mode") == "cubic",
     ),
-    "onnx2torch-gather-int32": (("GatherElements",), lambda n, _: is_a((ir.DataType.INT32,), n.inputs[1])),
     "version-converter-split": (
         ("Split",),
         lambda n, d: d.opset < 18 and not given(n, 1) and "split" not in n.attributes,
