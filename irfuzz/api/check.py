@@ -22,6 +22,7 @@ from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.large_limits import limits_for
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Target, Value
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
@@ -261,6 +262,7 @@ def _setting(chosen: Compared, limits: Limits, seconds: float | None, began: flo
         allowed=Allowed(limits.seconds, limits.memory_bytes),
         seconds=None if seconds is None else max(0.0, seconds - (time.monotonic() - began)),
         known_faults=known_faults(),
+        distrust=wrong_here,
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import RunResult, Value
-from irfuzz.ir.program import Program
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.mutate.api import Model, load
+from irfuzz.oracle import Hearing
 from irfuzz.oracle import judge as oracle
 from irfuzz.oracle.types import Verdict
 
@@ -53,18 +54,5 @@ def judge(
         raise UsageError("results: expected those of at least one target, got none")
     program = load(model)
     if runner is None:
-        return oracle(program, inputs, results, expected_invalid=expected_invalid)
-    targets = [result.target for result in results]
-
-    def rerun(moved: Mapping[str, Value], other: Program | None = None, /) -> list[RunResult]:
-        return runner.run(program if other is None else other, moved, targets)
-
-    return oracle(
-        program,
-        inputs,
-        results,
-        rerun=rerun,
-        shadow=runner.shadow,
-        quick=runner.quick_shadow,
-        expected_invalid=expected_invalid,
-    )
+        return oracle(program, inputs, results, expected_invalid=expected_invalid, distrust=wrong_here)
+    return Hearing(runner, wrong_here).judge(program, inputs, results, invalid=expected_invalid)

@@ -27,6 +27,7 @@ from irfuzz.execute.passes import registered
 from irfuzz.execute.runner import Runner, versions_that_tell
 from irfuzz.execute.table import resolve
 from irfuzz.execute.types import Exit, RunResult, Target
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.generate.inputs import make_inputs
@@ -35,7 +36,7 @@ from irfuzz.generate.ranges import seed_ranges
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.convert_opset import NEWEST, newest_for
-from irfuzz.oracle import judge
+from irfuzz.oracle import Hearing, judge
 from irfuzz.oracle.excuses import lacks_witness
 from irfuzz.oracle.types import Verdict
 from irfuzz.search.novelty import Seen
@@ -176,8 +177,9 @@ class Differential(Strategy[Runs, Verdict]):
 
     def _judged(self, testcase: Testcase, runs: Runs) -> list[Verdict]:
         return judge(
-            testcase.program, testcase.inputs, runs, shadow=self._runner.shadow, expected_invalid=testcase.invalid
-        )
+            testcase.program, testcase.inputs, runs, shadow=self._runner.shadow, expected_invalid=testcase.invalid,
+            distrust=wrong_here,
+        )  # fmt: skip
 
     def judge(self, testcase: Testcase, runs: Runs) -> tuple[Runs, list[Verdict]]:
         """Disagreements; slow targets are asked about what is new, and all others before anything is believed."""
@@ -194,6 +196,9 @@ class Differential(Strategy[Runs, Verdict]):
             runs, verdicts = self._asked(testcase, runs, verdicts, schedule.remaining(self._quick, testcase.targets))
         if not testcase.invalid and any(map(lacks_witness, verdicts)):
             runs, verdicts = self._asked(testcase, runs, verdicts, self._witnesses)
+        if not testcase.invalid and any(v.suspect for v in verdicts) and not any(r.target.slow for r in runs):
+            # Most doubts are that nothing was measured; slow targets are measured in triage alone.
+            verdicts = Hearing(self._runner, wrong_here).judge(testcase.program, testcase.inputs, runs)
         return runs, verdicts
 
     def _asked(

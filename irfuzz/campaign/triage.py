@@ -22,7 +22,6 @@ from irfuzz.findings.finding import Finding
 from irfuzz.findings.pipeline import Bench, steps
 from irfuzz.findings.versions import Versions
 from irfuzz.isolate import Limits
-from irfuzz.oracle import judge
 from irfuzz.oracle.signature import operators_of
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import reduce_case
@@ -179,7 +178,7 @@ class Triage:
         for program, inputs in watch.faulty_parts(whole.program, whole.inputs):
             case = FailingCase(program, inputs)
             results = self._bench.run(case, heard, fresh=False)
-            for verdict in judge(program, inputs, results, shadow=self._runner.shadow):
+            for verdict in self._bench.judge(case, results, invalid=False):
                 if verdict.suspect or suspect.verdict.target not in verdict.blamed:
                     continue
                 if self._archive.knows(verdict, program):

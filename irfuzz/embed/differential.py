@@ -21,6 +21,7 @@ from irfuzz.embed.beside import OWN, WITNESSES, Beside, Convert
 from irfuzz.embed.single import OPSET, single_call
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch
 from irfuzz.findings.finding import Finding
@@ -32,7 +33,7 @@ from irfuzz.mutate.api import load
 from irfuzz.mutate.convert_opset import newest_for
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Relation
-from irfuzz.oracle import judge
+from irfuzz.oracle import Hearing
 from irfuzz.oracle.types import Symptom, Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.spec import load_specs
@@ -171,7 +172,7 @@ def look_for_fault(convert: Convert, folder: Path, options: Options) -> Found | 
                 continue
             tally.made += 1
             try:
-                verdict, results = _judged(runner, *case)
+                verdict, results = _fault(runner, *case)
             except (Unsupported, InvalidProgram):  # what a run showed cannot be judged
                 tally.skipped += 1
                 continue
@@ -247,19 +248,23 @@ def _operators(names: tuple[str, ...]) -> tuple[OpSpec, ...]:
     return tuple(known[name] for name in names or sorted(known))
 
 
-def _judged(
+def judged(
     runner: Beside, program: Program, inputs: Mapping[str, Value]
-) -> tuple[Verdict | None, Sequence[RunResult]]:
-    """The converter's proven fault, and what everybody did; nothing where it does not support the program."""
+) -> tuple[Sequence[Verdict], Sequence[RunResult]]:
+    """What is said of a converter and its witnesses on a program, and what everybody did.
+
+    There are no results where the converter does not support the program.
+    """
     own = runner.run_own(program, inputs)
     if own.exit is Exit.UNSUPPORTED:
-        return None, ()
-
-    def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
-        return runner.run(moved or program, other)
-
+        return (), ()
     results = runner.compare(program, inputs, own)
-    verdicts = judge(program, inputs, results, rerun=rerun, shadow=runner.shadow)
+    return Hearing(runner, wrong_here).judge(program, inputs, results), results
+
+
+def _fault(runner: Beside, program: Program, inputs: Mapping[str, Value]) -> tuple[Verdict | None, Sequence[RunResult]]:
+    """The converter's proven fault, and what everybody did."""
+    verdicts, results = judged(runner, program, inputs)
     return next((v for v in verdicts if v.target == OWN.name and not v.suspect), None), results
 
 
@@ -379,7 +384,7 @@ def _replayed(runner: Beside, stored: Path) -> Found | None:
         inputs = unpack((stored / "inputs.npz").read_bytes(), str(stored / "inputs.npz"))
     except (OSError, ValueError, InvalidProgram) as error:
         raise UsageError(f"{stored}: not a stored finding: {error}; delete the folder") from None
-    verdict, results = _judged(runner, program, inputs)
+    verdict, results = _fault(runner, program, inputs)
     if verdict is None:
         return None
     finding = _seen(program, inputs, verdict, results).signed()

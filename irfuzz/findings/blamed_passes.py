@@ -10,10 +10,11 @@ from irfuzz.execute.passes import known_passes, registered
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.fault_predicate import same_fault, told_by
 from irfuzz.findings.pass_bisection import Tried, blame_passes
 from irfuzz.ir.program import Program
-from irfuzz.oracle import judge
+from irfuzz.oracle import Hearing
 from irfuzz.oracle.types import Symptom, Verdict
 
 LOOKED_FOR = frozenset(
@@ -150,9 +151,8 @@ class _Look:
             again = self._runner.run(program, other, targets) if targets else []
             return [*again, self._runner.run_as(program, other, self._own.target, options)]
 
-        verdicts = judge(
-            self._program, self._inputs, results, rerun=rerun, shadow=self._once, expected_invalid=self._invalid
-        )  # fmt: skip
+        hearing = Hearing(self._runner, wrong_here, self._once, self._once)
+        verdicts = hearing.judge(self._program, self._inputs, results, rerun=rerun, invalid=self._invalid)
         same = same_fault(verdicts, self._verdict)
         if same is not None:
             return Tried(told_by(same, self._program) == self._told, ran.passes)

@@ -9,9 +9,10 @@ from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.taps import run_tapped, tap
 from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.ir.program import Program
 from irfuzz.localize.replay import faulty_parts
-from irfuzz.oracle import judge, normalise_message
+from irfuzz.oracle import Hearing, normalise_message
 from irfuzz.oracle.message import names_of
 from irfuzz.oracle.table import oracles_of
 from irfuzz.oracle.types import Symptom, Verdict
@@ -108,15 +109,9 @@ class Watch:
         runner = self._runners.get()
         try:
             results = self._results(runner.run_fresh if fresh else runner.run, program, inputs)
-            ran = tuple(r.target for r in results if r.exit is Exit.OK)
-
-            def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
-                return runner.run(moved or program, other, ran)
-
-            verdicts = judge(
-                program, inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=self._invalid,
-                table=oracles_of(self.verdict.symptom),
-            )  # fmt: skip
+            verdicts = Hearing(runner, wrong_here).judge(
+                program, inputs, results, invalid=self._invalid, table=oracles_of(self.verdict.symptom)
+            )
             return verdicts, results
         finally:
             self._runners.put(runner)

@@ -7,21 +7,22 @@ run programs and where they keep findings, are their ``Bench`` and their ``Archi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeAlias
 
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.execute.types import RunResult, Target
 from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch, same_fault
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.upstream_cause import earlier_cause
 from irfuzz.ir.program import Program
-from irfuzz.oracle import judge
+from irfuzz.oracle import Hearing
 from irfuzz.oracle.types import Verdict
 
 
@@ -75,16 +76,8 @@ class Bench:
 
     def judge(self, case: FailingCase, results: Sequence[RunResult], *, invalid: bool) -> list[Verdict]:
         """What all oracles say of results, with everything measured."""
-        runner = self.runners[0]
-        # What did not come back, or gave nothing, will not tell how values move.
-        targets = tuple(r.target for r in results if r.exit is Exit.OK)
-
-        def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
-            return runner.run(moved or case.program, other, targets)
-
-        return judge(
-            case.program, case.inputs, results, rerun=rerun, shadow=runner.shadow, expected_invalid=invalid
-        )  # fmt: skip
+        hearing = Hearing(self.runners[0], wrong_here)
+        return hearing.judge(case.program, case.inputs, results, invalid=invalid)
 
     def watch(self, finding: Finding) -> Watch:
         """Looks for the same fault in other programs."""

@@ -11,11 +11,12 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.table import versions_of
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.findings.confirming_targets import jury
+from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.finding import Finding, Shown
 from irfuzz.findings.version_bisection import narrowed
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.oracle import judge, signature
+from irfuzz.oracle import Hearing, signature
 from irfuzz.oracle.types import Verdict
 
 MANY = 5
@@ -232,13 +233,8 @@ class _Version:
     def answer(self) -> Shown:
         """Run and judge."""
         results = self.versions.run_fresh(self.program, self.inputs, self.targets)
-        verdicts = judge(
-            self.program,
-            self.inputs,
-            [*self.witnesses, *results],
-            rerun=self._again,
-            shadow=self.runner.shadow,
-            expected_invalid=self.verdict.invalid,
+        verdicts = Hearing(self.runner, wrong_here).judge(
+            self.program, self.inputs, [*self.witnesses, *results], rerun=self._again, invalid=self.verdict.invalid
         )
         variant = self.blamed.name.partition(":")[2]
         own = next((r for r in results if r.target.name.partition(":")[2] == variant), results[0])

@@ -13,12 +13,13 @@ from irfuzz._native import distances
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.localize.sparing import Sparing
-from irfuzz.oracle.case import Case
+from irfuzz.oracle.case import Case, Distrust
 from irfuzz.oracle.derived import OF_VALUES
 from irfuzz.oracle.excuses import ALONE
-from irfuzz.oracle.judge import judge
+from irfuzz.oracle.hearing import Hearing
 from irfuzz.oracle.shapes import describe, leaves_of
 from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.witnesses import trusts_all
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -138,6 +139,7 @@ def judged(
     ran: Sequence[RunResult],
     main: Target,
     sparing: Sparing | None = None,
+    distrust: Distrust = trusts_all,
 ) -> Iterator[Disagreement]:
     """Outputs that differ by more than the numeric oracle's derived bounds.
 
@@ -149,16 +151,12 @@ def judged(
         ran: what each target did.
         main: the base.
         sparing: the shadow to ask; the runner's where omitted.
+        distrust: says whom a known fault makes wrong about the program.
     """
-    names = {t.name for t in runner.targets}
-    live = [r.target for r in ran if r.target.name in names]  # what was saved cannot run again
-
-    def rerun(other: Mapping[str, Value], moved: Program | None = None, /) -> Sequence[RunResult]:
-        return runner.run(program if moved is None else moved, other, live)
-
     names_of_rows = [r.target.name for r in ran]
     shadow = sparing or Sparing(runner)
-    for verdict in judge(program, inputs, ran, rerun=rerun, shadow=shadow, quick=shadow.quick):
+    hearing = Hearing(runner, distrust, shadow, shadow.quick)
+    for verdict in hearing.judge(program, inputs, ran):
         if verdict.symptom not in OF_VALUES:
             continue
         doubt = verdict.doubt

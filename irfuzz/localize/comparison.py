@@ -21,11 +21,12 @@ from irfuzz.localize.ends import Allowed, ends, lacks, starved
 from irfuzz.localize.measures import Measures
 from irfuzz.localize.saved import Saved
 from irfuzz.localize.sparing import Sparing
-from irfuzz.oracle.case import Case
+from irfuzz.oracle.case import Case, Distrust
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.excused_refusals import undefined_refused
 from irfuzz.oracle.message import names_of
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.refusals import broken_by_optimiser
+from irfuzz.oracle.rejection import refusals
+from irfuzz.oracle.witnesses import trusts_all
 
 MOST, SECONDS = 32, 1.0
 """At most so many inputs travel at once, and no more than are done in about so many seconds."""
@@ -54,6 +55,7 @@ class Setting:
         seconds: for the whole; ``None`` for no limit.
         locating: seconds for looking for nodes.
         known_faults: operators by component that are known to be wrong; looked at first.
+        distrust: says whom a known fault makes wrong about the program: it bears no witness.
     """
 
     base: str = ""
@@ -68,6 +70,7 @@ class Setting:
     seconds: float | None = None
     locating: float = 20.0
     known_faults: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    distrust: Distrust = trusts_all
 
 
 class Clock:
@@ -217,8 +220,10 @@ class Comparison:
     def _able(self, row: Sequence[RunResult]) -> list[RunResult]:
         """The results of those that can run the program; others, and those beyond a limit, run no further sample."""
         able: list[RunResult] = []
+        accepting = [r.target for r in row if r.exit is Exit.OK]
         for result in map(starved, row):
-            if why := lacks(result):
+            why = "" if broken_by_optimiser(result, accepting) else lacks(result)
+            if why:
                 self.absent[result.target.name] = why
             else:
                 able.append(result)
@@ -231,11 +236,11 @@ class Comparison:
         if not self.base:
             self.base = next((t.name for t in through), "")
 
-        def opens(result: RunResult) -> str:
-            case, witnesses = Case(self._program, inputs, ran), tuple(through)
-            return undefined_refused(Dispute(case, Symptom.REJECTION, result.target, witnesses, result=result))
-
-        found = list(ends(number, ran, self.base, self._setting.allowed, self._names, opens))
+        refused: dict[str, Dispute] = {}
+        if any(r.exit in (Exit.REJECTED, Exit.UNSUPPORTED) for r in ran):
+            told = refusals(Case(self._program, inputs, ran))
+            refused = {t.name: r.dispute for r in told for t in (r.dispute.target, *r.others)}
+        found = list(ends(number, ran, self.base, self._setting.allowed, self._names, refused))
         main = self.own.get(self.base)
         if main is None or len(through) < 2:
             return found
@@ -243,7 +248,9 @@ class Comparison:
             return [*found, *beyond(number, ran, main, self._setting.tolerance)]
         if self._sparing.accepts(ran, self.base):
             return found
-        apart = list(judged(self._runner, self._program, inputs, number, ran, main, self._sparing))
+        apart = list(
+            judged(self._runner, self._program, inputs, number, ran, main, self._sparing, self._setting.distrust)
+        )
         if not found and not apart:
             self._sparing.accept(ran, self.base)
         return [*found, *apart]

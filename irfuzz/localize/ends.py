@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from irfuzz.execute.answers import MEMORY
 from irfuzz.execute.types import Exit, RunResult, Stage
 from irfuzz.localize.compare import Disagreement
-from irfuzz.oracle.excused_refusals import SLOWEST_WITNESS
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excused_refusals import SLOWEST_WITNESS, left_open
+from irfuzz.oracle.excuses import excuse_of
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.types import Symptom
 from irfuzz.oracle.witnesses import LOWERED, REFERENCE, components
@@ -22,6 +24,7 @@ _SYMPTOMS: Mapping[Exit, Symptom] = {
     Exit.EXITED: Symptom.CRASH,
     Exit.PROTOCOL: Symptom.PROTOCOL,
     Exit.REJECTED: Symptom.REJECTION,
+    Exit.UNSUPPORTED: Symptom.REJECTION,
     Exit.HANG: Symptom.HANG,
     Exit.MEMORY: Symptom.MEMORY,
 }
@@ -71,7 +74,7 @@ def ends(
     main: str,
     allowed: Allowed,
     names: Collection[str] = (),
-    left_open: Callable[[RunResult], str] = lambda _: "",
+    refused: Mapping[str, Dispute] | None = None,
 ) -> Iterator[Disagreement]:
     """Targets that do not run through, though another does, or that die.
 
@@ -81,7 +84,7 @@ def ends(
         main: name of the base.
         allowed: the limits of one run.
         names: of the program's nodes and values, which say nothing in a message.
-        left_open: undefined behaviour that a refusal may have met; empty if there is none.
+        refused: disputes about refusals, by target.
     """
     through = [r for r in ran if r.exit is Exit.OK]
     bases = [r.target.name for r in through]
@@ -91,14 +94,22 @@ def ends(
             continue
         limit = "" if _hangs(r, through) else allowed.named(r)
         told = limit or (f"{allowed.named(r)}, and others need little" if r.exit is Exit.HANG else r.error)
-        opens = left_open(r) if through and r.exit is Exit.REJECTED else ""
+        dispute = (refused or {}).get(r.target.name)
+        opens = "" if dispute is None else left_open(dispute)
         told += f" ({opens})" if opens else ""
         message = f"{r.exit} {normalise_message(r.error, names)}"
         yield Disagreement(
             number, r.target.name, against, "", math.inf, 0.0, f"{r.exit} at {r.stage}: {told}",
-            undecided=bool(limit or opens), firm=len(through) > 1,
+            undecided=bool(limit or opens), firm=_firm(r, through, dispute),
             symptom=_SYMPTOMS[r.exit], message=message, said=r.error, limit=limit,
         )  # fmt: skip
+
+
+def _firm(result: RunResult, through: Sequence[RunResult], dispute: Dispute | None) -> bool:
+    """Whether the oracle would tell it as a finding, and not as a suspect."""
+    if dispute is not None:
+        return not excuse_of(dispute)
+    return result.exit in DEATHS or len(through) > 1
 
 
 def _hangs(result: RunResult, through: Sequence[RunResult]) -> bool:

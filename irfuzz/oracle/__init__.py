@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irfuzz.oracle.case import Case, Leaf
+from irfuzz.oracle.hearing import Hearing
 from irfuzz.oracle.judge import judge
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.nudge import Rerun
@@ -12,6 +13,7 @@ from irfuzz.oracle.types import Symptom, Verdict
 
 __all__ = [
     "Case",
+    "Hearing",
     "Leaf",
     "Oracle",
     "Rerun",

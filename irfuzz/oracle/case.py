@@ -21,12 +21,15 @@ from irfuzz.oracle.numbers import FACTOR, SCREEN, SCREEN_FEW, is_float, resoluti
 from irfuzz.oracle.path import Path, path_to
 from irfuzz.oracle.shapes import contradictions, describe, leaves_of, numpy_dtype
 from irfuzz.oracle.sized import sized
-from irfuzz.oracle.witnesses import rank
+from irfuzz.oracle.witnesses import rank, trusts_all, witnesses_of
 from irfuzz.spec import Specs, load_specs
 
 if TYPE_CHECKING:
     from irfuzz.execute.shadow import ShadowRun
     from irfuzz.ir.program import Program
+
+Distrust = Callable[["Program", Target], str]
+"""Says which known fault makes a target wrong about a program, empty if none does."""
 
 Shadower = Callable[["Program", Mapping[str, Value]], "ShadowRun"]
 """Runs a program's shadow on some inputs (``Runner.shadow``)."""
@@ -63,8 +66,8 @@ class Case:
     """
 
     __slots__ = (
-        "_first", "_leaves", "_nudges", "_paths", "_quick", "_rerun", "_shade", "_shadow", "_sized", "doubtful",
-        "expected_invalid", "inputs", "program", "ran", "results", "specs",
+        "_distrust", "_distrusted", "_first", "_leaves", "_nudges", "_paths", "_quick", "_rerun", "_shade",
+        "_shadow", "_sized", "doubtful", "expected_invalid", "inputs", "program", "ran", "results", "specs",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +81,7 @@ class Case:
         shadow: Shadower | None = None,
         quick: Shadower | None = None,
         expected_invalid: bool = False,
+        distrust: Distrust = trusts_all,
     ) -> None:
         self.program = program
         self.inputs = inputs
@@ -86,6 +90,8 @@ class Case:
         self.ran = [r for r in self.results if r.exit is Exit.OK and r.stage is Stage.RUN]
         self.specs = specs
         self.expected_invalid = expected_invalid
+        self._distrust = distrust
+        self._distrusted: frozenset[str] | None = None
         self._rerun = rerun
         self._shadow = shadow
         self._quick = quick
@@ -100,6 +106,13 @@ class Case:
     def target(self, name: str) -> Target:
         """The target of that name."""
         return next(r.target for r in self.results if r.target.name == name)
+
+    def witnesses(self, targets: Sequence[Target]) -> set[str]:
+        """The independent witnesses of values among some targets, without those that a known fault makes wrong."""
+        if self._distrusted is None:
+            ran = (r.target for r in self.ran)
+            self._distrusted = frozenset(t.name for t in ran if self._distrust(self.program, t))
+        return witnesses_of([t for t in targets if t.name not in self._distrusted])
 
     def path(self, output: ir.Value) -> Path:
         """What stands between the program's sources and a graph output."""

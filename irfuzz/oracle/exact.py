@@ -76,7 +76,7 @@ def _divide(case: Case, leaf: Leaf, undecided: np.ndarray) -> Division | None:
                 break
         else:
             groups.append([name])
-    return divide([[case.target(n) for n in group] for group in groups])
+    return divide([[case.target(n) for n in group] for group in groups], case.witnesses)
 
 
 def _with_shadow(case: Case, leaf: Leaf, division: Division) -> Division:
@@ -94,7 +94,7 @@ def _with_shadow(case: Case, leaf: Leaf, division: Division) -> Division:
         value = leaf.values[group[0].name]
         same_kind = right is not None and (right.shape, right.dtype.kind) == (value.shape, value.dtype.kind)
         if same_kind and bool((right == value).all()):
-            again = divide([[*g, shadow] if g is group else g for g in groups])
+            again = divide([[*g, shadow] if g is group else g for g in groups], case.witnesses)
             return division if again is None else _without(again, shadow)
     return division
 

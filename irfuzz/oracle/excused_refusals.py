@@ -73,6 +73,11 @@ def undefined_refused(d: Dispute) -> str:
     return f"undefined behaviour ({', '.join(met)})" if met else ""
 
 
+def left_open(d: Dispute) -> str:
+    """Why a refusal may be right, however many accept the program; empty if nothing speaks for it."""
+    return variant_unsupported(d) or data_dependent(d) or sized_by_elements(d) or undefined_refused(d)
+
+
 # ---- limits -------------------------------------------------------------------------------------
 
 

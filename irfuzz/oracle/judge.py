@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.execute.types import Role, RunResult, Target, Value
-from irfuzz.oracle.case import Case, Shadower
+from irfuzz.oracle.case import Case, Distrust, Shadower
 from irfuzz.oracle.derived import OF_VALUES, judge_apart
 from irfuzz.oracle.message import normalise_message
 from irfuzz.oracle.nudge import Rerun
 from irfuzz.oracle.table import Oracle, oracles
 from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.oracle.witnesses import rank
+from irfuzz.oracle.witnesses import rank, trusts_all
 
 if TYPE_CHECKING:
     from irfuzz.execute.shadow import ShadowRun
@@ -35,6 +35,7 @@ def judge(
     quick: Shadower | None = None,
     expected_invalid: bool = False,
     table: Mapping[str, Oracle] | None = None,
+    distrust: Distrust = trusts_all,
 ) -> list[Verdict]:
     """Decide who is wrong.
 
@@ -53,6 +54,7 @@ def judge(
         expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are
             suspect at most.
         table: oracles by name; built-ins and those of entry points where omitted.
+        distrust: says whom a known fault makes wrong about the program: its values prove nothing against others.
 
     Returns:
         At most one verdict for a symptom and a component's fault, on the plainest target that shows it (``also``
@@ -64,7 +66,7 @@ def judge(
     def judge_all(results: Sequence[RunResult], rerun: Rerun | None) -> list[Verdict]:
         case = Case(
             program, inputs, results, specs=specs, rerun=rerun, shadow=once, quick=first,
-            expected_invalid=expected_invalid,
+            expected_invalid=expected_invalid, distrust=distrust,
         )  # fmt: skip
         found = [v for oracle in (oracles() if table is None else table).values() for v in oracle(case)]
         if expected_invalid:

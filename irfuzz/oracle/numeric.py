@@ -171,7 +171,7 @@ def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], no
     if found is None:
         return
     groups, far = found
-    division = divide([[case.target(n) for n in group] for group in groups])
+    division = divide([[case.target(n) for n in group] for group in groups], case.witnesses)
     if division is None:
         return
     center = [t.name for t in division.center]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from irfuzz.execute.types import Exit, RunResult, Stage
+from irfuzz.execute.types import Exit, RunResult, Stage, Target
 from irfuzz.oracle.case import Case
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
@@ -25,6 +26,33 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
     it is suspect, since a provider or an option may lack the kernel; where that is a plainer level of optimisation, the
     optimiser has made what has no kernel.
     """
+    for refusal in refusals(case):
+        result, body = refusal.result, refusal.body
+        yield verdict_on(
+            refusal.dispute, NAME, refusal.others, stage=result.stage.value, message=result.error[:500],
+            operator=body, rule=OF_A_BODY if body else "",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a component refuses although others run it.
+
+    Attributes:
+        dispute: about its plainest target.
+        result: what that said.
+        others: its targets that say the same.
+        body: operator whose function body it is about; empty if it is about none.
+    """
+
+    dispute: Dispute
+    result: RunResult
+    others: tuple[Target, ...]
+    body: str = ""
+
+
+def refusals(case: Case) -> Iterator[Refusal]:
+    """What components refuse although others run it, one for each message."""
     if case.expected_invalid or not case.ran:
         return
     accepting = [r.target for r in case.ran]
@@ -61,7 +89,4 @@ def judge_rejection(case: Case) -> Iterator[Verdict]:
                 overruled=len(against) >= len(judges),
                 proven=bool(body) or optimised,
             )
-            yield verdict_on(
-                dispute, NAME, others, stage=result.stage.value, message=result.error[:500], operator=body,
-                rule=OF_A_BODY if body else "",
-            )  # fmt: skip
+            yield Refusal(dispute, result, others, body)

@@ -113,7 +113,7 @@ def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], me
         return
     shadow = shadow_target(measure.framework)
     groups = [[shadow, *(case.target(n) for n in near)], *_groups(case, values, measure, near)]
-    division = divide(groups)
+    division = divide(groups, case.witnesses)
     center = [] if division is None else [t for t in division.center if t is not shadow]
     if division is None or not center or shadow not in division.center:
         note = "no target is near the shadow" if not near else "more witnesses are far from the shadow than near it"

@@ -70,7 +70,7 @@ def _divide(case: Case, classes: dict[str, np.ndarray], undecided: np.ndarray) -
     groups: dict[bytes, list[str]] = {}
     for name, found in classes.items():
         groups.setdefault(np.where(undecided, 0, found).tobytes(), []).append(name)
-    return divide([[case.target(n) for n in group] for group in groups.values()])
+    return divide([[case.target(n) for n in group] for group in groups.values()], case.witnesses)
 
 
 def _verdicts(

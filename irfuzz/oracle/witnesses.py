@@ -74,6 +74,11 @@ def kernels_of(targets: Sequence[Target]) -> set[str]:
     return {_KERNELS.get(c, c) for c in components(targets)}
 
 
+def trusts_all(_program: object, _target: Target) -> str:
+    """Nobody is known to be wrong."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Blame:
     """One group of targets against the majority.

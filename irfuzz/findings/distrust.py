@@ -1,0 +1,44 @@
+"""Known faults make witnesses doubtful: a target that a rule says is wrong about a call bears no witness on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from irfuzz.execute.types import Target
+from irfuzz.findings.known_issues import Known, Subject, shipped
+from irfuzz.oracle.derived import OF_VALUES
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+
+def wrong_here(program: Program, target: Target) -> str:
+    """The id of a known issue by which a target computes a node of a program wrongly; empty if there is none.
+
+    Only rules about values that name attributes or an element type count: they are about these very calls, while of
+    others nobody knows which calls of an operator they mean.
+    """
+    rules = _by_component().get(target.component)
+    if rules is None:
+        return ""
+    for node in program.graph.all_nodes():
+        for rule in rules.get(node.op_type, ()):
+            subjects = (
+                Subject.of_nodes([node], target.component, target.version, symptom, "") for symptom in rule.symptoms
+            )
+            if any(map(rule.fits, subjects)):
+                return rule.id
+    return ""
+
+
+@cache
+def _by_component() -> Mapping[str, Mapping[str, Sequence[Known]]]:
+    """Rules about single calls, by component and operator."""
+    found: dict[str, dict[str, list[Known]]] = {}
+    for rule in shipped():
+        precise = (rule.attributes or rule.dtype) and OF_VALUES & {*rule.symptoms}
+        if precise and len(rule.operators) == 1 and not rule.passes and not rule.within:
+            found.setdefault(rule.component, {}).setdefault(rule.operators[0], []).append(rule)
+    return found
