@@ -86,10 +86,10 @@ def documented() -> str:
 @pytest.mark.planted
 @pytest.mark.slow
 def test_a_wrong_axis_default_is_found_reduced_stored_and_replayed(pytester: pytest.Pytester) -> None:
-    """The documented example, on an interpreter that takes Softmax's axis as 1 where it is left out."""
+    """The documented example, on an interpreter that takes Softmax's axis as 0 where it is left out."""
     code = documented()
     assert len(code.splitlines()) <= 20
-    pytester.makepyfile(my_converter=CONVERTER.replace("DEFAULT", "1"), test_it=code)
+    pytester.makepyfile(my_converter=CONVERTER.replace("DEFAULT", "0"), test_it=code)
 
     first = pytester.runpytest_subprocess(*LOAD, "--strict-markers")
     first.assert_outcomes(failed=1)

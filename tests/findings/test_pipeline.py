@@ -61,6 +61,8 @@ class Refusing:
     def shadow(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
         raise AssertionError("values do not differ")
 
+    quick_shadow = shadow
+
 
 class Shelf:
     """An archive that keeps what it is given."""
