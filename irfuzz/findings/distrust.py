@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def wrong_here(program: Program, target: Target) -> str:
     """The id of a known issue by which a target computes a node of a program wrongly; empty if there is none.
 
-    Only rules about values that name attributes or an element type count: they are about these very calls, while of
-    others nobody knows which calls of an operator they mean.
+    Only rules about values count that say what the calls are like (attributes, an element type, a condition), or that
+    the operator is wrong whatever it is given: of others nobody knows which calls they mean.
     """
     rules = _by_component().get(target.component)
     if rules is None:
@@ -26,7 +26,8 @@ def wrong_here(program: Program, target: Target) -> str:
     for node in program.graph.all_nodes():
         for rule in rules.get(node.op_type, ()):
             subjects = (
-                Subject.of_nodes([node], target.component, target.version, symptom, "") for symptom in rule.symptoms
+                Subject.of_nodes(program, [node], target.component, target.version, symptom, "")
+                for symptom in rule.symptoms
             )
             if any(map(rule.fits, subjects)):
                 return rule.id
@@ -38,7 +39,7 @@ def _by_component() -> Mapping[str, Mapping[str, Sequence[Known]]]:
     """Rules about single calls, by component and operator."""
     found: dict[str, dict[str, list[Known]]] = {}
     for rule in shipped():
-        precise = (rule.attributes or rule.dtype) and OF_VALUES & {*rule.symptoms}
+        precise = (rule.attributes or rule.dtype or rule.where or rule.always) and OF_VALUES & {*rule.symptoms}
         if precise and len(rule.operators) == 1 and not rule.passes and not rule.within:
             found.setdefault(rule.component, {}).setdefault(rule.operators[0], []).append(rule)
     return found
