@@ -31,6 +31,7 @@ from onnx import helper, numpy_helper
 
 
 def softmax(x, axis=DEFAULT):
+    axis = min(axis, x.ndim - 1)
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
 
