@@ -261,8 +261,8 @@ WAY = (
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.
 SAME = frozenset({
-    "Availability", "Bench", "Constraints", "InputSpec", "InsertNeighbours", "InsertPattern", "Known", "Limits",
-    "Space", "Target", "ToolAdapter", "WorkerSpec",
+    "Availability", "Bench", "Constraints", "Hearing", "InputSpec", "InsertNeighbours", "InsertPattern", "Known",
+    "Limits", "Space", "Target", "ToolAdapter", "WorkerSpec",
 })  # fmt: skip
 
 
