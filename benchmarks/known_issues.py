@@ -106,8 +106,10 @@ def _case(text: str, values: Mapping[str, Any]) -> FailingCase:
 @functools.cache
 def known_cases() -> Mapping[str, KnownCase]:
     """All of them by rule."""
-    entries = tomllib.loads(CASES.read_text())["case"]
-    cases = [KnownCase(**{**entry, "swap": tuple(entry.get("swap", ()))}) for entry in entries]
+    entries: list[dict[str, Any]] = tomllib.loads(CASES.read_text())["case"]
+    for entry in entries:
+        entry["swap"] = tuple(entry.get("swap", ()))
+    cases = [KnownCase(**entry) for entry in entries]
     return {case.issue: case for case in cases}
 
 

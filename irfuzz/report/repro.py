@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irfuzz.errors import InternalError
+from irfuzz.execute.install import COMPANIONS
 from irfuzz.execute.tools import ToolAdapter
 from irfuzz.findings.finding import Run
 from irfuzz.oracle.types import Symptom
@@ -114,7 +115,7 @@ def _how_to_get(scene: Scene) -> str:
     if not scene.blamed.requirement:
         return ""
     component, *others = (shlex.quote(one_line(word)) for word in scene.blamed.requirement.split())
-    more = "".join(f" --with {other}" for other in others if other != "numpy")
+    more = "".join(f" --with {other}" for other in others if other not in ("numpy", *COMPANIONS))
     missing = "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
     return (
         f"{missing if _recorded(scene) else chr(10)}"
