@@ -23,6 +23,9 @@ from irfuzz.report.where import where_text
 TITLE = 160
 """Longest title in the summary; ``report.md`` has all of it."""
 
+SUSPECTS = 3
+"""Suspects that the summary names."""
+
 FAULTS = 5
 """Faults of irfuzz itself that the summary names."""
 
@@ -37,6 +40,7 @@ class FuzzReport:
         progress: how far it has come.
         findings: confirmed ones, oldest first, without models and inputs.
         folders: of the findings.
+        suspects: too thinly proven to be findings, the likeliest fault first, with their folders.
         targets: versions of those that ran, by name.
         failed_targets: why some that are installed could not start, by name.
         missing_targets: why others were not tried, by name.
@@ -55,6 +59,7 @@ class FuzzReport:
     targets: Mapping[str, str]
     failed_targets: Mapping[str, str]
     missing_targets: Mapping[str, str]
+    suspects: tuple[tuple[Finding, Path], ...] = ()
     continued: bool = False
     interrupted: bool = False
     killed: int = 0
@@ -94,6 +99,7 @@ def report_of(campaign: Campaign, progress: Progress, missing: Mapping[str, str]
         dict(targets["used"]),
         dict(targets["absent"]),
         missing,
+        tuple((suspect, campaign.folder_of(suspect)) for suspect in campaign.suspects()),
         campaign.continued,
         campaign.interrupted,
         len(campaign.killed),
@@ -151,6 +157,12 @@ def summary_text(report: FuzzReport) -> str:
     lines += _ends(p.counts)
     if p.suspects:
         lines.append(f"  {p.suspects} suspects, too thinly proven to be findings: {layout.suspects}")
+        for suspect, folder in report.suspects[:SUSPECTS]:
+            lines.append(f"    {folder.name}: {_title(suspect).removeprefix('suspect: ')} ({suspect.verdict.doubt})")
+        if len(report.suspects) > SUSPECTS:
+            lines.append(
+                f"    and {len(report.suspects) - SUSPECTS} more: irfuzz findings list --suspects {report.out}"
+            )
     if p.unreplayed:
         lines.append(f"  {p.unreplayed} seen, but not shown by their own repro.py: {layout.unreplayed}")
     if p.internal_errors:
@@ -209,6 +221,17 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
     heads = {place: str(report.folders[row[0]]) for row in rows for place in row[1:]}
     return {
         **p.to_json(),
+        "suspect_list": [
+            {
+                "folder": str(folder),
+                "title": suspect.title,
+                "symptom": suspect.verdict.symptom.value,
+                "target": suspect.verdict.target,
+                "doubt": suspect.verdict.doubt,
+                "times": suspect.times,
+            }
+            for suspect, folder in report.suspects
+        ],
         "compared_share": comparable.share(p.counts),
         "slow_share": share_of(p.counts),
         "out": str(report.out),

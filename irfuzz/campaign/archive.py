@@ -26,6 +26,9 @@ from irfuzz.store.database import Database, Status
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
 
+SUSPECT = "suspect"
+"""Beginning of the signatures of suspects."""
+
 REPEATED = Dropped("repeated")
 
 
@@ -159,19 +162,23 @@ class Archive:
         replace_bundle(self._layout, finding)
         return REPEATED
 
-    def keep_suspect(self, finding: Finding, label: str = "suspect") -> None:
+    def keep_suspect(self, finding: Finding, label: str = SUSPECT) -> None:
         """Store what has no proof, once for each place in which it shows."""
-        verdict, program = finding.verdict, finding.case.program
-        key = f"{label}|{signature(verdict, program)}"
-        if verdict.symptom not in TELLING:
-            # Without a proof there is nothing to make small, so the place in which it shows must do.
-            output = program.value(verdict.output)
-            producer = None if output is None else output.producer()
-            key = f"{label}|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
+        key = _suspect_key(finding, label)
         known = key in self._known or self._database.count_again(key)
         self._known.add(key)
         if not known:
             self.store(replace(_marked(finding).signed(), signature=key, status=Status.UNREPLAYED))
+
+
+def _suspect_key(finding: Finding, label: str) -> str:
+    """The signature of what has no proof: its place, for without a proof there is nothing to make small."""
+    verdict, program = finding.verdict, finding.case.program
+    if verdict.symptom in TELLING:
+        return f"{label}|{signature(verdict, program)}"
+    output = program.value(verdict.output)
+    producer = None if output is None else output.producer()
+    return f"{label}|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
 
 
 def _marked(finding: Finding) -> Finding:

@@ -25,6 +25,7 @@ from irfuzz.campaign.seed_inputs import remember
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
+from irfuzz.findings.suspect_rank import ranked
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
 from irfuzz.mutate.trace import Trace
@@ -274,20 +275,25 @@ class Campaign:
         """Read a finding again, whose row was changed."""
         self._found.pop(number, None)
 
+    def suspects(self) -> list[Finding]:
+        """What is too thinly proven, the likeliest fault first, without models and inputs."""
+        return ranked(f for f in self._read() if f.verdict.suspect)
+
     def folder_of(self, finding: Finding) -> Path:
         """The finding's folder."""
         return bundle_folder(self.layout, finding)
 
     def _read(self) -> list[Finding]:
         """All findings, each read once, without models and inputs."""
-        for row in self.database.findings(bare=True):
+        rows = self.database.findings(bare=True)
+        for row in rows:
             known = self._found.get(row.number)
             self._found[row.number] = (
                 finding_of(row)
                 if known is None or known.title != row.title
                 else replace(known, times=row.times, last=row.last)
             )
-        return [self._found[number] for number in sorted(self._found)]
+        return [self._found[row.number] for row in rows]
 
     def _place_all(self) -> None:
         """A kill may have come between a finding and its folder; one that cannot be written costs no other."""

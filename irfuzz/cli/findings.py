@@ -22,6 +22,7 @@ the folder.
 Exit code: 0, or 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings list irfuzz-out
+  irfuzz findings list irfuzz-out --suspects
   irfuzz findings show irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out --json                  # all of a campaign
@@ -33,6 +34,7 @@ def arguments(parser: Parser) -> None:
     add("what", choices=("list", "show", "open", "label", "bisect"), help="What to do.")
     add("path", metavar="PATH", type=place, help="A finding's folder; for list and bisect also a campaign's folder.")
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
+    add("--suspects", action="store_true", help="With list: suspects alone, the likeliest fault first.")
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -42,8 +44,14 @@ def run(args: argparse.Namespace) -> int:
 
     if (args.text is not None) != (args.what == "label"):
         raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
+    if args.suspects and args.what != "list":
+        raise UsageError(f"{args.what}: --suspects belongs to list")
     if args.what == "list":
         found = findings.entries([args.path])
+        if args.suspects:
+            found = findings.suspects(found)
+            print(json.dumps(findings.to_json(found)) if args.json else printable(findings.suspects_text(found)))
+            return 0
         print(json.dumps(findings.to_json(found)) if args.json else printable(findings.as_text(found)))
         return 0
     if args.what == "bisect":

@@ -14,6 +14,7 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.findings.cause import Cause, groups
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
+from irfuzz.findings.suspect_rank import Rank, rank
 from irfuzz.findings.version_span import fixed_in, introduced_in
 from irfuzz.frontends.toml_file import is_list, is_table
 from irfuzz.oracle.types import Verdict
@@ -128,6 +129,12 @@ def explained_by(finding: Finding, verdicts: Sequence[str]) -> tuple[int, bool] 
 def grouped(found: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     """Places of the contents of ``finding.json`` that tell of one cause (``cause.groups``); suspects stand alone."""
     return groups([None if about.get("suspect") else _cause_of(about) for about in found])
+
+
+def suspect_rank(about: Mapping[str, Any]) -> Rank:
+    """The rank of a suspect (``suspect_rank.rank``) by the contents of its ``finding.json``."""
+    verdict = {**about.get("verdict", {}), "symptom": about["symptom"], "target": about["target"]}
+    return rank(Verdict.from_json(verdict), _cause_of(about))
 
 
 def with_cases(finding: Finding, row: FindingRow) -> Finding:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.findings.codec import ABOUT, grouped
+from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
@@ -38,6 +38,33 @@ class Entry:
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
         return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
+
+
+def suspects(found: Sequence[Entry]) -> list[Entry]:
+    """The suspects among entries, the likeliest fault first.
+
+    Raises:
+        UsageError: what is stored of one cannot be read.
+    """
+    doubted = [entry for entry in found if _kind(entry) == "suspects"]
+    try:
+        ranks = {entry.folder: suspect_rank(entry.about) for entry in doubted}
+    except (KeyError, ValueError, TypeError) as error:
+        raise UsageError(f"{ABOUT}: cannot be read: {error}") from None
+    return sorted(doubted, key=lambda entry: ranks[entry.folder])
+
+
+def suspects_text(found: Sequence[Entry]) -> str:
+    """A line or two for each suspect, with the doubt, and how many there are."""
+    lines = [line for entry in found for line in (*_lines(entry), f"  in doubt: {_doubt(entry)}")]
+    return "\n".join([*lines, f"{len(found)} suspects"])
+
+
+def _doubt(entry: Entry) -> str:
+    verdict = entry.about.get("verdict")
+    evidence = verdict.get("evidence") if isinstance(verdict, dict) else None
+    told = evidence.get("suspect", "") if isinstance(evidence, dict) else ""
+    return str(told or "the evidence is too thin")
 
 
 def by_cause(found: Sequence[Entry]) -> list[list[Entry]]:

@@ -108,3 +108,25 @@ def test_a_damaged_cause_is_bad_input(out: Path, capsys: pytest.CaptureFixture[s
     _with_cause(out / "findings" / "0001", "no", symptom="sadness")
     assert main(["findings", "list", str(out)]) == 2
     assert "cause: cannot be read: 'sadness'" in capsys.readouterr().err
+
+
+def test_suspects_are_listed_by_rank_with_their_doubt(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, (bound, doubt) in enumerate([(1.0, "no two witnesses"), (None, "undefined behaviour")], 3):
+        folder = out / "suspects" / f"000{number}"
+        folder.mkdir(exist_ok=True)
+        verdict = {
+            "oracle": "o", "witnesses": ["a"], "suspect": True, "output": "y", "distance": 2.0, "bound": bound,
+            "evidence": {"suspect": doubt},
+        }  # fmt: skip
+        about = {"symptom": "difference", "target": "t", "title": f"title {number}", "suspect": True}
+        (folder / "finding.json").write_text(json.dumps({**about, "verdict": verdict}))
+    assert main(["findings", "list", str(out), "--suspects"]) == 0
+    text = capsys.readouterr().out
+    assert text == (
+        f"{out}/suspects/0004\n  title 4\n  in doubt: undefined behaviour\n"
+        f"{out}/suspects/0003\n  title 3\n  in doubt: no two witnesses\n2 suspects\n"
+    )
+    assert main(["findings", "list", str(out), "--suspects", "--json"]) == 0
+    assert [one["title"] for one in json.loads(capsys.readouterr().out)] == ["title 4", "title 3"]
+    assert main(["findings", "show", str(out / "findings" / "0001"), "--suspects"]) == 2
+    assert "--suspects belongs to list" in capsys.readouterr().err
