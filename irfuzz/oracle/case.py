@@ -14,6 +14,7 @@ from irfuzz._native import difference
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.inline import without_functions
 from irfuzz.oracle.kinds import accepted
 from irfuzz.oracle.nudge import Nudges, Rerun, measure
@@ -66,7 +67,7 @@ class Case:
     """
 
     __slots__ = (
-        "_distrust", "_distrusted", "_first", "_leaves", "_nudges", "_paths", "_quick", "_rerun", "_shade",
+        "_distrust", "_distrusted", "_first", "_integers", "_leaves", "_nudges", "_paths", "_quick", "_rerun", "_shade",
         "_shadow", "_sized", "doubtful", "expected_invalid", "inputs", "program", "ran", "results", "specs",
     )  # fmt: skip
 
@@ -99,6 +100,7 @@ class Case:
         self._shade: ShadowRun | None = None
         self._paths: dict[str, Path] = {}
         self._sized: Program | None = None
+        self._integers: ExactIntegers | None = None
         self._nudges: Nudges | None = None
         self._leaves: list[Leaf] | None = None
         self.doubtful = self._doubtful()
@@ -119,8 +121,15 @@ class Case:
         name = output.name or ""
         if name not in self._paths:
             end = self.sized.value(name) or output
-            self._paths[name] = path_to(self.sized, end, self.inputs, self.specs or load_specs())
+            self._paths[name] = path_to(self.sized, end, self.inputs, self.specs or load_specs(), self.integers)
         return self._paths[name]
+
+    @property
+    def integers(self) -> ExactIntegers:
+        """The whole numbers of this run, as far as they can be computed exactly."""
+        if self._integers is None:
+            self._integers = ExactIntegers(self.sized, self.inputs)
+        return self._integers
 
     @property
     def sized(self) -> Program:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz._native import difference
+from irfuzz.facts import TensorFact
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numbers import is_float
 from irfuzz.oracle.types import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import Division, divide, plainest, shadow_target
+from irfuzz.oracle.witnesses import LOWERED, Blame, Division, components, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
     from irfuzz.execute.types import Target
@@ -44,7 +45,7 @@ def judge_exact(case: Case) -> Iterator[Verdict]:
         blurred = division is None
         division = division or _divide(case, leaf, nothing)
         if division is not None and not path.dtypes:
-            division = _with_shadow(case, leaf, division)
+            division = _with_integers(case, leaf, division) or _with_shadow(case, leaf, division)
         if division is not None:
             yield from _verdicts(case, leaf, path, division, nothing if blurred else undecided, blurred, moved)
 
@@ -77,6 +78,43 @@ def _divide(case: Case, leaf: Leaf, undecided: np.ndarray) -> Division | None:
         else:
             groups.append([name])
     return divide([[case.target(n) for n in group] for group in groups], case.witnesses)
+
+
+def _with_integers(case: Case, leaf: Leaf, division: Division) -> Division | None:
+    """Who is right by exact arithmetic along the program; ``None`` if that is not known, or nobody agrees with it.
+
+    Everybody else is blamed, and firmly if what they answer is the exact number with a rounding, since they compute
+    whole numbers in floating point then. Of another one it is irfuzz's reading of ONNX alone that tells, so it takes
+    a component from elsewhere that agrees, and none that supports it, or two witnesses as ever.
+    """
+    truth = case.integers.of(case.sized.value(leaf.value.name or "")) if case.integers.fit else None
+    groups = [division.center, *(blame.group for blame in division.blamed)]
+    if truth is None or not isinstance(case.fact(leaf.value), TensorFact):
+        return None
+    right = [group for group in groups if _equal(leaf.values[group[0].name], truth)]
+    if len(right) != 1:
+        return None
+    others = [group for group in groups if group is not right[0]]
+    rounded = [_is_rounded(leaf.values[group[0].name], truth) for group in others]
+    before = {blame.group[0].name for blame in division.blamed if blame.firm and right[0] is division.center}
+    foreign = bool(components(right[0]) - LOWERED)
+    blamed = (
+        Blame(group, firm=near or group[0].name in before or (foreign and len(components(group)) == 1))
+        for group, near in zip(others, rounded, strict=True)
+    )
+    return Division(right[0], tuple(blamed))
+
+
+def _equal(array: np.ndarray, truth: np.ndarray) -> bool:
+    return (array.shape, array.dtype) == (truth.shape, truth.dtype) and bool((array == truth).all())
+
+
+def _is_rounded(array: np.ndarray, truth: np.ndarray) -> bool:
+    """Whether all elements are those of ``truth`` but for the rounding of single precision, and whole numbers."""
+    if (array.shape, array.dtype) != (truth.shape, truth.dtype) or array.dtype.kind not in "iu":
+        return False
+    got, exact = array.astype(np.float64), truth.astype(np.float64)
+    return bool((np.abs(got - exact) <= np.abs(exact) * 2.0**-23).all())
 
 
 def _with_shadow(case: Case, leaf: Leaf, division: Division) -> Division:

@@ -126,7 +126,13 @@ class Path:
         return ""
 
 
-def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], specs: Specs) -> Path:
+def path_to(
+    program: Program,
+    output: ir.Value,
+    inputs: Mapping[str, Value],
+    specs: Specs,
+    integers: ExactIntegers | None = None,
+) -> Path:
     """Collect what the value of a graph output is computed from.
 
     Args:
@@ -134,6 +140,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
         output: one of its graph outputs.
         inputs: the values that were fed.
         specs: where undefined behaviour and numbers of terms are declared.
+        integers: whole numbers of the run, if they are computed already.
     """
     values = _elements_and_shapes_behind(program, output)
     nodes = sorted({p for v in values if (p := v.producer()) is not None}, key=program.positions().__getitem__)
@@ -147,7 +154,7 @@ def path_to(program: Program, output: ir.Value, inputs: Mapping[str, Value], spe
     jumps, shaped = set[str](), set[str]()
     roundings, quantised = 1.0, 0
     opens: dict[str, Open] = {}
-    integers = ExactIntegers(program, inputs)
+    integers = integers or ExactIntegers(program, inputs)
     calls: list[Call] = []
     used = values | values_inside([n for node, inner in everything if len(inner) > 1 for n in inner if n is not node])
     for node, _ in everything:

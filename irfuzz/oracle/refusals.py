@@ -11,7 +11,6 @@ import onnx_ir as ir
 
 from irfuzz.execute.types import RunResult, Stage, Target
 from irfuzz.ir.calls import schema_of
-from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.inline import function_of
 from irfuzz.oracle.calls import Call
 from irfuzz.oracle.undefined import BROKEN_RULE
@@ -39,7 +38,6 @@ def indices_allowed(case: Case) -> bool:
     if any(what.partition(": ")[2].startswith(BROKEN_RULE) for what in broken):
         return False
     specs, program = case.specs or load_specs(), case.sized
-    integers = ExactIntegers(program, case.inputs)
     for node in program.graph.all_nodes():
         positions = trait_values("exact_inputs").get(node.op_type)
         spec = specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
@@ -47,7 +45,7 @@ def indices_allowed(case: Case) -> bool:
             continue
         if spec is None:
             return False
-        call = Call(program, node, spec, case.inputs, set(), integers)
+        call = Call(program, node, spec, case.inputs, set(), case.integers)
         places = positions or range(len(node.inputs))
         if any(call.input(i) is not None and call.array(i) is None for i in places):
             return False

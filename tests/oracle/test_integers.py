@@ -148,3 +148,28 @@ def test_behind_integer_inputs_the_weights_are_moved(parse, run):
 
     assert [v.suspect for v in judge(program, {"i": i}, rerun({"i": i}))] == [True]
     assert [v.suspect for v in judge(program, {"i": i}, rerun({"i": i}), rerun=rerun)] == [False]
+
+
+LARGE = -5816095034581665795
+
+
+@pytest.mark.parametrize(
+    ("wrong", "firm"),
+    [
+        (int(float(LARGE)), True),  # both compute in double
+        (int(np.float32(LARGE)), True),  # or in single precision
+        (LARGE + 2**50, False),  # both read ONNX another way, perhaps rightly
+    ],
+)
+def test_exact_arithmetic_says_who_is_right(parse, run, wrong, firm):
+    program = parse("g (int64[1] x) => (int64[1] y) { y = Neg(x) }")
+    right, other = np.array([LARGE]), np.array([wrong])
+    results = [run("numpy", right), run("onnxruntime", other), run("reference", other)]
+    verdicts = judge(program, {"x": -right}, results)
+    assert {v.target: not v.suspect for v in verdicts} == {"onnxruntime": firm, "reference": firm}
+    # A component from elsewhere and exact arithmetic are two witnesses against one; what irfuzz wrote is not.
+    for judging, proven in (("reference", True), ("numpy", firm)):
+        (verdict,) = judge(program, {"x": -right}, [run(judging, right), run("onnxruntime", other)])
+        assert (verdict.target, verdict.suspect) == ("onnxruntime", not proven)
+    # Nobody agrees with exact arithmetic: who is right is open as before.
+    assert [v.suspect for v in judge(program, {"x": right}, results[:2])] == [True]
