@@ -16,7 +16,7 @@ from irfuzz.ir.infer import fact_of_elements
 from irfuzz.oracle.calls import Call
 from irfuzz.oracle.numbers import is_float, smallest
 from irfuzz.oracle.resizing import fractional_length, rounded_coordinate
-from irfuzz.spec import has_trait
+from irfuzz.spec import has_trait, trait_values
 from irfuzz.spec.check import bindings
 from irfuzz.spec.expression import truth
 from irfuzz.spec.functions import Undefined
@@ -278,10 +278,13 @@ def _reflected_beyond(call: Call) -> bool:
 
 
 def _no_probability(call: Call) -> bool:
-    """True unless all are within [0, 1]; what is fed as NaN stays NaN behind a Clip."""
+    """True unless all are within [0, 1]; what is fed or may be made as NaN stays NaN behind a Clip."""
     low, high = call.bounds(0)
+    if not 0 <= low <= high <= 1 or call.array(0) is not None:
+        return not 0 <= low <= high <= 1
     fed = (a for a in call.inputs.values() if isinstance(a, np.ndarray) and is_float(a.dtype))
-    return not 0 <= low <= high <= 1 or (call.array(0) is None and any(difference(a, a).nan_a for a in fed))
+    before = (p.op_type for v in call.used if (p := v.producer()) is not None and p is not call.node)
+    return any(difference(a, a).nan_a for a in fed) or not trait_values("makes_nan").keys().isdisjoint(before)
 
 
 TESTS: Mapping[str, Test] = MappingProxyType(

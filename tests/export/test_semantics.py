@@ -492,6 +492,8 @@ def test_the_weight_of_an_n_gram_is_the_one_at_its_place_in_the_pool() -> None:
     x = np.array([7, 8, 8], np.int64)
     found = run("TfIdfVectorizer", [x], ngram_indexes=[2, 0], pool_int64s=[7, 8], weights=[10.0, 0.5], **more)
     same(found, [1.0, 0.0, 10.0], np.float32)
+    nothing = run("TfIdfVectorizer", [x[:0]], ngram_indexes=[2, 0], pool_int64s=[7, 8], weights=[10.0, 0.5], **more)
+    same(nothing, [0.0, 0.0, 0.0], np.float32)
 
 
 def test_a_region_of_resize_moves_coordinates_but_has_no_part_in_the_size_that_scales_give() -> None:

@@ -228,6 +228,17 @@ def test_nan_is_no_probability_behind_a_clip_either(parse, run, element, undefin
     assert verdict.suspect == undefined
 
 
+@pytest.mark.parametrize(("maker", "undefined"), [("Acosh", True), ("Tanh", False)])
+def test_nan_that_is_made_is_no_probability_behind_a_clip(parse, run, maker, undefined):
+    program = parse("g (float[1] x) => (int64[1] y) { l = Constant<value=float{0}>() h = Constant<value=float{1}>()"
+                    f" m = {maker}(x) c = Clip(m, l, h) a = Bernoulli(c) y = Shape(a) }}")  # fmt: skip
+    one = np.array([1])
+    refused = run("reference", exit=Exit.REJECTED, error="ValueError: p < 0, p > 1 or p contains NaNs")
+    results = [run("onnxruntime:disabled", one), run("torch:eager", one), refused]
+    (verdict,) = judge(program, {"x": np.zeros(1, np.float32)}, results)
+    assert verdict.suspect == undefined
+
+
 @pytest.mark.parametrize(("node", "suspect"), [("c = Compress(x, b)", True), ("c = Neg(x)", False)])
 @pytest.mark.parametrize("stage", [Stage.COMPILE, Stage.RUN])
 def test_sizes_that_elements_decide_may_be_too_much_for_a_compiler(parse, run, node, stage, suspect):

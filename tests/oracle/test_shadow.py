@@ -56,6 +56,12 @@ def test_a_cast_to_a_half_type_is_clean_unless_it_overflows(shade, parse, high, 
     assert shade.run(program, {"x": np.float32([0.1, -0.3, high])}).clean == clean
 
 
+def test_both_parts_of_a_spectrum_move_though_one_is_zero(shade, parse):
+    program = parse("g (float[1,3,4,1] x) => (float[11,3,4,2] y) <int64 n = {11}> { y = DFT<axis = 0>(x, n) }")
+    moved = shade.run(program, {"x": np.ones((1, 3, 4, 1), np.float32)}).small["y"]
+    assert (moved > 0).all()
+
+
 def test_the_reference_is_exact_and_the_bound_holds_any_order_of_a_sum(shade, parse):
     program = parse("g (float[1,300] x, float[300,4] w) => (float[1,4] y) { y = MatMul(x, w) }")
     rng = np.random.default_rng(1)

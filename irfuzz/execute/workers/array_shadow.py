@@ -246,8 +246,9 @@ class _Errors:
         self._dtype = dtype
 
     def _drawn(self, like: Any) -> Any:
-        """Numbers of both signs between a half and one."""
-        return drawn(self._random, like.shape)
+        """Numbers of both signs between a half and one; of complex numbers either part is moved."""
+        first = drawn(self._random, like.shape)
+        return first + 1j * drawn(self._random, like.shape) if like.dtype.kind == "c" else first
 
     def _exact(self, rule: Any, args: Any, result: Any) -> Any:
         """Which elements of a result no component rounds; ``None`` for none of them."""

@@ -111,8 +111,11 @@ class _Errors(TorchDispatchMode):
             self.met.saw(value, *made_of)
 
     def _drawn(self, like: Any) -> Any:
-        """Numbers of both signs between a half and one."""
-        return torch.as_tensor(drawn(self._random, like.shape, POOL_OF_TENSORS))
+        """Numbers of both signs between a half and one; of complex numbers either part is moved."""
+        first = torch.as_tensor(drawn(self._random, like.shape, POOL_OF_TENSORS))
+        if not like.is_complex():
+            return first
+        return torch.complex(first, torch.as_tensor(drawn(self._random, like.shape, POOL_OF_TENSORS)))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

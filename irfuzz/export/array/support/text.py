@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -29,7 +31,7 @@ def tfidf(
     if weights is not None and mode != "TF":
         of_place[list(ngram_indexes)] = weights
     rows = []
-    for row in x.reshape((-1, x.shape[-1])).tolist():
+    for row in x.reshape((math.prod(x.shape[:-1]), x.shape[-1])).tolist():
         counts = [0] * size
         for place, gram in zip(ngram_indexes, grams_of(pool_int64s, ngram_counts), strict=True):
             most = max_skip_count + 2 if len(gram) > 1 else 2
