@@ -112,6 +112,7 @@ class Differential(Strategy[Runs, Verdict]):
 
     def absorb(self) -> None:
         """Take in what was added to the corpus."""
+        self.steering.credit()
         for program in self.corpus.refresh():
             self.steering.add(program)
         self._alone = self._samples.alone(self.corpus.seeds())

@@ -78,6 +78,7 @@ class Steering:
         self._told = (0.0, 0, 0, 0)
         self._learnt: dict[str, Any] | None = None
         self._known = 0
+        self._credits: list[tuple[Entry, tuple[str, ...], int]] = []
         self.limit(max_opset)
 
     def limit(self, max_opset: int) -> None:
@@ -137,8 +138,14 @@ class Steering:
         fired = self.passes.add(results, testcase.program.digest) if testcase.asks is not None else 0
         new += fired if testcase.edits else 0
         if new and testcase.edits:
-            self.search.ran(testcase.entry, tuple(edit.mutator for edit in testcase.edits), new)
+            self._credits.append((testcase.entry, tuple(edit.mutator for edit in testcase.edits), new))
         return new > 0
+
+    def credit(self) -> None:
+        """Let the search know what ran, at times that do not depend on how many programs travel together."""
+        for entry, mutators, new in self._credits:
+            self.search.ran(entry, mutators, new)
+        self._credits.clear()
 
     def add(self, program: Program) -> None:
         """Count a program of the corpus; what this job covered before it was stopped holds the older ones already."""
