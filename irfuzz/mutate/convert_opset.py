@@ -12,6 +12,7 @@ from onnx import version_converter
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
+from irfuzz.ir.verify import verify
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.relayer import predict
@@ -68,6 +69,8 @@ class ConvertOpset:
             model.ir_version = max(model.ir_version, IR_VERSIONS[target])
             Program.__init__(program, model, program.residue, program.parents, program.inference.size_names)
             return f"opset {opset} becomes {target}, in which these operators mean the same"
+        if broken := verify(program, self.context.specs):
+            return Skipped(f"an earlier edit breaks a rule, of which the converter's inference may die: {broken[0]}")
         proto = program.to_proto()
         try:
             converted = version_converter.convert_version(proto, target)

@@ -72,3 +72,15 @@ def test_they_are_mutated_into_valid_programs(specs: Specs, opset: int) -> None:
         made += mutant.program.opset == opset
         onnx.checker.check_model(mutant.program.to_proto(), full_check=True)
     assert made >= 4
+
+
+@pytest.mark.parametrize(("length", "newer"), [(4, True), (-(2**31), False)])
+def test_what_an_edit_broke_is_not_given_to_the_converter(
+    specs: Specs, parse: Callable[..., Program], length: int, newer: bool
+) -> None:
+    """Inference, which the converter calls in this process, dies of a Slice along an axis of a negative size."""
+    shape = "float[4,2]" if newer else "float[k,2]"
+    given = f"int32 n = {{{length}}}, int64[1] s = {{0}}, int64[1] e = {{1}}, int64[1] a = {{1}}"
+    text = f"g (float[4,3,1] x) => ({shape} y) <{given}> "
+    body = "{ d = DFT <axis = 0> (x, n) c = Slice (d, s, e, a) y = Squeeze (c, a) }"
+    assert (max({0, *reached(specs, parse(text + body, opset=17))}) > 19) == newer
