@@ -16,6 +16,7 @@ from irfuzz.campaign.sampling import SAMPLED, share_of
 from irfuzz.execute.types import Exit
 from irfuzz.findings.cause import groups
 from irfuzz.findings.finding import Finding
+from irfuzz.findings.suspect_group import alike
 from irfuzz.findings.version_span import fixed_in, introduced_in
 from irfuzz.report.terminal import one_line
 from irfuzz.report.where import where_text
@@ -24,7 +25,7 @@ TITLE = 160
 """Longest title in the summary; ``report.md`` has all of it."""
 
 SUSPECTS = 3
-"""Suspects that the summary names."""
+"""Groups of suspects of which the summary names the first."""
 
 FAULTS = 5
 """Faults of irfuzz itself that the summary names."""
@@ -157,12 +158,7 @@ def summary_text(report: FuzzReport) -> str:
     lines += _ends(p.counts)
     if p.suspects:
         lines.append(f"  {p.suspects} suspects, too thinly proven to be findings: {layout.suspects}")
-        for suspect, folder in report.suspects[:SUSPECTS]:
-            lines.append(f"    {folder.name}: {_title(suspect).removeprefix('suspect: ')} ({suspect.verdict.doubt})")
-        if len(report.suspects) > SUSPECTS:
-            lines.append(
-                f"    and {len(report.suspects) - SUSPECTS} more: irfuzz findings list --suspects {report.out}"
-            )
+        lines += _suspect_lines(report)
     if p.unreplayed:
         lines.append(f"  {p.unreplayed} seen, but not shown by their own repro.py: {layout.unreplayed}")
     if p.internal_errors:
@@ -176,6 +172,21 @@ def summary_text(report: FuzzReport) -> str:
         lines += _finding_lines(found[first], report.folders[first])
         lines += [f"    of the same cause: {report.folders[place]}" for place in others]
     return "\n".join(lines)
+
+
+def _suspect_lines(report: FuzzReport) -> list[str]:
+    """The likeliest suspects, one of each group that are alike, and how to see the others."""
+    rows = alike([suspect.group for suspect, _ in report.suspects])[:SUSPECTS]
+    lines: list[str] = []
+    for first, *others in rows:
+        suspect, folder = report.suspects[first]
+        more = f"; {len(others)} more like it" if others else ""
+        title = _title(suspect).removeprefix("suspect: ")
+        lines.append(f"    {folder.name}: {title} ({suspect.verdict.doubt}){more}")
+    left = len(report.suspects) - sum(map(len, rows))
+    if left:
+        lines.append(f"    and {left} more: irfuzz findings list --suspects {report.out}")
+    return lines
 
 
 def _finding_lines(finding: Finding, folder: Path) -> list[str]:
@@ -203,6 +214,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
         lines += [f"    {target:<{width}}  {', '.join(told)}" for target, told in ends.items()]
     told = {
         "repeated": "disagreements were those of known findings",
+        "suspects repeated": "suspects were like others that had been looked into",
         "unrepeatable": "did not show again in a fresh process",
         "untriaged": "were not looked into, for want of time",
         "unmutated": "programs could not be mutated",
@@ -229,6 +241,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
                 "target": suspect.verdict.target,
                 "doubt": suspect.verdict.doubt,
                 "times": suspect.times,
+                "group": suspect.group,
             }
             for suspect, folder in report.suspects
         ],

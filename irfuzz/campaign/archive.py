@@ -14,6 +14,7 @@ from irfuzz.findings.codec import explained_by, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.pipeline import Dropped, Step, pass_through
+from irfuzz.findings.suspect_group import group_of
 from irfuzz.ir.program import Program
 from irfuzz.oracle import normalise_message, signature
 from irfuzz.oracle.message import names_of
@@ -168,7 +169,8 @@ class Archive:
         known = key in self._known or self._database.count_again(key)
         self._known.add(key)
         if not known:
-            self.store(replace(_marked(finding).signed(), signature=key, status=Status.UNREPLAYED))
+            group = finding.group or group_of(finding.verdict, finding.case.program)
+            self.store(replace(_marked(finding).signed(), signature=key, group=group, status=Status.UNREPLAYED))
 
 
 def _suspect_key(finding: Finding, label: str) -> str:

@@ -1,4 +1,4 @@
-"""A disagreement enters; whether it is likely one that was made small before, and need not be again now, leaves."""
+"""Says of a disagreement whether it is likely one that was looked into before, and need not be again now."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 _Place = tuple[str, str, str]
 """Symptom, target, and what a rejection said."""
+
+
+def has_turn(times: int) -> bool:
+    """Whether a repetition is looked into: the 1st, 2nd, 4th, 8th and so on."""
+    return not times & (times - 1)
 
 
 class Likely:
@@ -47,8 +52,7 @@ class Likely:
         made = self._made.get(_place(verdict, words), {})
         for operators in known:
             made[operators] += 1
-        # Those that are no power of two.
-        return any(made[operators] & (made[operators] - 1) for operators in known)
+        return any(not has_turn(made[operators]) for operators in known)
 
     def _explaining(self, verdict: Verdict, program: Program, words: str) -> list[frozenset[str]]:
         made = self._made.get(_place(verdict, words))
@@ -56,6 +60,32 @@ class Likely:
             return []
         there = set(operators_of(verdict, program))
         return [operators for operators in made if operators and operators <= there]
+
+
+class Tried:
+    """Remembers which groups of suspects (``findings.suspect_group``) were looked into.
+
+    One frequent fault that stays in doubt would take all of the time that suspects have, so of a group the first is
+    looked into, and of those that come later the 1st, 2nd, 4th and so on.
+    """
+
+    def __init__(self) -> None:
+        self._later: dict[str, int] = {}
+
+    def add(self, group: str) -> None:
+        """One of a group is looked into."""
+        self._later.setdefault(group, 0)
+
+    def knows(self, group: str) -> bool:
+        """Whether one of a group was looked into."""
+        return group in self._later
+
+    def again(self, group: str) -> bool:
+        """Count a later one of a group; True if it need not be looked at."""
+        if group not in self._later:
+            return False
+        self._later[group] += 1
+        return not has_turn(self._later[group])
 
 
 def _place(verdict: Verdict, words: str) -> _Place:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from irfuzz.campaign.archive import Archive, words_of
 from irfuzz.campaign.budget import GRACE, Budget
 from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.likely import Tried
 from irfuzz.campaign.waiting import Item, Waiting
 from irfuzz.execute.runner import PATIENCE, Runner
 from irfuzz.execute.types import RunResult, Target
@@ -20,6 +21,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch, same_fault
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.pipeline import Bench, steps
+from irfuzz.findings.suspect_group import group_of
 from irfuzz.findings.versions import Versions
 from irfuzz.isolate import Limits
 from irfuzz.oracle.signature import operators_of
@@ -81,6 +83,7 @@ class Triage:
         weakref.finalize(self, versions.close)
         self._archive = Archive(layout, database, config, versions)
         self._likely = self._archive.likely
+        self._tried = Tried()
         self._bench = Bench(
             [runner], self._involved, self._heard, self._shrunk, self._unseen, self._unheard, stopping
         )  # fmt: skip
@@ -102,6 +105,7 @@ class Triage:
             suspect = verdict.suspect and not _undecided(verdict)
             if suspect:
                 counts["suspect runs"] += 1
+                finding = replace(finding, group=group_of(verdict, program))
                 self._archive.keep_suspect(finding)
                 if verdict.invalid or verdict.symptom not in CUT or len(program.nodes()) > CUT_NODES:
                     continue
@@ -109,17 +113,27 @@ class Triage:
                 counts["repeated"] += 1
                 continue
             again = self._likely.knows(verdict, program, words)
-            if again and suspect:
+            if suspect:
+                if not again:
+                    self._let_wait(finding, words, counts)
                 continue
             if again and self._likely.again(verdict, program, words):
                 counts["likely repeated"] += 1
                 continue
             operators = frozenset(operators_of(verdict, program))
-            if not suspect:
-                finding = replace(finding, verdict=replace(verdict, suspect=False))
+            finding = replace(finding, verdict=replace(verdict, suspect=False))
             self._waiting.add(Item(finding, words, operators, len(program.nodes()), again))
         self._took("", start, counts)
         self.work(counts)
+
+    def _let_wait(self, suspect: Finding, words: str, counts: Counter[str]) -> None:
+        """Let a suspect wait; of a group one does, and after one was looked into few do."""
+        known = self._tried.knows(suspect.group)
+        if self._tried.again(suspect.group):
+            counts["suspects repeated"] += 1
+            return
+        size = len(suspect.case.program.nodes())
+        self._waiting.add(Item(suspect, words, frozenset({suspect.group}), size, again=known))
 
     def work(self, counts: Counter[str]) -> None:
         """Look into what waits, as far as there is time."""
@@ -142,8 +156,12 @@ class Triage:
         if self._archive.knows(verdict, program):
             return "repeated"
         if verdict.suspect:
+            group = item.finding.group
             if self._likely.knows(verdict, program, item.words):
                 return ""
+            if not item.again and self._tried.again(group):  # another variant of the component came first
+                return "suspects repeated"
+            self._tried.add(group)
             came_to = self._cut_out(item.finding)
         elif item.again or not self._likely.knows(verdict, program, item.words):
             came_to = self._came_to(item.finding)

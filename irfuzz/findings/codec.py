@@ -41,6 +41,7 @@ def row_of(finding: Finding) -> FindingRow:
     about |= {"shown": [asdict(s) for s in finding.shown]} if finding.shown else {}
     about |= {"known": [asdict(k) for k in finding.known]}
     about |= {"cause": finding.cause.to_json()} if finding.cause is not None else {}
+    about |= {"group": finding.group} if finding.group else {}
     about |= {"script": _LONG} if finding.long_script else {}
     about |= {"calls": finding.calls} if finding.calls is not None else {}
     runs = [_run_json(run) for run in finding.runs]
@@ -86,6 +87,7 @@ def finding_of(row: FindingRow) -> Finding:
             trace=json.loads(row.trace) if row.trace else {},
             signature=row.signature,
             cause=_cause_of(about),
+            group=str(about.get("group", "")),
             title=row.title,
             status=Status(row.status),
             shown=tuple(Shown(**s) for s in about.get("shown", ())),
@@ -197,6 +199,7 @@ def about_text(finding: Finding) -> str:
         "label": finding.label,
         "known": [asdict(k) for k in finding.known],
         "cause": None if finding.cause is None else finding.cause.to_json(),
+        **({"group": finding.group} if finding.group else {}),
         "verdict": verdict.to_json(),
         "versions": {r.name: r.version for r in runs},
         "environments": {r.name: r.requirement for r in runs if r.requirement},
@@ -256,6 +259,7 @@ def read_folder(folder: Path) -> Finding:
             trace=_trace(folder / "trace.json"),
             signature=str(about.get("signature", "")),
             cause=_cause_of(about),
+            group=str(about.get("group", "")),
             title=str(about.get("title", "")),
             status=Status(about.get("status", Status.CONFIRMED)),
             shown=tuple(Shown(**s) for s in about.get("shown", ())),

@@ -119,6 +119,7 @@ class Finding:
         hunt: what the inputs were steered to; empty if they were not.
         signature: text that is equal for findings of one fault.
         cause: what its program tells of the cause; ``None`` if that is large, or an older irfuzz stored it.
+        group: of a suspect, text that is equal for those that are alike (``suspect_group``); empty for a finding.
         title: one line.
         status: whether its own script shows it.
         shown: in which installed versions it shows, oldest first; empty if no other is installed.
@@ -145,6 +146,7 @@ class Finding:
     hunt: str = ""
     signature: str = ""
     cause: Cause | None = None
+    group: str = ""
     title: str = ""
     status: Status = Status.CONFIRMED
     shown: tuple[Shown, ...] = ()

@@ -1,4 +1,4 @@
-"""Folders of findings enter, what a list of them shows leaves; a person's label is put into one."""
+"""Lists of the findings in folders, and the labels that people put into them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
+from irfuzz.findings.suspect_group import alike
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
@@ -55,9 +56,24 @@ def suspects(found: Sequence[Entry]) -> list[Entry]:
 
 
 def suspects_text(found: Sequence[Entry]) -> str:
-    """A line or two for each suspect, with the doubt, and how many there are."""
-    lines = [line for entry in found for line in (*_lines(entry), f"  in doubt: {_doubt(entry)}")]
-    return "\n".join([*lines, f"{len(found)} suspects"])
+    """The first of each group of suspects that are alike, with its doubt and their number, and how many there are."""
+    rows = by_group(found)
+    lines: list[str] = []
+    for first, *others in rows:
+        lines += [*_lines(first), f"  in doubt: {_doubt(first)}"]
+        lines += [f"  and {len(others)} more like it"] if others else []
+    return "\n".join([*lines, _count_of(rows)])
+
+
+def _count_of(rows: Sequence[Sequence[Entry]]) -> str:
+    suspects = sum(map(len, rows))
+    groups = f" in {len(rows)} group{'s' if len(rows) > 1 else ''}" if len(rows) < suspects else ""
+    return f"{suspects} suspects{groups}"
+
+
+def by_group(found: Sequence[Entry]) -> list[list[Entry]]:
+    """Suspects that are alike (``suspect_group``) together, in the order of the first of each group."""
+    return [[found[place] for place in row] for row in alike([str(entry.about.get("group", "")) for entry in found])]
 
 
 def _doubt(entry: Entry) -> str:
@@ -81,9 +97,21 @@ def by_cause(found: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def to_json(found: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The list for programs; ``same_cause`` is the folder of the finding that explains one, empty if none does."""
-    heads = {entry.folder: row[0].folder for row in by_cause(found) for entry in row[1:]}
-    return [{**entry.to_json(), "same_cause": str(heads.get(entry.folder, ""))} for entry in found]
+    """The list for programs.
+
+    ``same_cause`` is the folder of the finding that explains one, and ``like`` that of the first of the suspects that
+    are alike; empty if there is none before it.
+    """
+    causes = {entry.folder: row[0].folder for row in by_cause(found) for entry in row[1:]}
+    groups = {entry.folder: row[0].folder for row in by_group(found) for entry in row[1:]}
+    return [
+        {
+            **entry.to_json(),
+            "same_cause": str(causes.get(entry.folder, "")),
+            "like": str(groups.get(entry.folder, "")),
+        }
+        for entry in found
+    ]
 
 
 def _kind(entry: Entry) -> str:
@@ -157,17 +185,22 @@ def as_text(found: Sequence[Entry]) -> str:
     """A line or two for each, and how many are known or labelled."""
     lines: list[str] = []
     kinds = {kind: [e for e in found if _kind(e) == kind] for kind in FOLDERS}
+    groups = by_group(kinds["suspects"])
     for kind in FOLDERS:
-        for first, *others in by_cause(kinds[kind]):
+        for first, *others in groups if kind == "suspects" else by_cause(kinds[kind]):
             lines += _lines(first)
-            lines += [f"  of the same cause: {entry.folder}" for entry in others]
+            if kind == "suspects":
+                lines += [f"  and {len(others)} more like it"] if others else []
+            else:
+                lines += [f"  of the same cause: {entry.folder}" for entry in others]
     known = Counter(name for entry in found for name in entry.known)
     labels = Counter(entry.label for entry in found if entry.label)
     new = sum(not entry.known and not entry.label for entry in kinds["findings"])
     causes = len(by_cause(kinds["findings"]))
     of_causes = f" of {causes} cause{'s' if causes > 1 else ''}" if causes < len(kinds["findings"]) else ""
     lines.append(f"{len(kinds['findings'])} findings{of_causes}, {new} of them neither known nor labelled")
-    apart = [f"{len(kinds[kind])} {kind}" for kind in FOLDERS[1:] if kinds[kind]]
+    apart = [_count_of(groups)] if groups else []
+    apart += [f"{len(kinds['unreplayed'])} unreplayed"] if kinds["unreplayed"] else []
     lines += [f"apart from them: {', '.join(apart)}"] if apart else []
     lines += [f"  {count} x {name}" for name, count in [*known.most_common(), *labels.most_common()]]
     return "\n".join(lines)

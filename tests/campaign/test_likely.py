@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from irfuzz.campaign.likely import Likely
+from irfuzz.campaign.likely import Likely, Tried
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
@@ -46,3 +46,13 @@ def test_other_targets_symptoms_and_messages_are_others(other: Verdict, words: s
     likely = Likely()
     likely.add(verdict(), "", verdict(), program("Tanh"))
     assert not any(likely.again(other, program("Tanh"), words) for _ in range(6))
+
+
+def test_suspects_that_are_alike_are_looked_at_ever_more_rarely() -> None:
+    tried = Tried()
+    assert not any(tried.again("a") for _ in range(6)), "while none was looked into, all may be"
+    tried.add("a")
+    assert [n for n in range(1, 20) if not tried.again("a")] == [1, 2, 4, 8, 16]
+    tried.add("a")
+    assert tried.again("a"), "their number goes on"
+    assert (tried.knows("a"), tried.knows("b")) == (True, False)

@@ -126,7 +126,20 @@ def test_suspects_are_listed_by_rank_with_their_doubt(out: Path, capsys: pytest.
         f"{out}/suspects/0004\n  title 4\n  in doubt: undefined behaviour\n"
         f"{out}/suspects/0003\n  title 3\n  in doubt: no two witnesses\n2 suspects\n"
     )
+    for place in (out / "suspects").glob("*/finding.json"):
+        place.write_text(json.dumps({**json.loads(place.read_text()), "group": "t|difference|Relu|"}))
+    assert main(["findings", "list", str(out), "--suspects"]) == 0
+    assert capsys.readouterr().out == (
+        f"{out}/suspects/0004\n  title 4\n  in doubt: undefined behaviour\n  and 1 more like it\n"
+        "2 suspects in 1 group\n"
+    )
+    assert main(["findings", "list", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "  and 1 more like it\n2 findings, 1 of them neither known nor labelled\n" in text
+    assert "apart from them: 2 suspects in 1 group\n" in text
     assert main(["findings", "list", str(out), "--suspects", "--json"]) == 0
-    assert [one["title"] for one in json.loads(capsys.readouterr().out)] == ["title 4", "title 3"]
+    listed = capsys.readouterr().out
+    assert [one["like"] for one in json.loads(listed)] == ["", f"{out}/suspects/0004"]
+    assert [one["title"] for one in json.loads(listed)] == ["title 4", "title 3"]
     assert main(["findings", "show", str(out / "findings" / "0001"), "--suspects"]) == 2
     assert "--suspects belongs to list" in capsys.readouterr().err

@@ -56,8 +56,8 @@ def full() -> Finding:
         Finding(verdict, case, original, [result("a:x", 3), result("b", 2)]).signed(), trace={"edits": []},
         hunt="hunted", status=Status.UNREPLAYED, shown=(Shown("a:x", "1", "env", None, "why"),),
         known=(KnownIssue("k", "t", "l"),),
-        long_script=True, calls={"body": ["a"]}, printed="nothing", label="mine", job=1, iteration=2, times=3, number=4,
-        first=5.0, last=6.0,
+        long_script=True, calls={"body": ["a"]}, printed="nothing", label="mine", group="a|Relu", job=1, iteration=2,
+        times=3, number=4, first=5.0, last=6.0,
     )  # fmt: skip
 
 
