@@ -1,4 +1,4 @@
-"""irfuzz finds bugs in the software that runs neural networks: models enter, replayable findings leave."""
+"""irfuzz finds bugs in the software that runs neural networks and turns each into a finding that replays."""
 
 from __future__ import annotations
 

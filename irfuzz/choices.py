@@ -1,4 +1,4 @@
-"""Recorded randomness: a seed or a record enters, typed draws leave, and every draw can be replayed."""
+"""Recorded randomness: typed draws from a seed, each of which can be replayed from the record."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Choices:
         return items[chosen]
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """``count`` different items (fewer where there are not so many), in random order."""
+        """``count`` different items (fewer if there are not so many), in random order."""
         left = list(items)
         return [left.pop(self.index(len(left))) for _ in range(min(count, len(left)))]
 

@@ -1,4 +1,4 @@
-"""The installed distributions enter; nothing leaves where they can work together, a usage error where they cannot."""
+"""Refuses environments whose installed distributions cannot work together, with a usage error."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ class TensorFact:
 
     Attributes:
         dtype: element type.
-        shape: sizes, outermost first; ``None`` where even the rank is unknown.
+        shape: sizes, outermost first; ``None`` if even the rank is unknown.
         low: every element that is not NaN is at least this (``None``: nothing known).
         high: every element that is not NaN is at most this.
-        value: the elements in row-major order where at least one is known and the shape is static
+        value: the elements in row-major order if at least one is known and the shape is static
             with at most ``MAX_KNOWN_ELEMENTS`` elements.
     """
 
@@ -44,7 +44,7 @@ class TensorFact:
 
     @property
     def is_static(self) -> bool:
-        """True where every size is an integer."""
+        """True if every size is an integer."""
         if self.shape is None:
             return False
         for size in self.shape:  # noqa: SIM110 - asked a hundred times an edit, and a generator takes twice as long
@@ -54,7 +54,7 @@ class TensorFact:
 
     @property
     def static_shape(self) -> tuple[int, ...] | None:
-        """The shape where every size is an integer, else ``None``."""
+        """The shape if every size is an integer, else ``None``."""
         return self.shape if self.is_static else None  # type: ignore[return-value]
 
     def size(self) -> int | None:
@@ -64,7 +64,7 @@ class TensorFact:
 
     @property
     def known(self) -> bool:
-        """True where every element is a known number."""
+        """True if every element is a known number."""
         if self.value is None:
             return False
         for element in self.value:  # noqa: SIM110 - as above
@@ -82,7 +82,7 @@ class SequenceFact:
     """A sequence whose elements all satisfy ``elem`` (``None``: nothing known).
 
     Attributes:
-        length: number of elements, where it is known.
+        length: number of elements, if it is known.
     """
 
     elem: Fact | None

@@ -1,6 +1,6 @@
 """Limits that whoever started irfuzz has set for its processes (``ulimit``), and how messages name them.
 
-An ordinary user in a container cannot raise a hard limit. Workers get what is left under it, and where that is too
+An ordinary user in a container cannot raise a hard limit. Workers get what is left under it, and if that is too
 little, the message says which limit it was.
 """
 

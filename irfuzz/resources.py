@@ -1,4 +1,4 @@
-"""The name of a shipped data folder enters, its place on disk leaves: in a wheel, an editable install or a checkout."""
+"""Finds shipped data folders on disk: in a wheel, an editable install or a checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes that survive whatever a component under test does: requests enter, replies leave."""
+"""Runs components under test in worker processes, which may crash, hang or eat memory without harming irfuzz."""
 
 from __future__ import annotations
 

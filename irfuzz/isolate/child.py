@@ -1,4 +1,4 @@
-"""Requests enter over a socket, the handler's answers leave: the process in which a component under test runs.
+"""The process in which a component under test runs: it answers requests over a socket until that closes.
 
 It is forked from the zygote and may die in any way; it needs only Python 3.9, numpy and what the handler imports.
 """
@@ -111,7 +111,7 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
 
 
 def _watched(handler: Any) -> Any:
-    """The handler; where ``IRFUZZ_LINES`` names Python code, its answers tell which lines of that ran (``lines``)."""
+    """The handler; if ``IRFUZZ_LINES`` names Python code, its answers tell which lines of that ran (``lines``)."""
     names = os.environ.get("IRFUZZ_LINES")
     if not names:
         return handler

@@ -1,4 +1,4 @@
-"""An answer, or the way in which a child ended, enters; the ``Reply`` that says so leaves."""
+"""Turns a child's answer, or the way in which it ended, into a ``Reply``."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def ended(cause: Cause, detail: str, death: Death | None, log: str, limit: int |
     Args:
         cause: what the parent saw first.
         detail: what it saw in words.
-        death: the child's end; ``None`` where it could not be had.
+        death: the child's end; ``None`` if it could not be had.
         log: what it printed.
         limit: memory allowed over ``base``, in bytes.
         base: bytes that the zygote held.

@@ -1,4 +1,4 @@
-"""A command enters, its exit code leaves; everything that it started ends with it, and with whoever asked.
+"""Runs a command so that everything it started ends with it, and with the process that asked for it.
 
 Run by path in an interpreter of its own: standard library only, and ``linux.py`` beside it.
 """
@@ -26,7 +26,7 @@ def guarded(command: Sequence[str]) -> list[str]:
 
 
 def main(parent: int, command: Sequence[str]) -> int:
-    """Run a command; 128 + N where it died by signal N."""
+    """Run a command; 128 + N if it died by signal N."""
     spec = importlib.util.spec_from_file_location("irfuzz_isolate_linux", Path(__file__).with_name("linux.py"))
     assert spec is not None
     assert spec.loader is not None

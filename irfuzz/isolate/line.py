@@ -1,4 +1,4 @@
-"""Frames enter and leave over one child's socket, with a deadline, an eye on its memory and an ear for its death."""
+"""The parent's side of one child: exchanges frames, with a deadline, and watches its memory and its death."""
 
 from __future__ import annotations
 

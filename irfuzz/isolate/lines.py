@@ -1,4 +1,4 @@
-"""Names of packages or paths of Python code enter, the lines of them that a process runs for the first time leave.
+"""Records which lines of given Python packages or files a process runs for the first time.
 
 Loaded in the worker's interpreter after the fork: needs only Python 3.9. Python 3.12 has ``sys.monitoring``, which
 looks at each line once; before it a function is traced until all of its lines have run, what is called over and over
@@ -147,7 +147,7 @@ class Watched:
 
 
 def _root_of(name: str) -> str:
-    """Where a package's folder or a module's file is; empty where nowhere."""
+    """Where a package's folder or a module's file is; empty if nowhere."""
     if os.path.isabs(name):  # noqa: PTH117
         return os.path.realpath(name)
     try:

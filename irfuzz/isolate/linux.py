@@ -1,4 +1,4 @@
-"""Process ids enter, their memory, children and deaths leave: the few Linux calls that Python lacks.
+"""The few Linux calls that Python lacks: memory, children, deaths and cores of processes.
 
 It runs in workers too: standard library only.
 """
@@ -43,7 +43,7 @@ def signal_name(number: int) -> str:
 
 
 def children(pid: int) -> list[int]:
-    """Process ids of the children of all threads of a process; empty where it is gone."""
+    """Process ids of the children of all threads of a process; empty if it is gone."""
     found: list[int] = []
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -78,7 +78,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process holds in RAM; 0 where it is gone."""
+    """Bytes of memory that a process holds in RAM; 0 if it is gone."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE
     except (OSError, IndexError):
@@ -104,7 +104,7 @@ def data_size() -> int:
 
 
 def kill(pid: int) -> None:
-    """SIGKILL for a process and the group it leads; silent where they are gone."""
+    """SIGKILL for a process and the group it leads; silent if they are gone."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -115,7 +115,7 @@ def wait_for(pid: int, seconds: float) -> tuple[int, int] | None:
     """Wait for a child's end.
 
     Returns:
-        Wait status and largest resident size in bytes, or ``None`` where it lives longer than ``seconds``.
+        Wait status and largest resident size in bytes, or ``None`` if it lives longer than ``seconds``.
     """
     end = time.monotonic() + seconds
     pause = 0.0002
@@ -152,7 +152,7 @@ def end_all_children(seconds: float) -> int:
 
 
 def stay_on_core(number: int, of: int) -> None:
-    """Keep this process, and all that it starts from now on, on one core, where ``of`` such processes fill them all.
+    """Keep this process, and all that it starts from now on, on one core, if ``of`` such processes fill them all.
 
     A job and its worker take turns, so that nothing is lost by sharing a core, and neither moves about.
     """

@@ -1,4 +1,4 @@
-"""What a child prints enters a bounded piece of memory, its head and tail leave as text."""
+"""A bounded piece of memory that a child prints into; its head and tail are kept as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specifications enter, one worker for each of them leaves, all started side by side and all ended together."""
+"""Workers by name, one for each specification, started side by side and ended together."""
 
 from __future__ import annotations
 

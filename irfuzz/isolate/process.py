@@ -1,4 +1,4 @@
-"""A worker's specification enters, its running zygote leaves: start, fork, news of deaths, and the end of all of it."""
+"""Starts a zygote from a worker's specification, forks children from it, reports their deaths, and ends all of it."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Zygote:
             raise ZygoteGone(str(error)) from error
 
     def hear(self, seconds: float = 0.0) -> Death | None:
-        """The death of the child, where it is told within ``seconds``.
+        """The death of the child, if it is told within ``seconds``.
 
         Raises:
             ZygoteGone: it is the zygote that died.
@@ -261,7 +261,7 @@ class Zygote:
         return death
 
     def _finish(self) -> int:
-        """Wait for the zygote, kill it and all below it where it does not end; its return code."""
+        """Wait for the zygote, kill it and all below it if it does not end; its return code."""
         try:
             return self._process.wait(ANSWER_SECONDS)
         except subprocess.TimeoutExpired:

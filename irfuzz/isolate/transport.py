@@ -1,4 +1,4 @@
-"""Values and JSON enter, length-prefixed frames of raw bytes leave, and back again; nothing is ever pickled.
+"""Encodes values and JSON as length-prefixed frames of raw bytes, and decodes them; nothing is ever pickled.
 
 This file runs on both sides of the process border, so it needs only Python 3.9 and numpy: a worker's interpreter has
 no irfuzz.
@@ -65,7 +65,7 @@ class Closed(ProtocolError):
 
 
 class Trailing(ProtocolError):
-    """A frame came with bytes after it, where only one frame was asked for."""
+    """A frame came with bytes after it, if only one frame was asked for."""
 
     def __init__(self, request_id: int, count: int) -> None:
         super().__init__(f"{count} bytes after the end of the answer")
@@ -73,7 +73,7 @@ class Trailing(ProtocolError):
 
 
 class Tagged:
-    """A tensor of a type that only ml_dtypes has, where ml_dtypes is not installed.
+    """A tensor of a type that only ml_dtypes has, if ml_dtypes is not installed.
 
     Attributes:
         dtype: name of the element type, such as ``bfloat16``.
@@ -93,7 +93,7 @@ class Tagged:
 
 
 def _extended(name: str) -> np.dtype | None:
-    """The dtype of that name, or ``None`` where ml_dtypes is missing or too old for it."""
+    """The dtype of that name, or ``None`` if ml_dtypes is missing or too old for it."""
     try:
         import ml_dtypes
     except ImportError:
@@ -104,7 +104,7 @@ def _extended(name: str) -> np.dtype | None:
 
 @functools.lru_cache(maxsize=256)
 def _name(dtype: np.dtype) -> str:
-    """``dtype.name``, which numpy makes anew every time, where a tensor of it can be sent."""
+    """``dtype.name``, which numpy makes anew every time, if a tensor of it can be sent."""
     name = dtype.name
     if name not in STANDARD and name not in EXTENDED:
         raise TypeError(f"a tensor of dtype {dtype} cannot cross a process; expected a number, bool or string type")
@@ -113,7 +113,7 @@ def _name(dtype: np.dtype) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _dtype(name: str) -> tuple[np.dtype | None, int]:
-    """The dtype of that name (``None`` where this interpreter lacks it) and the bytes of an element."""
+    """The dtype of that name (``None`` if this interpreter lacks it) and the bytes of an element."""
     if name in STANDARD:
         dtype = np.dtype(name)
         return dtype, dtype.itemsize
@@ -185,7 +185,7 @@ def _describe(value: Any, body: _Body, depth: int = 0) -> Any:
 
 
 def _rows(maps: Sequence[Any]) -> Sequence[Any]:
-    """Maps as their keys and a matrix of values, where all of them have the same keys and tensors of no rank."""
+    """Maps as their keys and a matrix of values, if all of them have the same keys and tensors of no rank."""
     pairs = [_pairs(item) if isinstance(item, dict) else [] for item in maps]
     keys = [pair[0].tolist() if pair and isinstance(pair[1], np.ndarray) else None for pair in pairs]
     if keys[0] is None or any(key != keys[0] for key in keys):
@@ -194,7 +194,7 @@ def _rows(maps: Sequence[Any]) -> Sequence[Any]:
 
 
 def _pairs(value: dict[Any, Any]) -> list[Any]:
-    """The keys of a map and its values; Python's floats in single precision where that loses nothing, as ONNX has them.
+    """The keys of a map and its values; Python's floats in single precision if that loses nothing, as ONNX has them.
 
     Raises:
         TypeError: the keys are not all numbers or all text.

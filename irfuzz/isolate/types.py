@@ -75,20 +75,20 @@ class Reply:
     Attributes:
         exit: ``ok``; ``error`` (the handler raised); ``crash`` (died by a signal); ``exited`` (ended itself);
             ``hang`` (over its time); ``memory`` (over its memory); ``protocol`` (rubbish, or a closed pipe).
-        response: what the handler returned first, where ``ok``.
+        response: what the handler returned first, if ``ok``.
         values: what it returned second.
-        error: ``type``, ``message`` and ``traceback`` of the exception, where there was one.
-        signal: name of the signal, where ``crash``.
-        exit_code: where ``exited``.
+        error: ``type``, ``message`` and ``traceback`` of the exception, if there was one.
+        signal: name of the signal, if ``crash``.
+        exit_code: if ``exited``.
         log: what was printed during the request, head and tail, unless ``ok``.
-        seconds: wall time of the handler; where it did not answer, of the whole request.
+        seconds: wall time of the handler; if it did not answer, of the whole request.
         detail: one line that says what happened, unless ``ok``.
-        served: requests that this child had answered before. Where it is not 0, something that an earlier request left
+        served: requests that this child had answered before. If it is not 0, something that an earlier request left
             behind may be the cause: ``call(..., fresh=True)`` tells.
-        memory: bytes of RAM that the child held more than its zygote, at the answer or (where it died) at its peak.
-        warming: True where it was not the request but ``warm()`` that failed, so that the request never ran.
+        memory: bytes of RAM that the child held more than its zygote, at the answer or (if it died) at its peak.
+        warming: True if it was not the request but ``warm()`` that failed, so that the request never ran.
         before: what went wrong in the child after its previous answer (it died, it wrote again); empty otherwise.
-        each: where several requests were sent as one and were answered, the reply to each, as far as it came.
+        each: if several requests were sent as one and were answered, the reply to each, as far as it came.
         place: of several requests that were sent as one, the place of the one that failed or ran.
     """
 

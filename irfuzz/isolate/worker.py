@@ -1,4 +1,4 @@
-"""Requests enter, a ``Reply`` leaves for each of them whatever the component under test does to its process."""
+"""A component under test that answers each request with a ``Reply``, whatever it does to its own process."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Worker:
             fresh: use a child that has served nothing yet.
 
         Returns:
-            The reply to each; where not all are ``ok``, the last one is the failure, and its ``place`` tells of which.
+            The reply to each; if not all are ``ok``, the last one is the failure, and its ``place`` tells of which.
             A child that died answered none of those before.
 
         Raises:
@@ -222,7 +222,7 @@ class Worker:
         return "after its previous answer it wrote to its pipe, or closed it"
 
     def _fork(self) -> Line:
-        """A new child, of a new zygote where the old one is lost."""
+        """A new child, of a new zygote if the old one is lost."""
         for last in (False, True):
             self.start()
             assert self._zygote is not None
@@ -240,7 +240,7 @@ class Worker:
         raise InternalError("unreachable")
 
     def _exchange(self, line: Line, number: int, parts: Sequence[Any], seconds: float, many: int = 0) -> Reply:
-        """One request (or so many sent as one) to the child, whose end is seen to where there is no answer."""
+        """One request (or so many sent as one) to the child, whose end is seen to if there is no answer."""
         began = time.perf_counter()
         served = line.served
         try:

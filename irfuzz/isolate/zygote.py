@@ -1,4 +1,4 @@
-"""Commands enter over a control socket, forked children and the news of their deaths leave.
+"""The process that imports a component once and forks children on command; it reports how they end.
 
 Run by path in the interpreter of the component under test, which has no irfuzz. It imports the component and the
 handler and then runs none of their code: a fork after TensorFlow has run an operator hangs, after a mere import
@@ -59,7 +59,7 @@ class Zygote:
             os.set_blocking(fd, False)
 
     def say(self, **message: Any) -> None:
-        """Tell the parent; where it is gone, end."""
+        """Tell the parent; if it is gone, end."""
         try:
             self.control.send(json.dumps(message).encode())
         except OSError:

@@ -1,1 +1,1 @@
-"""A stored finding enters, a folder that anyone can replay and paste into a bug report leaves."""
+"""Writes a stored finding as a folder that anyone can replay and paste into a bug report."""

@@ -112,7 +112,7 @@ def write_bundle(folder: Path, finding: Finding, *, blobs: FolderBlobs | None = 
 
 
 def _put(draft: Path, folder: Path) -> None:
-    """Let the draft be the folder; what was there goes only afterwards, and comes back where that fails."""
+    """Let the draft be the folder; what was there goes only afterwards, and comes back if that fails."""
     if not folder.exists():
         draft.rename(folder)
         return

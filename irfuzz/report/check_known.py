@@ -22,12 +22,12 @@ def known_faults(rules: Sequence[Known] | None = None) -> Mapping[str, frozenset
 def with_known(report: Report, program: Program, rules: Sequence[Known] | None = None) -> Report:
     """The report with the known issues of each divergence.
 
-    A rule fits the model as a whole, or the node that differs most alone, where that was looked for.
+    A rule fits the model as a whole, or the node that differs most alone, if that was looked for.
 
     Args:
         report: of a check.
         program: that was checked.
-        rules: the shipped ones where omitted.
+        rules: the shipped ones if omitted.
     """
     table = shipped() if rules is None else tuple(rules)
     versions = {t.name: t.version for t in report.targets}

@@ -26,7 +26,7 @@ class Setup:
     """What a check was asked to do, for its readers.
 
     Attributes:
-        inputs: what was fed, in one line; empty where the user gave it.
+        inputs: what was fed, in one line; empty if the user gave it.
         left_out: targets that are installed and were not asked, because no one named them.
     """
 

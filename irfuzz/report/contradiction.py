@@ -1,4 +1,4 @@
-"""The files of a finding in which a target contradicts itself enter; they leave with both forms, run by one script."""
+"""Files of a finding in which a target contradicts itself: two forms of one program, run by one script."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def with_both_forms(
 
     Args:
         files: of the bundle, with ``repro.py`` as it is written for witnesses.
-        blamed: the target, with the options of the other way to run where there is one.
+        blamed: the target, with the options of the other way to run if there is one.
         witnesses: the same target in its own way, whose name ends with ``BEFORE``.
         lowered: the original as source, for a target that needs it.
     """

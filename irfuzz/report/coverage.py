@@ -1,4 +1,4 @@
-"""Coverage of a set of models enters, a table for people, JSON and a page with its growth leave."""
+"""Coverage of a set of models as a table for people, as JSON, and as a page with its growth."""
 
 from __future__ import annotations
 

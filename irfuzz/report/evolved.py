@@ -1,4 +1,4 @@
-"""What a genetic search found enters; lines for people, JSON and a folder that replays alone leave."""
+"""What a genetic search found, as lines for people, as JSON, and as a folder that replays alone."""
 
 from __future__ import annotations
 

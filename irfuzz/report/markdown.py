@@ -122,7 +122,7 @@ def _reasons(finding: Finding) -> list[str]:
 
 
 def _commands(finding: Finding) -> list[str]:
-    """What to type; the blamed version has to be installed first where it is another than that at hand."""
+    """What to type; the blamed version has to be installed first if it is another than that at hand."""
     needed = next((r.requirement for r in finding.runs if r.name == finding.verdict.target), "")
     if not needed:
         return ["python repro.py"]
@@ -146,7 +146,7 @@ def _origin(finding: Finding) -> list[str]:
 
 
 def program_text(case: FailingCase) -> str:
-    """ONNX's own text form, with long initializers left out; a summary where ONNX cannot print it."""
+    """ONNX's own text form, with long initializers left out; a summary if ONNX cannot print it."""
     try:
         proto = onnx.ModelProto()
         proto.CopyFrom(case.proto)

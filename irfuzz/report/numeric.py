@@ -1,4 +1,4 @@
-"""The report of a static numeric analysis enters; a table for people, JSON, HTML and witnesses on disk leave."""
+"""A static numeric analysis as a table for people, as JSON and HTML, and its witnesses as folders."""
 
 from __future__ import annotations
 

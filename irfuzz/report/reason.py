@@ -1,4 +1,4 @@
-"""A small model enters; the sections of ONNX's specification that say what it computes leave, quoted."""
+"""Quotes the sections of ONNX's specification that say what a small model computes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Section:
 
 
 def sections_of(model: onnx.ModelProto) -> list[Section]:
-    """The sections of a model's operators, those that carry values alone left out where there are others."""
+    """The sections of a model's operators, those that carry values alone left out if there are others."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
     nodes = [n for n in model.graph.node if n.domain in ("", "ai.onnx")]
     plain = with_trait("transparent") | with_trait("incidental") | with_trait("shape_only")

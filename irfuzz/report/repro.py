@@ -1,4 +1,4 @@
-"""What a finding has to show enters, the text of its ``repro.py`` leaves: plain Python that needs no irfuzz."""
+"""Writes a finding's ``repro.py``: plain Python that shows it without irfuzz."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Scene:
         symptom: what is wrong.
         blamed: the target at fault.
         witnesses: targets that it is compared with, which agree with each other.
-        output: the graph output that shows it; empty where the whole run is meant.
-        place: where in that output, ``((), (0, 3))``: positions in sequences, then the element's index; ``None`` where
+        output: the graph output that shows it; empty if the whole run is meant.
+        place: where in that output, ``((), (0, 3))``: positions in sequences, then the element's index; ``None`` if
             all of the output is compared.
         bound: largest absolute difference that would still be accepted; ``None`` or 0 for none at all.
         outputs: names of the graph outputs.
         odd_inputs: the inputs are not all tensors of numpy's own numbers.
         odd_types: an input or output has an element type that numpy lacks.
         seconds: after which a run counts as hanging.
-        memory: bytes that a run may take, where the symptom is memory.
+        memory: bytes that a run may take, if the symptom is memory.
         runs: how often the model runs in one process before it shows, as a leak does.
         alone: NaN as such is shown, with no witness to say that there should be a number.
-        passes: optimiser passes without which the fault vanishes; empty where none are known.
+        passes: optimiser passes without which the fault vanishes; empty if none are known.
     """
 
     title: str
@@ -78,7 +78,7 @@ def repro_source(scene: Scene) -> str:
 
 
 def _in_child(scene: Scene) -> bool:
-    """True where the script's own process would not survive."""
+    """True if the script's own process would not survive."""
     return scene.symptom in (Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL)
 
 
@@ -104,14 +104,14 @@ def _usage(scene: Scene) -> str:
 
 
 def pass_note(scene: Scene) -> str:
-    """A line on what mends it, where that is known."""
+    """A line on what mends it, if that is known."""
     if not scene.passes or scene.blamed.component != "onnxruntime":
         return ""
     return f"It vanishes with InferenceSession(..., disabled_optimizers={list(scene.passes)!r}).\n"
 
 
 def _how_to_get(scene: Scene) -> str:
-    """How to run the version that is blamed, where it is not simply the one at hand."""
+    """How to run the version that is blamed, if it is not simply the one at hand."""
     if not scene.blamed.requirement:
         return ""
     component, *others = (shlex.quote(one_line(word)) for word in scene.blamed.requirement.split())
@@ -132,7 +132,7 @@ def _together(scene: Scene) -> list[Run]:
 
 
 def _recorded(scene: Scene) -> dict[str, str]:
-    """Answers that count where their targets cannot be run; empty where all are of one environment."""
+    """Answers that count if their targets cannot be run; empty if all are of one environment."""
     if not any(p.environment for p in (scene.blamed, *scene.witnesses)):
         return {}
     own = (scene.blamed.component, scene.blamed.environment)
@@ -180,7 +180,7 @@ def _runners(scene: Scene) -> list[str]:
 
 
 def _kept(scene: Scene) -> bool:
-    """True where an object of a user's class serves several runs."""
+    """True if an object of a user's class serves several runs."""
     return scene.runs > 1 and any(_kind(p) == "plugin" for p in (scene.blamed, *scene.witnesses))
 
 

@@ -1,4 +1,4 @@
-"""What a finding has to show enters; a script of less than 40 lines that builds the model leaves, if there is one."""
+"""Writes a finding's script in less than 40 lines that build the model, if that can be done."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HOOK = 'sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__n
 
 
 def short_source(scene: Scene, case: FailingCase) -> str | None:
-    """The script's text; ``None`` where the long one has to do (``repro.repro_source``).
+    """The script's text; ``None`` if the long one has to do (``repro.repro_source``).
 
     It compares with what the witnesses answered when it was written, and says why that is right.
 
@@ -66,7 +66,7 @@ def short_source(scene: Scene, case: FailingCase) -> str | None:
 def script_text(
     scene: Scene, about: Sequence[str], imports: Sequence[str], built: Sequence[str], judged: Sequence[str]
 ) -> str | None:
-    """The parts put together; ``None`` where that is too long to be called short."""
+    """The parts put together; ``None`` if that is too long to be called short."""
     text = "\n".join([
         f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *about, '"""',
         "import os, sys", _HOOK, "import numpy as np", *imports, "",
@@ -103,11 +103,11 @@ def about_lines(scene: Scene, proto: onnx.ModelProto, packages: Sequence[str]) -
 
 
 def judged_lines(scene: Scene, right: str = "") -> list[str] | None:
-    """How the script tells, in lines; ``None`` where it takes more than a comparison.
+    """How the script tells, in lines; ``None`` if it takes more than a comparison.
 
     Args:
         scene: what is to be shown.
-        right: source of what is expected, where the script can compute it.
+        right: source of what is expected, if the script can compute it.
     """
     if scene.symptom is Symptom.REJECTION:
         return [
@@ -149,7 +149,7 @@ def judged_lines(scene: Scene, right: str = "") -> list[str] | None:
 
 
 def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
-    """Source of ``inputs`` and ``model``, its bytes; ``None`` where that is long or needs more than helpers."""
+    """Source of ``inputs`` and ``model``, its bytes; ``None`` if that is long or needs more than helpers."""
     graph = proto.graph
     if proto.functions or any(not isinstance(v, np.ndarray) for v in inputs.values()):
         return None

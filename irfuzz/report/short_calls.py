@@ -1,4 +1,4 @@
-"""What a finding in a framework has to show, and the calls that it takes, enter; a short script of them leaves."""
+"""Writes a short script of a framework's own calls that show a finding."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ SECONDS = 120.0
 
 
 def form_of(party: Run) -> Form | None:
-    """How a short script runs a target by the calls of a framework; ``None`` where none does."""
+    """How a short script runs a target by the calls of a framework; ``None`` if none does."""
     tool = kind_of_tool(party)
     if tool is None:
         return FORMS.get((party.component, str(party.options.get("mode", "eager"))))
@@ -159,7 +159,7 @@ def form_of(party: Run) -> Form | None:
 
 
 def calls_in(folder: Path, framework: str, *, seconds: float = SECONDS) -> dict[str, Any] | None:
-    """The calls of a folder's generated source; ``None`` where they cannot be told.
+    """The calls of a folder's generated source; ``None`` if they cannot be told.
 
     The source runs in a process of its own, which ends after ``seconds``.
     """
@@ -191,7 +191,7 @@ def calls_source(
     inputs: Mapping[str, Any],
     weights: Mapping[str, np.ndarray],
 ) -> str | None:
-    """The script's text; ``None`` where the long one has to do.
+    """The script's text; ``None`` if the long one has to do.
 
     Args:
         scene: what is to be shown.

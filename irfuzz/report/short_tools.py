@@ -1,4 +1,4 @@
-"""A target that a short script runs enters; the lines that it needs for that leave, if few will do."""
+"""The lines with which a short script runs a target, if few will do."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ _SAVED: Mapping[str, tuple[str, str]] = {
 
 
 def runner_of(party: Run, model: onnx.ModelProto, output: str, symptom: Symptom) -> str | None:
-    """Imports, a line ``SETUP`` where what is common goes, and ``run``; ``None`` where only the long script will do.
+    """Imports, a line ``SETUP`` where what is common goes, and ``run``; ``None`` if only the long script will do.
 
     Args:
         party: the target.

@@ -1,4 +1,4 @@
-"""A converter or tool enters; the part of a ``repro.py`` that runs it, and the files that it needs beside it, leave."""
+"""The part of a ``repro.py`` that runs a converter or tool, and the files that it needs beside it."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Database:
     # ---- corpus -----------------------------------------------------------------------------
 
     def add_program(self, row: ProgramRow) -> bool:
-        """Add a program; False where one with its digest is there already."""
+        """Add a program; False if one with its digest is there already."""
         with self._transaction() as connection:
             return _add(connection, row) == 1
 
@@ -190,7 +190,7 @@ class Database:
     # ---- counts -----------------------------------------------------------------------------
 
     def tally(self, job: int) -> tuple[int, int, dict[str, int]]:
-        """``(next iteration, programs, counts)`` of a job; zeros where it is new."""
+        """``(next iteration, programs, counts)`` of a job; zeros if it is new."""
         with self._transaction() as connection:
             row = connection.execute(select(TALLY).where(TALLY.c.job == job)).one_or_none()
         return (0, 0, {}) if row is None else (row.iteration, row.programs, json.loads(row.counts))
@@ -204,7 +204,7 @@ class Database:
     # ---- findings ---------------------------------------------------------------------------
 
     def count_again(self, signature: str) -> bool:
-        """Count a finding once more; False where its signature is new."""
+        """Count a finding once more; False if its signature is new."""
         with self._transaction() as connection:
             statement = (
                 update(FINDING)
@@ -234,7 +234,7 @@ class Database:
             connection.execute(statement.values(**values, times=FINDING.c.times + 1, last=time.time()))
 
     def add_finding(self, row: FindingRow) -> int | None:
-        """Add a finding and return its number; where its signature is known, count that one and return ``None``."""
+        """Add a finding and return its number; if its signature is known, count that one and return ``None``."""
         names = [name for name in FindingRow.__slots__ if name not in {"number", "first", "last"}]
         row = replace(row, **{name: pack_model(getattr(row, name), self.blobs) for name in _MODELS})
         now = time.time()

@@ -138,7 +138,7 @@ def write_model(data: bytes, path: Path, blobs: FolderBlobs) -> None:
 
 
 def link_blob(digest: str, folder: Path, blobs: FolderBlobs) -> None:
-    """Put a blob into a folder under its own name, as a link, or a copy where the file system has none.
+    """Put a blob into a folder under its own name, as a link, or a copy if the file system has none.
 
     Raises:
         OSError: it cannot be written.

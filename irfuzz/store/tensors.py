@@ -1,4 +1,4 @@
-"""Named values enter, one ``npz`` without pickled parts leaves, and back again."""
+"""Named values as one ``npz`` file without pickled parts, written and read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MANIFEST = "__irfuzz__"
 def pack(values: Mapping[str, Value]) -> bytes:
     """Values as the bytes of an npz file.
 
-    Plain tensors are members under their own names, where a zip file can have such a member. dtypes that npz cannot
+    Plain tensors are members under their own names, if a zip file can have such a member. dtypes that npz cannot
     hold are stored as unsigned integers of the same width, strings as text in the manifest, sequences item by item; the
     manifest says which.
     """
@@ -56,7 +56,7 @@ def pack(values: Mapping[str, Value]) -> bytes:
 
 
 def _member(name: str, taken: Mapping[str, np.ndarray]) -> str:
-    """``name``, or what comes closest where a zip file or ``numpy.savez`` cannot have a member of that name."""
+    """``name``, or what comes closest if a zip file or ``numpy.savez`` cannot have a member of that name."""
     key = name.replace("\0", "_")
     if key.endswith(".npy"):
         key += "_"  # numpy would drop the suffix
