@@ -1,4 +1,4 @@
-"""Normalisations: abstract operands enter, bounds that follow from how they divide leave."""
+"""Normalisations: bounds that follow from how they divide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A warning enters, the widest range of each input that makes the call safe leaves (RANUM's precondition)."""
+"""The widest range of each input with which a call that is warned of is safe (RANUM's precondition)."""
 
 from __future__ import annotations
 

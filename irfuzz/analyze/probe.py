@@ -1,4 +1,4 @@
-"""A program and a warning enter, the part of the program that leads to it leaves, as a program of its own."""
+"""Cuts out the part of a program that leads to a warning, as a program of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products: abstract operands enter, with constant weights channel by channel, abstract results leave."""
+"""Sums of products of abstract operands, with constant weights channel by channel."""
 
 from __future__ import annotations
 

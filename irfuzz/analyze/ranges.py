@@ -1,4 +1,4 @@
-"""Ranges that a user gives, and initialisers, enter; what a program's values start as leaves (DEBAR, section 3.3)."""
+"""What a program's values start as, from the user's ranges and from initialisers (DEBAR, section 3.3)."""
 
 from __future__ import annotations
 

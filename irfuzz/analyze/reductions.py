@@ -1,4 +1,4 @@
-"""Reductions, pools, softmax, running sums: ranges and sizes enter, ranges that hold for any order of summing leave."""
+"""Reductions, pools, softmax and running sums: ranges that hold for any order of summing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pad and Scatter (DEBAR, section 3.2): a tensor and where others are put enter, a grid cut there leaves."""
+"""Pad and Scatter (DEBAR, section 3.2): cuts a grid where other elements are put."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element-wise relations between partitions (DEBAR, section 3.1.3): operations on symbols enter, linear forms leave.
+"""Element-wise relations between partitions (DEBAR, section 3.1.3), as linear forms of symbols.
 
 A symbol stands for the elements of a partition, as they were computed. Equal operations on equal symbols give the same
 symbol, so that a value that is computed twice is known to be one.

@@ -1,4 +1,4 @@
-"""Tensors as grids of partitions (DEBAR, section 3.1.1): tensors enter, aligned, joined or cut ones leave."""
+"""Tensors as grids of partitions (DEBAR, section 3.1.1), which can be aligned, joined and cut."""
 
 from __future__ import annotations
 

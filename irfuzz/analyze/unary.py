@@ -1,4 +1,4 @@
-"""Functions of one number: the range of an element enters, that of what is computed from it leaves."""
+"""Functions of one number: the range of their result, from that of the element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A warning enters, inputs within their ranges for which the call really goes wrong leave, or ``None``."""
+"""Looks for inputs within their ranges for which a call really goes wrong."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Seeds, targets and a time enter, findings leave: the only place that wires everything."""
+"""Runs campaigns: the only place that wires everything."""

@@ -1,4 +1,4 @@
-"""A program and its inputs enter; a fact of it that two independent runs contradict leaves."""
+"""Compares every fact of a program with two independent runs, which a wrong one contradicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole campaign on this machine: seeds and settings enter, jobs run until time is up, a summary leaves."""
+"""A whole campaign on this machine: starts jobs, watches them until time is up, and sums up."""
 
 from __future__ import annotations
 

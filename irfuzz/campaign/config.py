@@ -1,4 +1,4 @@
-"""What the user asked for: settings enter from flags or a stored campaign, one frozen record leaves."""
+"""What the user asked for: settings from flags or of a stored campaign, as one frozen record."""
 
 from __future__ import annotations
 

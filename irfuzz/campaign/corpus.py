@@ -1,4 +1,4 @@
-"""Programs worth mutating: rows of the database enter, weighted choices of a parent leave."""
+"""Programs worth mutating, from rows of the database, and weighted choices of a parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the jobs of a campaign say they cover enters, the shares of all together and their curve over time leave."""
+"""What all jobs of a campaign cover together, and its curve over time."""
 
 from __future__ import annotations
 

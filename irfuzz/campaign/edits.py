@@ -1,4 +1,4 @@
-"""A trace, its seeds and a predicate enter; the fewest of its edits whose mutant still shows the fault leave."""
+"""The fewest edits of a trace whose mutant still shows the fault."""
 
 from __future__ import annotations
 

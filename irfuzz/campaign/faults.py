@@ -1,4 +1,4 @@
-"""An exception of irfuzz's own enters, a folder that tells how to see it again leaves; a bounded number is kept."""
+"""Writes an exception of irfuzz's own as a folder that tells how to see it again; a bounded number is kept."""
 
 from __future__ import annotations
 

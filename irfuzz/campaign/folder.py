@@ -1,4 +1,4 @@
-"""An ``--out`` path enters, a folder that belongs to this process alone leaves, or nothing at all is left behind."""
+"""Takes an ``--out`` folder for this process alone, or leaves nothing at all behind."""
 
 from __future__ import annotations
 

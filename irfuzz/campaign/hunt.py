@@ -1,4 +1,4 @@
-"""A program and its inputs enter, inputs that the static analysis steers leave: away from its hazards, or into one."""
+"""Steers inputs by the static analysis: away from a program's hazards, or into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz analyze``: a model enters, the operators that may compute NaN, an infinity or crash leave."""
+"""``irfuzz analyze``: which operators of a model may compute NaN or an infinity, or crash."""
 
 from __future__ import annotations
 

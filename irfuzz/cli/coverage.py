@@ -1,4 +1,4 @@
-"""``irfuzz coverage``: models enter, how much of what operator calls can be they cover leaves."""
+"""``irfuzz coverage``: how much of what operator calls can be some models cover."""
 
 from __future__ import annotations
 

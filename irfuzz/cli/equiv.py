@@ -1,4 +1,4 @@
-"""``irfuzz equiv``: models enter, rewrites after which a target contradicts itself leave."""
+"""``irfuzz equiv``: rewrites models and reports where a target contradicts itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz evolve``: a model enters; inputs or weights with which it shows NaN or an inconsistency leave."""
+"""``irfuzz evolve``: searches inputs or weights with which a model shows NaN or an inconsistency."""
 
 from __future__ import annotations
 

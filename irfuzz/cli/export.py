@@ -1,4 +1,4 @@
-"""``irfuzz export``: a model enters, the same model as ONNX or as the source of a framework's module leaves."""
+"""``irfuzz export``: writes a model as ONNX or as the source of a framework's module."""
 
 from __future__ import annotations
 

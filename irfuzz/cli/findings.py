@@ -1,4 +1,4 @@
-"""``irfuzz findings``: folders of findings enter; a list, a report or a page leaves, or one gets a label."""
+"""``irfuzz findings``: lists, reports, labels and bisects stored findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz fuzz``: seeds and a time enter, findings leave in a folder each."""
+"""``irfuzz fuzz``: runs a campaign on seeds and writes each finding as a folder."""
 
 from __future__ import annotations
 

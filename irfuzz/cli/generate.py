@@ -1,4 +1,4 @@
-"""``irfuzz generate``: nothing but a seed enters, valid models leave with the traces that rebuild them."""
+"""``irfuzz generate``: writes valid models from nothing but a seed, with the traces that rebuild them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands take from disk: paths of seeds enter, programs leave; folders for results are tried."""
+"""Reads the models that several commands are given, and tries the folders for their results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _tell(line: str) -> None:
 
 
 def _not_compared(program: Program) -> str:
-    """Why the outputs of a program cannot be compared; empty where they can."""
+    """Why the outputs of a program cannot be compared; empty if they can."""
     return "" if program.graph.outputs else "the graph has no outputs, so nothing of it can be compared"
 
 
@@ -189,7 +189,7 @@ def writable_folder(path: Path, flag: str) -> Path:
 
 @contextlib.contextmanager
 def nothing_left_behind() -> Generator[None]:
-    """Where what is done inside fails, remove the folders that ``writable_folder`` made and nothing came into."""
+    """If what is done inside fails, remove the folders that ``writable_folder`` made and nothing came into."""
     _made.clear()
     try:
         yield

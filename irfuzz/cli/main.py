@@ -1,4 +1,4 @@
-"""Words of the command line enter, an exit code leaves: 0 well, 1 findings, 2 bad input, 3 our own fault."""
+"""Runs a command and returns its exit code: 0 well, 1 findings, 2 bad input, 3 an error of irfuzz itself."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the words after ``irfuzz``; those of the process where omitted.
+        argv: the words after ``irfuzz``; those of the process if omitted.
 
     Returns:
         The exit code.

@@ -1,4 +1,4 @@
-"""``irfuzz mutate``: seeds enter, valid mutants leave as ONNX files with the traces that rebuild them."""
+"""``irfuzz mutate``: writes valid mutants of seeds as ONNX files, with the traces that rebuild them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of the command line enter, their values leave, or one line that says which flag is wrong and why."""
+"""Parses the words of a command line; a wrong flag gives one line that names it and says why."""
 
 from __future__ import annotations
 

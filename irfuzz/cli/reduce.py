@@ -167,7 +167,7 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _state(out: Path) -> Generator[Path]:
-    """The folder of the reduction's state; it goes again where the reduction fails before it has come anywhere."""
+    """The folder of the reduction's state; it goes again if the reduction fails before it has come anywhere."""
     from irfuzz.cli.inputs import writable_folder
     from irfuzz.reduce.state import worthless
 

@@ -1,4 +1,4 @@
-"""``irfuzz replay``: a trace enters, the model that it describes leaves, byte for byte."""
+"""``irfuzz replay``: rebuilds the model that a trace describes, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz synthesize``: large models enter, small ones that cover the same calls leave."""
+"""``irfuzz synthesize``: makes small models that cover the calls of large ones."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""irfuzz inside of other fuzzers and tests: bytes, or another engine's draws, enter and ONNX models leave."""
+"""irfuzz inside other fuzzers and tests, as a source of ONNX models that their bytes or draws steer."""

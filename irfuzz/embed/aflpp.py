@@ -1,4 +1,4 @@
-"""AFL++'s Python custom mutator: a buffer, another one and a size enter, the bytes of a model leave.
+"""AFL++'s Python custom mutator for ONNX models.
 
 Use: ``AFL_PYTHON_MODULE=irfuzz.embed.aflpp AFL_CUSTOM_MUTATOR_ONLY=1 afl-fuzz ...``. AFL++ calls the functions below by
 name (its docs/custom_mutators.md); one process has one mutator, so its state is the module's.
@@ -63,7 +63,7 @@ def fuzz_count(buf: bytearray) -> int:
 
 
 def fuzz(buf: bytearray, add_buf: bytearray | None, max_size: int) -> bytearray:
-    """A mutant of at most ``max_size`` bytes, empty only where that is 0.
+    """A mutant of at most ``max_size`` bytes, empty only if that is 0.
 
     AFL++'s documentation has it skip what is empty; for mutators in Python its C code ends the whole run instead.
     """
@@ -123,7 +123,7 @@ def trim() -> bytearray:
 
 
 def post_trim(success: bool) -> int:
-    """Whether the last candidate showed the same; the number of the next step, ``steps`` where there is none."""
+    """Whether the last candidate showed the same; the number of the next step, ``steps`` if there is none."""
     trimmer = _state().trimmer
     assert trimmer is not None
     return trimmer.answer(success)

@@ -1,4 +1,4 @@
-"""libFuzzer's custom mutator for Atheris: bytes, a size and a seed enter, the bytes of a model leave.
+"""libFuzzer's custom mutator of ONNX models for Atheris.
 
 Use: ``atheris.Setup(argv, test_one_input, custom_mutator=irfuzz.embed.atheris.custom_mutator,
 custom_crossover=irfuzz.embed.atheris.custom_crossover)``.

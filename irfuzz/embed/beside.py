@@ -1,4 +1,4 @@
-"""A user's converter enters, a runner leaves that calls it in this process and runs its witnesses in workers."""
+"""Calls a user's converter in this process and runs its witnesses in workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of seeds enters; small models leave into another, a corpus for any fuzzer to begin with."""
+"""Writes a corpus of small models, from a folder of seeds, for any fuzzer to begin with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def export_corpus(
 
     Args:
         seeds: folder of ``.onnx`` files.
-        folder: made where it is missing; must hold no file yet.
+        folder: made if it is missing; must hold no file yet.
         max_bytes: of one model. Fuzzers are quick on small inputs, and most give up above a megabyte.
         seed: of the operators' calls.
         progress: is told how many operators of how many have their call.

@@ -1,4 +1,4 @@
-"""A model and draws enter; some field of it, anywhere, has another value afterwards, one item more, or none."""
+"""Gives some field of a model, anywhere, another value, one item more, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's converter enters and is compared with independent runtimes; its first fault leaves, small and stored."""
+"""Compares a user's converter with independent runtimes and stores its first fault, made small."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Options:
 
     Attributes:
         seeds: models to start from; without any, calls of single operators and programs of one node.
-        operators: names of operators to draw those calls of; all where empty.
+        operators: names of operators to draw those calls of; all if empty.
         seconds: when to end without a finding; ``None`` for no such limit.
         programs: how many programs the converter is to take at most; ``None`` for no such limit.
         edits: most edits of each program.
@@ -208,7 +208,7 @@ class _Programs:
             self._ran.update({s.op: s for s in self._calls if s.op == nodes[0].op_type})
 
     def make(self, number: int) -> tuple[Program, Mapping[str, Value]] | None:
-        """A program with inputs; ``None`` where nothing came of what was drawn."""
+        """A program with inputs; ``None`` if nothing came of what was drawn."""
         choices = Choices.from_seed(f"{self._options.seed}/{number}")
         most = self._options.edits
         few = 2 * len(self._ran) < len(self._calls)  # then most edits bring what the converter lacks
@@ -253,7 +253,7 @@ def judged(
 ) -> tuple[Sequence[Verdict], Sequence[RunResult]]:
     """What is said of a converter and its witnesses on a program, and what everybody did.
 
-    There are no results where the converter does not support the program.
+    There are no results if the converter does not support the program.
     """
     own = runner.run_own(program, inputs)
     if own.exit is Exit.UNSUPPORTED:
@@ -377,7 +377,7 @@ def _stored(folder: Path, finding: Finding, origin: str) -> Found:
 
 
 def _replayed(runner: Beside, stored: Path) -> Found | None:
-    """A stored finding, where it still shows."""
+    """A stored finding, if it still shows."""
     try:
         about = json.loads((stored / "finding.json").read_text())
         program = Program.from_bytes((stored / "model.onnx").read_bytes())

@@ -1,4 +1,4 @@
-"""Bytes enter and steer every draw; where they end, each draw is its least value."""
+"""Lets bytes steer every draw; when they end, each draw is its least value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ByteRandom(random.Random):
         self._place = 0
 
     def randint(self, a: int, b: int) -> int:
-        """An integer in ``[a, b]``; ``a`` where no bytes are left."""
+        """An integer in ``[a, b]``; ``a`` if no bytes are left."""
         count = b - a + 1
         return a + self._number((count - 1).bit_length() + 7 >> 3) % count
 

@@ -1,4 +1,4 @@
-"""A model and a scope enter; calls of the model leave that read what is in the scope, or what they brought into it."""
+"""Puts calls of one model into the scope of another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: its draws enter, programs, models, single operators and inputs leave, and shrink with it."""
+"""Hypothesis strategies for programs, models, single operators and inputs, all of which shrink."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _letters(count: int, most: int) -> st.SearchStrategy[str]:
     """Numbers below a count, as one text.
 
     Hypothesis leaves out letters of a text one by one and makes each simpler, as it does with draws of their own. But
-    where it sees several draws of a kind, it makes most of its examples by repeating one in the place of another: they
+    when it sees several draws of a kind, it makes most of its examples by repeating one in the place of another: they
     would show few different calls.
     """
     letters = st.characters(max_codepoint=count - 1, exclude_categories=("Cs",))

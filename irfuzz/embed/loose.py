@@ -1,4 +1,4 @@
-"""A model's bytes and choices enter, those of one leave that onnx's checker takes and its inference often refuses.
+"""Edits a model so that onnx's checker still takes it and its inference often refuses it.
 
 Most branches of a consumer of models decide about what is wrong with one: attributes that do not fit the rank, types
 that contradict what was declared, operators at versions that have other rules. Valid mutants never get there.

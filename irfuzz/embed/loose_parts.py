@@ -1,4 +1,4 @@
-"""Choices enter, parts of a model leave that onnx's checker takes and its inference often does not."""
+"""Draws parts of models that onnx's checker takes and its inference often does not."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scope:
 
     Attributes:
         versions: of each domain that is imported.
-        known: names that may be read, with their types where they are declared.
+        known: names that may be read, with their types if they are declared.
         inputs: made for the call: graph inputs.
         constants: made for the call: initializers.
         imports: domains that the model must import from now on.
@@ -130,7 +130,7 @@ class Parts:
     # ---- types and tensors ------------------------------------------------------------------
 
     def tensor_type(self, made: TypeProto.Tensor | TypeProto.SparseTensor, word: str, shaped: bool) -> None:
-        """Fill in an element type, and sizes where they are wanted."""
+        """Fill in an element type, and sizes if they are wanted."""
         made.elem_type = TensorProto.DataType.Value(word.upper())
         if not shaped:
             return
@@ -371,7 +371,7 @@ def word_of(word: str) -> tuple[str, int]:
 
 
 def kind_of(made: TypeProto) -> tuple[str, int]:
-    """Which kind of type it is, and its element type where it is a dense tensor."""
+    """Which kind of type it is, and its element type if it is a dense tensor."""
     field_name = made.WhichOneof("value") or ""
     kind = {"tensor_type": "tensor", "sequence_type": "seq", "optional_type": "optional", "map_type": "map"}
     return kind.get(field_name, field_name), made.tensor_type.elem_type if field_name == "tensor_type" else 0

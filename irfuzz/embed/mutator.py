@@ -1,4 +1,4 @@
-"""Bytes of a model enter, those of a mutant of it leave, valid or loose; what is no model is changed as bytes."""
+"""Mutates a model's bytes into those of a valid or loose mutant; other bytes are changed as bytes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ModelMutator:
         return bool(self.loose) and random.Random(seed).random() < self.loose  # noqa: S311 - reproducible
 
     def _loosened(self, data: bytes, max_size: int, seed: int, other: bytes = b"") -> bytes | None:
-        """A loose mutant; ``None`` where the bytes are no model, or none is small enough."""
+        """A loose mutant; ``None`` if the bytes are no model, or none is small enough."""
         for attempt in range(TRIES):
             try:
                 made = loose(data, Choices.from_seed(f"{seed}:loose:{attempt}"), self._max_nodes, other)
@@ -133,7 +133,7 @@ class ModelMutator:
             engine.counts = Counts()  # a night's fuzzing would fill the memory with messages
 
     def _program(self, data: bytes) -> Program | None:
-        """The parsed model; ``None`` where the bytes are none that irfuzz can edit."""
+        """The parsed model; ``None`` if the bytes are none that irfuzz can edit."""
         if data in self._parsed:
             self._parsed.move_to_end(data)
             return self._parsed[data]

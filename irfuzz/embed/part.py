@@ -1,4 +1,4 @@
-"""A program and a range of its nodes enter, a program of these nodes alone leaves."""
+"""Makes a program of a range of another program's nodes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from irfuzz.ir.types import proto_of_fact
 
 
 def part(program: Program, first: int, end: int) -> Program | None:
-    """The nodes from ``first`` to before ``end``; what they read is an input, or a constant where it is known.
+    """The nodes from ``first`` to before ``end``; what they read is an input, or a constant if it is known.
 
     Returns:
-        ``None`` where they cannot stand alone: they read, or give, what is no tensor.
+        ``None`` if they cannot stand alone: they read, or give, what is no tensor.
     """
     whole = program.to_proto()
     nodes = whole.graph.node[first:end]

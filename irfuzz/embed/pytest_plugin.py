@@ -1,4 +1,4 @@
-"""pytest's plug-in: a test's converter and its marker enter, a differential campaign runs and fails with what it finds.
+"""pytest's plug-in: a fixture and a marker that run a differential campaign on a test's converter.
 
 Nothing of irfuzz is imported before a test asks for the fixture.
 """

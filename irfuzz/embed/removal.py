@@ -1,4 +1,4 @@
-"""A graph and nodes enter; those nodes are gone afterwards, and inputs stand for what they gave."""
+"""Removes nodes from a graph; inputs stand for what they gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX's schemas enter, what its checker asks of a call at each version of a domain leaves, as plain tables."""
+"""What onnx's checker asks of a call at each version of a domain, as plain tables."""
 
 from __future__ import annotations
 

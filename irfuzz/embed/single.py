@@ -1,4 +1,4 @@
-"""An operator's spec and choices enter, a model with one valid call of it leaves."""
+"""Draws a model of one valid call of an operator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def single_call(
     max_elements: int = MOST_ELEMENTS,
     prefix: str = "",
 ) -> onnx.ModelProto | None:
-    """A model of one node; ``None`` where no call was drawn, or one that takes sequences or strings.
+    """A model of one node; ``None`` if no call was drawn, or one that takes sequences or strings.
 
     Args:
         spec: of the operator, which must be sampled.

@@ -1,4 +1,4 @@
-"""irfuzz's reduction, turned inside out: candidates leave one by one, and whether each still shows the same enters."""
+"""irfuzz's reduction turned inside out: it offers candidates one by one and is told which still show the same."""
 
 from __future__ import annotations
 

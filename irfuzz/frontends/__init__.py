@@ -1,1 +1,1 @@
-"""Models from outside enter, programs leave."""
+"""Reads models of other frameworks and files as programs."""

@@ -1,4 +1,4 @@
-"""A serialised model enters onnx's parsers, checker and converter in a process of its own; their verdict leaves."""
+"""Runs onnx's parsers, checker and version converter on a serialised model in a process of their own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Checker:
 
         Args:
             seconds: wall time for one model.
-            memory_bytes: memory for one model; four times its size where that is more.
+            memory_bytes: memory for one model; four times its size if that is more.
         """
         self._seconds = seconds
         self._memory = memory_bytes

@@ -1,4 +1,4 @@
-"""Serialised models enter, onnx's own verdict on them leaves; runs in a process of its own, without irfuzz."""
+"""onnx's own verdict on serialised models; runs in a process of its own, without irfuzz."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of another framework enters, ONNX bytes leave; framework and user's code run in worker processes."""
+"""Converts models of other frameworks to ONNX; framework and user's code run in worker processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FrontEnd:
         component: what errors call whoever converts.
         handler: its worker file.
         needs: modules that must be installed.
-        extras: what to install where one is not.
+        extras: what to install if one is not.
         preload: what the worker imports once, for all models.
     """
 
@@ -228,7 +228,7 @@ def _explain(who: str, error: Mapping[str, Any]) -> str:
 
 
 def _first_line(message: str) -> str:
-    """The first line that says something, cut where it is very long."""
+    """The first line that says something, cut if it is very long."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return lines[0][:500] if lines else "no reason given"
 

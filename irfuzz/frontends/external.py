@@ -1,4 +1,4 @@
-"""A model whose tensors lie in other files enters, the same model with all data inside leaves."""
+"""Brings tensors that lie in other files into their model."""
 
 from __future__ import annotations
 

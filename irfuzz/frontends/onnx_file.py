@@ -1,4 +1,4 @@
-"""A path enters, a program leaves, or one line that names the file and what is wrong with it; and back to a file."""
+"""Reads an ONNX file as a program, with errors that name the file and what is wrong with it, and writes one."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _load(
 def _upgraded(
     model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker, say: Callable[[str], None]
 ) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
-    """A model that is not too old to be edited, with the large weights beside it; as it was where that cannot be."""
+    """A model that is not too old to be edited, with the large weights beside it; as it was if that cannot be."""
     size = sum(memoryview(data).nbytes for data in held.values())
     if size > MOST_CONVERTED:
         say(f"opset {opset_of(model)} stays as it is: {size} bytes of weights are too many for onnx's converter")

@@ -1,4 +1,4 @@
-"""A model enters; operators that a domain of ONNX's lacks are refused, those of other domains are carried."""
+"""Refuses operators that a domain of ONNX's lacks; those of other domains are carried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A path enters, the bytes of a plain file leave; devices, pipes and folders are refused before they can do harm."""
+"""Opens plain files for reading; devices, pipes and folders are refused before they can do harm."""
 
 from __future__ import annotations
 

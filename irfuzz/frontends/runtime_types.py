@@ -71,7 +71,7 @@ def complete_types(program: Program, lacking: Mapping[str, ir.Value], converters
         converters: ask the runtime.
 
     Returns:
-        Which are still unknown, and why; empty where none is.
+        Which are still unknown, and why; empty if none is.
 
     Raises:
         InvalidProgram: a node is ill-typed for what the runtime says.

@@ -1,4 +1,4 @@
-"""A serialised model enters, the same without its large weights leaves, and a view of the bytes of each of these."""
+"""Splits a serialised model from its large weights, which become views of its bytes, and joins them again."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def for_checker(model: onnx.ModelProto, held: dict[int, bytes | memoryview]) -> 
     """The model with its large weights as inputs of unknown elements, which are nothing that onnx's checker looks at.
 
     Returns:
-        ``None`` where a weight is an input already and that is declared as something else.
+        ``None`` if a weight is an input already and that is declared as something else.
     """
     if not held:
         return model.SerializeToString()

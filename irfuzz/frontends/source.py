@@ -1,4 +1,4 @@
-"""The path that names a model enters, the kind of model it is leaves."""
+"""Tells from a path what kind of model it names."""
 
 from __future__ import annotations
 

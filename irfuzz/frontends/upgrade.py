@@ -1,4 +1,4 @@
-"""A model of an opset that is too old to be edited enters, the same at the oldest opset that is not leaves."""
+"""Converts a model of an opset that is too old to be edited to the oldest opset that is not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEWEST = 17
 
 
 def opset_of(model: onnx.ModelProto) -> int:
-    """Version of the default domain; 0 where it is not imported."""
+    """Version of the default domain; 0 if it is not imported."""
     return max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=0)
 
 
@@ -37,7 +37,7 @@ def upgraded(model: onnx.ModelProto, checker: Checker) -> tuple[bytes | None, st
     """Convert a model of an opset below ``OLDEST`` to that opset.
 
     Returns:
-        The serialised model, ``None`` where it stays as it is, and what is to be told; empty where it is new enough.
+        The serialised model, ``None`` if it stays as it is, and what is to be told; empty if it is new enough.
     """
     opset = opset_of(model)
     if not 0 < opset < OLDEST:

@@ -1,4 +1,4 @@
-"""A program and a selection of its parts enter, the program that consists of these alone leaves."""
+"""Builds a program of a selection of another program's parts."""
 
 from __future__ import annotations
 

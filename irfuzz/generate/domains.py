@@ -1,4 +1,4 @@
-"""A node and one of its inputs enter, what that input may hold leaves: indices in range, shapes that fit."""
+"""What an input of a node may hold, such as indices in range or a shape that fits."""
 
 from __future__ import annotations
 

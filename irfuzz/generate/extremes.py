@@ -1,4 +1,4 @@
-"""A program and a seed enter; inputs leave with the largest and smallest integers in them, where all are integers."""
+"""Draws inputs with the largest and smallest integers in them, if all inputs are integers."""
 
 from __future__ import annotations
 

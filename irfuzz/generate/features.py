@@ -1,4 +1,4 @@
-"""A program enters, the layer inputs, parameters and sequences that it covers leave (COMET, section 3.2)."""
+"""The layer inputs, parameters and sequences that a program covers (COMET, section 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded choices enter, a program that grew from nothing leaves: layers behind values and in front of inputs."""
+"""Grows a program from nothing: adds layers behind values and in front of inputs."""
 
 from __future__ import annotations
 

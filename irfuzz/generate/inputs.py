@@ -1,4 +1,4 @@
-"""A program and a seed enter, one value for each of its graph inputs leaves, the same in every process."""
+"""Draws one value for each graph input of a program from a seed, the same in every process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters, the same with fewer weights leaves: fewer channels where nobody reads them, repeated constants."""
+"""Takes weights away from a program: channels that nobody reads, and constants that can be shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph input enters, the values that keep every operator it reaches within that operator's domain leave."""
+"""The values of a graph input that keep every operator it reaches within that operator's domain."""
 
 from __future__ import annotations
 

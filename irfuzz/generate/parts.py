@@ -1,4 +1,4 @@
-"""A program enters, each of its nodes leaves as a part: what it covers, what may stand at its inputs, what it gives."""
+"""Each node of a program as a part: what it covers, what may stand at its inputs, what it gives."""
 
 from __future__ import annotations
 

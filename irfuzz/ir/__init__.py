@@ -1,1 +1,1 @@
-"""ONNX enters and leaves; in between every value of a program has a known type and shape."""
+"""Programs: ONNX models in which every value has a known type and shape."""

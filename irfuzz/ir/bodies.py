@@ -1,4 +1,4 @@
-"""Nodes with their bodies enter; what they read from outside, and copies under new names, leave."""
+"""The bodies of nodes: what they read from outside, and copies of them under new names."""
 
 from __future__ import annotations
 

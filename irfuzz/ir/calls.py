@@ -1,4 +1,4 @@
-"""One operator call as a hashable key: facts and attributes enter, ONNX's own output types leave."""
+"""One operator call as a hashable key of facts and attributes, and ONNX's own output types for it."""
 
 from __future__ import annotations
 

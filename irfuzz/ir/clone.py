@@ -1,4 +1,4 @@
-"""A model enters, a copy that shares tensors, types, shapes, plain attributes and facts (none ever changed) leaves."""
+"""Copies a model; tensors, types, shapes, plain attributes and facts are shared, since none is ever changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts through If, Loop, Scan and other operators with subgraphs: a node's input facts enter, output facts leave."""
+"""Facts through If, Loop, Scan and other operators with subgraphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call enters; why onnx's inference, which runs in this process, would not survive it leaves.
+"""Why onnx's inference, which runs in this process, would not survive a call.
 
 onnx 1.23.2 reads beyond lists, allocates without end or never comes back for each of these (``docs/bugs.md``).
 """

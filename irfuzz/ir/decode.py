@@ -1,4 +1,4 @@
-"""Serialised ONNX enters, a model of the IR leaves, with what onnx-ir cannot hold carried beside it or refused."""
+"""Reads serialised ONNX as a model of the IR; what onnx-ir cannot hold is carried beside it or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single ONNX messages enter (tensors, types, attributes, strings), their forms in the IR leave."""
+"""Reads single ONNX messages (tensors, types, attributes, strings) as their forms in the IR."""
 
 from __future__ import annotations
 

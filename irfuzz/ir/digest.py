@@ -1,4 +1,4 @@
-"""A program enters, the SHA-256 of what it means leaves: names, order and documentation do not count."""
+"""The SHA-256 of what a program means: names, order and documentation do not count."""
 
 from __future__ import annotations
 

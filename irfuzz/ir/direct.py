@@ -1,4 +1,4 @@
-"""Calls of common operators with static shapes enter, the output types that ONNX would infer leave, without asking it.
+"""The output types that ONNX would infer for calls of common operators with static shapes, without asking it.
 
 Most nodes that adapt a value are of these few operators, and ``onnx.shape_inference`` takes 0.1 ms a call. Whatever is
 not plain (a named size, an unknown element, sizes that do not fit) gets no answer here, and ONNX itself is asked.

@@ -1,4 +1,4 @@
-"""A model of the IR and what was carried beside it enter, serialised ONNX leaves: equal bytes for equal programs."""
+"""Serialises a model of the IR, and what was carried beside it, as ONNX: equal bytes for equal programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and what was fed to it enter; its whole numbers, and where they leave the range of their type, leave."""
+"""A program's whole numbers on some inputs, exactly, and where they leave the range of their type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ``TensorProto`` without its bytes and these bytes enter, a tensor that leaves them where they stand leaves."""
+"""A tensor whose elements stay in the bytes of the file that they were read from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts for every value: a graph with typed inputs enters, each value's fact leaves in its ``meta``."""
+"""Infers a fact for every value of a graph with typed inputs and keeps it in the value's ``meta``."""
 
 from __future__ import annotations
 

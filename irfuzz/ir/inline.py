@@ -1,4 +1,4 @@
-"""A call of a local function, or a control flow node that runs a known number of times, enters; plain nodes leave."""
+"""Replaces a call of a local function, or control flow that runs a known number of times, by plain nodes."""
 
 from __future__ import annotations
 

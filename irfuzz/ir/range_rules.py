@@ -1,4 +1,4 @@
-"""Value ranges that hold for every runtime: a call's input ranges enter, bounds of output 0 leave."""
+"""Value ranges that hold for every runtime: bounds of output 0 from a call's input ranges."""
 
 from __future__ import annotations
 

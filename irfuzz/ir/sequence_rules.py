@@ -1,4 +1,4 @@
-"""Facts of sequences and optionals: a call of an operator on them enters, what ONNX's inference leaves open leaves."""
+"""Facts of sequences and optionals that ONNX's inference leaves open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes that ONNX's own inference leaves open: a call with partly known shape values enters, sizes leave."""
+"""Shapes that ONNX's own inference leaves open, from partly known shape values."""
 
 from __future__ import annotations
 

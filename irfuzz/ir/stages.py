@@ -1,4 +1,4 @@
-"""Types that an operator is computed in beside those of its values: a node enters, what narrows its results leaves."""
+"""Types that an operator is computed in beside those of its values, which narrow its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fact and what a run really gave enter; how the fact is wrong leaves."""
+"""How a fact is wrong, given the value that a run really gave."""
 
 from __future__ import annotations
 

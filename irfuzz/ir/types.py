@@ -1,4 +1,4 @@
-"""Facts to and from ONNX types: an onnx-ir value or a ``TypeProto`` enters, a fact leaves, and back."""
+"""Converts facts to and from ONNX types: those of onnx-ir values and ``TypeProto``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known elements through shape arithmetic: a call with (partly) known inputs enters, known elements leave."""
+"""Known elements through shape arithmetic: of a call's output, from (partly) known inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that a program must keep: a program enters, a list of violations leaves."""
+"""Checks the rules that a program must keep and lists the violations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protobuf's wire format: Python values enter, the bytes of single fields leave (protobuf.dev, "Encoding")."""
+"""Protobuf's wire format: the bytes of single fields from Python values (protobuf.dev, "Encoding")."""
 
 from __future__ import annotations
 

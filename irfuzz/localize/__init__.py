@@ -1,1 +1,1 @@
-"""A program on which targets disagree enters, the node where they part leaves."""
+"""Finds the node at which targets that disagree on a program part."""

@@ -1,4 +1,4 @@
-"""A program on which two targets part enters, the layers and parameters that cause it leave (AUDEE, algorithm 2)."""
+"""Finds the layers and parameters that cause two targets to part (AUDEE, algorithm 2)."""
 
 from __future__ import annotations
 

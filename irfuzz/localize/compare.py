@@ -1,4 +1,4 @@
-"""What targets did with one input enters, where they disagree leaves, by derived bounds or by given ones."""
+"""Compares what targets did with one input, by derived bounds or by given ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program, values of its tensors and a range of its nodes enter, these nodes leave as a program of their own."""
+"""Cuts a range of nodes out of a program, as a program of their own with the values of one run."""
 
 from __future__ import annotations
 

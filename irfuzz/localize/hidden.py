@@ -1,4 +1,4 @@
-"""Hidden states of a program on two targets enter, CRADLE's localisation map leaves."""
+"""CRADLE's localisation map, from the hidden states of a program on two targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of all targets and the ground truth enter, CRADLE's distances of every pair of targets leave."""
+"""CRADLE's distances of every pair of targets, from their outputs and the ground truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program of one layer enters, the same with other values of one of its parameters leaves, again and again."""
+"""Varies one parameter of a program of one layer at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program, inputs and two targets enter, each node replayed alone on the other's inputs leaves, the worst first."""
+"""Replays each node alone on one target with the inputs that it had on another, and ranks them, the worst first."""
 
 from __future__ import annotations
 

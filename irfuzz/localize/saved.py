@@ -1,4 +1,4 @@
-"""Arrays that an earlier check saved enter, targets that answer with them leave."""
+"""Targets that answer with the arrays that an earlier check saved."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A program and recorded choices enter, a valid mutant and its trace leave; ``irfuzz.mutate`` is ``api.mutate``."""
+"""Mutates programs: valid mutants by recorded choices, each with a trace; ``irfuzz.mutate`` is ``api.mutate``."""

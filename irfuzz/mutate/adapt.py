@@ -1,4 +1,4 @@
-"""A value and a wanted type and shape enter; nodes that turn the one into the other go in, the new value leaves."""
+"""Adapts a value to a wanted type and shape by inserting nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model in any form enters, an endless variety of valid mutants leaves, each with the trace that makes it again."""
+"""An endless variety of valid mutants of a model in any form, each with the trace that makes it again."""
 
 from __future__ import annotations
 

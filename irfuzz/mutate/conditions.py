@@ -1,4 +1,4 @@
-"""Values that a program has at one place enter; a new condition or trip count leaves."""
+"""Makes a condition or a trip count of the values that a program has at one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every mutator may look at besides the program: specs, novelty and donors enter, weighted picks leave."""
+"""What every mutator may look at besides the program: specs, novelty and donors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recognised pattern enters, the same with what decides its meaning off leaves: an attribute, a constant, its shape.
+"""Near misses of a pattern by what decides its meaning: an attribute, a constant, its shape.
 
 Each attribute, each constant and each shape of a constant that an optimiser may look at is a place of its own, and all
 places of a pattern are drawn alike: an exponent that nobody checks is found as often in a pattern of ten nodes, most of

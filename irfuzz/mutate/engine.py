@@ -1,4 +1,4 @@
-"""A program and recorded choices enter, a valid mutant and its edits leave; edits enter, the mutant leaves again."""
+"""Applies mutators to a program by recorded choices, and repeats recorded edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value and an operator enter, a drawn call of the operator that reads the value goes in, its result leaves."""
+"""Inserts a drawn call that reads a value, and lets others read its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wanted operations enter, nodes as the program's opset spells them leave, all before one place in the graph."""
+"""Inserts wanted operations, as the program's opset spells them, before one place in the graph."""
 
 from __future__ import annotations
 

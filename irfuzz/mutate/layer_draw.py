@@ -1,4 +1,4 @@
-"""An operator and a value enter, a drawn call of the operator in which the value takes part leaves."""
+"""Draws a call of an operator in which a given value takes part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planned inputs of a sampled call enter, values of the program or new constants leave."""
+"""Gives the planned inputs of a sampled call: values of the program or new constants."""
 
 from __future__ import annotations
 

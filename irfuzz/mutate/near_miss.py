@@ -1,4 +1,4 @@
-"""A recognised pattern enters, the same with exactly one thing off leaves: what an optimiser may mistake for it."""
+"""A recognised pattern with exactly one thing off: what an optimiser may mistake for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pattern book enters; which operator optimisers take together with which, and how many of them do, leaves."""
+"""Which operators optimisers take together, and in how many patterns of the book."""
 
 from __future__ import annotations
 

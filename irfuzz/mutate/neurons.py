@@ -1,4 +1,4 @@
-"""A reader of a weight enters, the axes along which its neurons and what feeds them lie leave."""
+"""The axes of a weight along which a layer's neurons and what feeds them lie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value of a draft enters, nodes that compute the same again leave: what optimisers drop, spelled in many ways."""
+"""Nodes that compute a value of a draft again: what optimisers drop, spelled in many ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters, the features that it shows leave, with how often each has been seen before."""
+"""The features that a program shows, and how often each has been seen before."""
 
 from __future__ import annotations
 

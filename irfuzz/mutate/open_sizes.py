@@ -1,4 +1,4 @@
-"""A value whose sizes depend on elements (NonZero, Unique, Compress) enters, one of known sizes leaves."""
+"""Gives known sizes to a value whose sizes depend on elements (NonZero, Unique, Compress)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pattern files enter, each recognised subgraph as data leaves: typed shapes, nodes, constants and who fuses it."""
+"""The recognised subgraphs of the pattern files: typed shapes, nodes, constants and who fuses each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drafted pattern enters; why it must not be inserted, or the inserted nodes as the opset spells them, leave."""
+"""Decides whether a drafted pattern may be inserted, and spells its nodes as the opset does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pattern, sizes and a type enter; its nodes with actual attributes and constants leave."""
+"""Drafts a pattern on given sizes and types: its nodes with actual attributes and constants."""
 
 from __future__ import annotations
 

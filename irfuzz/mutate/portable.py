@@ -1,4 +1,4 @@
-"""An operator and element types enter; whether the calls that mutators insert may use them leaves."""
+"""Whether the calls that mutators insert may use an operator with some element types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of real numbers enter; the scale and zero point of an integer type, and quantised constants, leave."""
+"""Scales, zero points and quantised constants of integer types for ranges of real numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that keeps ONNX's rules enters; why some runtime refuses it, or reads it otherwise, leaves."""
+"""Why some runtime refuses a call that keeps ONNX's rules, or reads it otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and draws enter; a connected, convex region of its main graph, and what it needs and gives, leave."""
+"""Draws a connected, convex region of a program's main graph, and tells what it needs and gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An edit whose outcome nobody can tell beforehand enters; it is made on a copy, and what speaks against it leaves."""
+"""Makes an edit whose outcome nobody can tell on a copy first, and tells what speaks against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A layer and its new inputs or attributes enter; what it would compute, and the rewired layer itself, leave."""
+"""Rewires a layer to new inputs or attributes, if what it would compute then is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters, the layers and values that mutators may touch leave."""
+"""The layers and values of a program that mutators may touch."""
 
 from __future__ import annotations
 

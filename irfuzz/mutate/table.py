@@ -1,4 +1,4 @@
-"""The mutators there are: a context enters, every built-in and installed mutator by name leaves."""
+"""Every built-in and installed mutator by name."""
 
 from __future__ import annotations
 

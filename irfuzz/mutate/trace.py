@@ -1,4 +1,4 @@
-"""How a mutant was made: lineage enters, a JSON trace leaves; a trace and its seeds enter, the same bytes leave."""
+"""How a mutant was made: writes a lineage as a JSON trace, and makes the same bytes again from one."""
 
 from __future__ import annotations
 

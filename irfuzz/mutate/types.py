@@ -1,4 +1,4 @@
-"""The mutator protocol: a program and a site enter, a recorded edit or a reason leaves."""
+"""The mutator protocol: a program and a site give a recorded edit, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracles: what several targets did with one program enters, verdicts leave."""
+"""Oracles: judge what several targets did with one program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shadow computes and how its roundings move it enter; by how much a correct component may miss it leaves."""
+"""By how much a correct component may miss what the shadow computes, from how its roundings move it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node of a program and what was fed enter; what is known of its elements leaves."""
+"""A node of a program with what was fed, and what is known of its elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and its runs enter; what an oracle looks at leaves, each costly part made once and only when asked for."""
+"""What an oracle looks at: a program and its runs; each costly part is made once and only if asked for."""
 
 from __future__ import annotations
 

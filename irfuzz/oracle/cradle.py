@@ -1,4 +1,4 @@
-"""Outputs of two targets and the ground truth enter, CRADLE's distances, patterns and inconsistencies leave."""
+"""CRADLE's distances, patterns and inconsistencies of two targets' outputs and the ground truth."""
 
 from __future__ import annotations
 

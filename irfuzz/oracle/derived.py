@@ -1,4 +1,4 @@
-"""Verdicts on a converter or tool, judged beside the runtimes, enter; those that are about it and nobody else leave.
+"""Which verdicts on a converter or tool, judged beside the runtimes, are about it and nobody else.
 
 What it made runs on a runtime that may be a witness itself, so it supports nobody, and is blamed only for what that
 runtime does not show without it.

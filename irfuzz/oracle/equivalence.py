@@ -1,4 +1,4 @@
-"""What one target did with a program and with another form of it enters; whether it contradicts itself leaves."""
+"""Decides whether a target contradicts itself on a program and another form of it."""
 
 from __future__ import annotations
 

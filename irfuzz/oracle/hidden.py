@@ -1,4 +1,4 @@
-"""Calls on the way to an output enter; where NaN may arise and be hidden again before anybody sees it leaves."""
+"""Where NaN may arise on the way to an output and be hidden again before anybody sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node enters; all that it computes by, in its bodies and functions, leaves with how often it is computed."""
+"""All that a node computes by, in its bodies and functions, and how often each is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program, its inputs and what every target did with them enter; the disagreements leave, one for each fault."""
+"""Judges a program's runs on all targets: the disagreements, one for each fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What targets gave for one graph output enters; who gave the right dtype and shape leaves."""
+"""Which targets gave the right dtype and shape for one graph output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program with steps such as Floor enters; whether what stands before each is far from where it jumps leaves."""
+"""Whether what stands before each step, such as Floor, is far from where it jumps."""
 
 from __future__ import annotations
 

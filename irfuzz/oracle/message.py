@@ -1,4 +1,4 @@
-"""A component's message enters, what is left of it in every other program that fails alike leaves."""
+"""Strips from a component's message what differs between programs that fail alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs or weights enter and are moved by a few units in the last place; how far every output moves leaves."""
+"""Moves inputs or weights by a few units in the last place and measures how far every output moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph output enters; properties of all that it is computed from leave, as far as they blur a judgement."""
+"""Properties of all that a graph output is computed from, as far as they blur a judgement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Resize enters; whether correct components may read its coordinates differently leaves."""
+"""Whether correct components may read the coordinates of a Resize differently."""
 
 from __future__ import annotations
 

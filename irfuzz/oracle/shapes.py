@@ -1,4 +1,4 @@
-"""A value enters; its dtype, shape and structure as text, its tensors, and what contradicts a fact leave."""
+"""A value's dtype, shape and structure as text, its tensors, and what contradicts a fact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict and its program enter, the text by which equal faults are one, and a title, leave."""
+"""The text by which equal faults are one, and a title, for a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and what was fed to it enter; the same program with the sizes of that run leaves."""
+"""The program with the sizes of one run in place of its open ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node and what ``ops/`` declares undefined of its operator enter; what of it can really be met leaves."""
+"""What of an operator's declared undefined behaviour a node can really meet."""
 
 from __future__ import annotations
 

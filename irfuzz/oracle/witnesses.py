@@ -1,4 +1,4 @@
-"""Targets grouped by what they answered enter; who is right, who is blamed and how firmly leaves."""
+"""Who is right, who is blamed and how firmly, among targets grouped by what they answered."""
 
 from __future__ import annotations
 

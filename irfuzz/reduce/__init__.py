@@ -1,4 +1,4 @@
-"""A failing case enters, the smallest program and inputs that still fail leave."""
+"""Makes a failing case small: the smallest program and inputs that still fail."""
 
 from __future__ import annotations
 

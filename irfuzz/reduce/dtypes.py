@@ -1,4 +1,4 @@
-"""Single precision: a session enters; a program of other floats computes in float32 where the fault stays."""
+"""Single precision: lets a program of other floats compute in float32, if the fault stays."""
 
 from __future__ import annotations
 

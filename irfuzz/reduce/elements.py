@@ -1,4 +1,4 @@
-"""Plainer data: a session enters; inputs and weights become zeros, ones or short numbers where the fault stays."""
+"""Plainer data: lets inputs and weights become zeros, ones or short numbers, if the fault stays."""
 
 from __future__ import annotations
 

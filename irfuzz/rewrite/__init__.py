@@ -1,1 +1,1 @@
-"""A program enters, forms of it that compute the same leave."""
+"""Rewrites a program into other forms that compute the same."""

@@ -1,4 +1,4 @@
-"""A movement of elements and an element-wise operator enter in one order, the same in the other order leaves."""
+"""Exchanges a movement of elements with the element-wise operator before or behind it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOVEMENTS = frozenset({"Transpose", "Reshape", "Slice", "Squeeze", "Unsqueeze", 
 
 
 def _behind(program: Program, node: ir.Node, ops: frozenset[str]) -> ir.Node | None:
-    """The node that computes the first input, where it is one of ``ops``."""
+    """The node that computes the first input, if it is one of ``ops``."""
     inner = operand(node).producer()
     if inner is None or inner.graph is not program.graph or inner.op_type not in ops or not inner.inputs:
         return None

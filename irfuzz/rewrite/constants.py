@@ -1,4 +1,4 @@
-"""A constant enters; nodes that compute it leave, and the other way round."""
+"""Replaces a constant by nodes that compute it, and nodes of known results by a constant."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _compute(program: Program, specs: Specs, site: str, choices: Choices) -> str
 
 
 def _elements(fact: object) -> np.ndarray | None:
-    """What a fact knows of a value, where that is all."""
+    """What a fact knows of a value, if that is all."""
     if not isinstance(fact, TensorFact) or fact.value is None or fact.dtype not in (_D.INT64, _D.INT32, _D.BOOL):
         return None
     if any(not isinstance(e, (int, bool)) for e in fact.value) or not fact.value:

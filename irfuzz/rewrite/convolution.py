@@ -1,4 +1,4 @@
-"""A convolution or pooling enters; the same with its padding, dimensions, groups or dilations written out leaves."""
+"""Writes out the padding, dimensions, groups or dilations of a convolution or pooling."""
 
 from __future__ import annotations
 

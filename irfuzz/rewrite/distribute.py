@@ -1,4 +1,4 @@
-"""A product with a sum enters; the sum of products leaves, or the other way round."""
+"""Multiplies a sum out, and takes a common factor out of a sum of products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SUMS = ("Add", "Sub")
 
 
 def _made_by(program: Program, value: ir.Value, ops: tuple[str, ...]) -> ir.Node | None:
-    """The node of the main graph that computes a value, where it is one of ``ops``."""
+    """The node of the main graph that computes a value, if it is one of ``ops``."""
     node = value.producer()
     if node is None or node.graph is not program.graph or node.op_type not in ops or node.domain not in ("", "ai.onnx"):
         return None

@@ -1,4 +1,4 @@
-"""Element-wise algebra: a node that treats elements alike enters; other operators of the same meaning leave."""
+"""Element-wise algebra: replaces nodes that treat elements alike by others of the same meaning."""
 
 from __future__ import annotations
 

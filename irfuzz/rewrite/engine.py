@@ -1,4 +1,4 @@
-"""A program and choices enter; a chain of verified forms that compute the same leaves."""
+"""Applies a chain of rewrites to a program and verifies each form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rewrite_once(
 def rewrite_chain(
     program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], choices: Choices, steps: int
 ) -> list[tuple[Step, Program]]:
-    """Up to so many steps, each with the form that it leads to; fewer where too many attempts fail."""
+    """Up to so many steps, each with the form that it leads to; fewer if too many attempts fail."""
     chain: list[tuple[Step, Program]] = []
     now = program
     names = list(rewrites)
@@ -67,7 +67,7 @@ def rewrite_chain(
 def replay_chain(
     program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], steps: Sequence[Step]
 ) -> list[tuple[Step, Program]] | None:
-    """The same steps on a program, each with the form that it leads to; ``None`` where one does not fit."""
+    """The same steps on a program, each with the form that it leads to; ``None`` if one does not fit."""
     chain: list[tuple[Step, Program]] = []
     now = program
     for step in steps:

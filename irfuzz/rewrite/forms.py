@@ -1,4 +1,4 @@
-"""Side conditions with a replacement, or a mutator that keeps the meaning, enter; a rewrite leaves."""
+"""Builds a rewrite from side conditions and a replacement, or from a mutator that keeps the meaning."""
 
 from __future__ import annotations
 

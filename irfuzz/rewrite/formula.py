@@ -1,4 +1,4 @@
-"""An operator that ONNX defines by others enters; the nodes of its function body leave."""
+"""Replaces an operator by the body of the function with which ONNX defines it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _types(program: Program, node: ir.Node) -> list[bytes] | None:
 
 
 def _spelt_alike(function: onnx.FunctionProto, opset: int) -> bool:
-    """True where every operator of the body is the same in its opset and in the program's."""
+    """True if every operator of the body is the same in its opset and in the program's."""
     own = next((o.version for o in function.opset_import if o.domain in ("", "ai.onnx")), opset)
     for node in function.node:
         if node.domain not in ("", "ai.onnx") or any(a.HasField("g") for a in node.attribute):

@@ -1,4 +1,4 @@
-"""A layer of images enters; the same on pixels between 0 and 1, and brought back, leaves."""
+"""Scales a layer's images to pixels between 0 and 1 and back."""
 
 from __future__ import annotations
 

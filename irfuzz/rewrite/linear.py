@@ -1,4 +1,4 @@
-"""A matrix product enters; the same by another operator, in another layout or in parts leaves."""
+"""Spells a matrix product by another operator, in another layout or in parts."""
 
 from __future__ import annotations
 

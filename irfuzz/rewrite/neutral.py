@@ -1,4 +1,4 @@
-"""Neutral elements and involutions: a value enters an operator, or two, that give it back unchanged."""
+"""Neutral elements and involutions: passes a value through an operator, or two, that give it back unchanged."""
 
 from __future__ import annotations
 

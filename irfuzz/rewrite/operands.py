@@ -1,4 +1,4 @@
-"""Nodes enter, the inputs that their operators always have leave."""
+"""The inputs that the operator of a node always has."""
 
 from __future__ import annotations
 

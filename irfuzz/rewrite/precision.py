@@ -1,4 +1,4 @@
-"""Wider types and codes: a value or node enters, the same leaves by way of a type that holds every element exactly."""
+"""Passes a value through a wider type, or through codes, that holds every element exactly."""
 
 from __future__ import annotations
 

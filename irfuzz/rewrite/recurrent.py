@@ -1,4 +1,4 @@
-"""A recurrent layer enters; the same with the batch in front, its sequence turned, or one way at a time, leaves."""
+"""Puts the batch of a recurrent layer in front, turns its sequence, or splits its two directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reduction enters; the same of a transposed tensor, of one axis after the other, or of two halves leaves."""
+"""Reduces a transposed tensor, one axis after the other, or two halves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A convolution enters as a depthwise and a pointwise one; the two of a separable convolution leave as one."""
+"""Splits a convolution into a depthwise and a pointwise one, and joins the two of a separable one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operator enters; the same by the formula of a plainer operator leaves."""
+"""Spells an operator by the formula of plainer operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _as_reshape(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
 
 
 def reduced_axes(program: Program, node: ir.Node) -> list[int] | None:
-    """The reduced axes, where they are known."""
+    """The reduced axes, if they are known."""
     attrs, rank = program.attrs(node), tensor_fact(program, operand(node)).rank or 0
     given = attrs.get("axes")
     if given is None and len(node.inputs) > 1 and node.inputs[1] is not None:

@@ -1,4 +1,4 @@
-"""The rewrites there are: nothing enters, every built-in and installed rewrite by name leaves."""
+"""Every built-in and installed rewrite by name."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def build_rewrites(wanted: Sequence[str] | None = None) -> dict[str, Rewrite]:
     """Every rewrite: the built-in ones in the table's order, then those of other packages by name.
 
     Args:
-        wanted: the names of those to give; all where omitted.
+        wanted: the names of those to give; all if omitted.
 
     Raises:
         UsageError: two have the same name, an installed one cannot be loaded, or a wanted one is unknown.

@@ -1,4 +1,4 @@
-"""A program enters; rewrites that fit it leave, in the order in which they are to be tried."""
+"""The order in which the rewrites that fit a program are tried."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Turns:
         return [rewrite for rewrite, _ in self._fitting(program)]
 
     def rarest(self, program: Program, choices: Choices) -> list[Rewrite]:
-        """One of those that were tried least with an operator, confined to it; none where nothing fits."""
+        """One of those that were tried least with an operator, confined to it; none if nothing fits."""
         pairs = dict.fromkeys(
             (rewrite.name, operator_at(program, site)) for rewrite, sites in self._fitting(program) for site in sites
         )

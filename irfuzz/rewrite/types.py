@@ -32,9 +32,9 @@ class Rewrite:
         name: kebab-case, unique.
         exactness: what it promises.
         about: pattern and replacement.
-        sites: names of the nodes or values where pattern and side conditions hold.
+        sites: names of the nodes or values if pattern and side conditions hold.
         apply: edits the program at a site and describes it, or leaves it as it is and says why. Raises
-            ``InvalidProgram`` where the result is ill-typed; the program may then be half changed.
+            ``InvalidProgram`` if the result is ill-typed; the program may then be half changed.
         eagle: number of the rule of EAGLE (ICSE 2022, table 1) that it realises.
     """
 

@@ -1,4 +1,4 @@
-"""A model enters; the same in an older opset, whose operators of that name mean the same, leaves."""
+"""Spells a model in an older opset whose operators of the same names mean the same."""
 
 from __future__ import annotations
 

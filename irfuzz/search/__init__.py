@@ -1,1 +1,1 @@
-"""What was seen before enters, what to try next leaves."""
+"""Decides from what was seen before what to try next."""

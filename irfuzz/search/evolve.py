@@ -1,4 +1,4 @@
-"""A program and targets enter; inputs or weights that show NaN, an inconsistency or a crash leave, where found."""
+"""Searches inputs or weights with which a program shows NaN, an inconsistency or a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What targets computed enters; how near it is to NaN or to an inconsistency leaves, and whether it is one."""
+"""How near what targets computed is to NaN or to an inconsistency, and whether it is one."""
 
 from __future__ import annotations
 

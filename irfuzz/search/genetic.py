@@ -1,4 +1,4 @@
-"""Vectors of genes and their fitness enter, the next generation of vectors leaves (AUDEE, algorithm 1)."""
+"""Breeds the next generation of vectors of genes from their fitness (AUDEE, algorithm 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program, ranges and a level enter; its inputs or weights as one vector of genes leave, and back (AUDEE, 2.4.2)."""
+"""A program's inputs or weights as one vector of genes, and back (AUDEE, 2.4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and chromosomes enter, where to go from them towards NaN leaves, by gradients of its PyTorch lowering."""
+"""Steps from chromosomes towards NaN, by gradients of the program's PyTorch lowering."""
 
 from __future__ import annotations
 

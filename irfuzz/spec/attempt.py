@@ -1,4 +1,4 @@
-"""One attempt at sampling: a situation and its plan enter, a call leaves, or the attempt fails."""
+"""One attempt at drawing a call of an operator: it carries out a plan step by step, and may fail."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _names(spec: OpSpec, overlay: Overlay, domains: list[Domain]) -> set[str]:
 
 
 def check_call(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Violation]:
-    """The rules of ``spec`` that a call certainly breaks; empty where it is valid as far as is known.
+    """The rules of ``spec`` that a call certainly breaks; empty if it is valid as far as is known.
 
     Args:
         spec: the operator version.

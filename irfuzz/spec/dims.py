@@ -37,7 +37,7 @@ class Pattern:
     Attributes:
         items: in order; for ``into`` the items of the target.
         spread: position of the item that takes any number of sizes, or -1.
-        into: true where the shape broadcasts one way into the items.
+        into: true if the shape broadcasts one way into the items.
         binds: names that a shape can bind.
         needs: names that must be bound before a shape can be made.
     """
@@ -50,7 +50,7 @@ class Pattern:
     needs: frozenset[str]
 
     def fits(self, rank: int) -> bool:
-        """True where a shape of this rank can match."""
+        """True if a shape of this rank can match."""
         if self.into:
             return self.spread >= 0 or rank <= len(self.items)
         return rank == len(self.items) if self.spread < 0 else rank >= len(self.items) - 1

@@ -1,4 +1,4 @@
-"""A domain, the names bound so far and recorded choices enter, one drawn value leaves."""
+"""Draws one value from a domain, given the names bound so far."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Seen(Protocol):
 
 
 def evaluated(expression: Expression, env: Mapping[str, Any]) -> Any:
-    """The expression's value; ``Failed`` where it has none."""
+    """The expression's value; ``Failed`` if it has none."""
     try:
         return expression.evaluate(env)
     except Undefined as e:
@@ -42,7 +42,7 @@ def evaluated(expression: Expression, env: Mapping[str, Any]) -> Any:
 
 
 def limits(bounds: tuple[Expression, Expression], env: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """Both ends of a range, or ``None`` where one is not known."""
+    """Both ends of a range, or ``None`` if one is not known."""
     low, high = evaluated(bounds[0], env), evaluated(bounds[1], env)
     return None if low is None or high is None else (low, high)
 
@@ -70,7 +70,7 @@ def options(domain: Domain, env: Env) -> list[Any] | None:
 
 
 def real(choices: Choices, domain: Domain, env: Env) -> float | None:
-    """A number from a range of reals, exact in single precision; ``None`` where the domain has no such range."""
+    """A number from a range of reals, exact in single precision; ``None`` if the domain has no such range."""
     ends = limits(domain.bounds, env) if domain.bounds is not None else None
     if ends is None:
         return None
@@ -103,7 +103,7 @@ def vector(choices: Choices, domain: Domain, env: Env) -> Any:
 
 
 def generated(choices: Choices, call: Generate, env: Env) -> Any:
-    """What a generator makes of its arguments. Raises ``Failed`` where it makes nothing."""
+    """What a generator makes of its arguments. Raises ``Failed`` if it makes nothing."""
     arguments = [evaluated(a, env) for a in call.arguments]
     if None in [a if not isinstance(a, np.ndarray) else 0 for a in arguments]:
         raise Failed(f"an argument of {call.name} is not known")

@@ -1,4 +1,4 @@
-"""Generators of whole tensors (masks, regions, places): known sizes and recorded choices enter, an array leaves."""
+"""Generators of whole tensors (masks, regions, places) of known sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _numbers(choices: Choices, shape: Vector) -> np.ndarray:
 
 
 def regions(choices: Choices, batch: int, height: int, width: int, count: int, with_image: bool) -> np.ndarray | None:
-    """Rows ``[x1, y1, x2, y2]`` inside an image, before them the image's number where wanted (RoiAlign, MaxRoiPool).
+    """Rows ``[x1, y1, x2, y2]`` inside an image, before them the image's number if wanted (RoiAlign, MaxRoiPool).
 
     MaxRoiPool rounds corners, so those with image numbers are whole; the others are multiples of a quarter.
     """

@@ -1,4 +1,4 @@
-"""The constraint language of ``ops/``: a line of text enters, a checked, compiled expression leaves.
+"""The constraint language of ``ops/``: parses a line of text into a checked, compiled expression.
 
 The grammar is a whitelisted part of Python's (``ast``, mode ``eval``); nothing is ever evaluated as Python.
 Values are integers, floats, booleans, strings and tuples. Arithmetic and comparison work element by element on
@@ -30,7 +30,7 @@ class Expression:
     Attributes:
         text: the source text.
         names: free names, with lookups of an input written ``"shape:X"``, ``"rank:X"``, ``"has:X"``, ``"dtype:X"``.
-        evaluate: takes the environment, returns the value (``None``: not known), raises ``Undefined`` where the
+        evaluate: takes the environment, returns the value (``None``: not known), raises ``Undefined`` if the
             expression has no value (division by zero, index out of range, tuples of different lengths).
     """
 

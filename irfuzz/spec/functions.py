@@ -1,4 +1,4 @@
-"""The functions of the constraint language: known or partly known values enter, a value or ``None`` leaves."""
+"""The functions of the constraint language; with arguments that are not known, they return ``None``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def absolute(v: Any) -> Any:
 
 
 def every(v: Any) -> bool | None:
-    """True where all elements are, in three-valued logic."""
+    """True if all elements are, in three-valued logic."""
     v = v if v.__class__ is tuple else (v,)
     if any(x is not None and not x for x in v):
         return False
@@ -76,7 +76,7 @@ def every(v: Any) -> bool | None:
 
 
 def some(v: Any) -> bool | None:
-    """True where at least one element is, in three-valued logic."""
+    """True if at least one element is, in three-valued logic."""
     v = v if v.__class__ is tuple else (v,)
     if any(x is not None and x for x in v):
         return True
@@ -98,7 +98,7 @@ def iota(count: Any) -> Vector:
 
 
 def distinct(v: Any) -> bool | None:
-    """True where no two elements are equal."""
+    """True if no two elements are equal."""
     known = [x for x in _vector(v) if x is not None]
     if len(set(known)) < len(known):
         return False
@@ -106,7 +106,7 @@ def distinct(v: Any) -> bool | None:
 
 
 def among(v: Any, allowed: Any) -> bool | None:
-    """True where every element is one of ``allowed`` (words in any case)."""
+    """True if every element is one of ``allowed`` (words in any case)."""
     known = {x.lower() if isinstance(x, str) else x for x in _vector(allowed)}
     if any(x is not None and (x.lower() if isinstance(x, str) else x) not in known for x in _vector(v)):
         return False
@@ -114,7 +114,7 @@ def among(v: Any, allowed: Any) -> bool | None:
 
 
 def distinct_grams(pool: Any, counts: Any) -> bool:
-    """True where no two n-grams of one length are equal; those of length n begin at ``counts[n - 1]``."""
+    """True if no two n-grams of one length are equal; those of length n begin at ``counts[n - 1]``."""
     pool, counts = _vector(pool), (*_vector(counts), len(pool))
     for n in range(1, len(counts)):
         part = pool[counts[n - 1] : counts[n]]
@@ -192,7 +192,7 @@ def broadcast(a: Any, b: Any) -> Vector:
 
 
 def broadcasts_to(a: Any, b: Any) -> bool | None:
-    """True where shape ``a`` broadcasts one way into shape ``b``."""
+    """True if shape ``a`` broadcasts one way into shape ``b``."""
     a, b = _vector(a), _vector(b)
     if len(a) > len(b):
         return False
@@ -302,7 +302,7 @@ def pooled(sizes: Any, kernel: Any, pads: Any, strides: Any, dilations: Any, cei
 
 
 def concatenable(shapes: Any, axis: Any) -> bool | None:
-    """True where shapes agree in rank and everywhere but at ``axis`` (Concat-13)."""
+    """True if shapes agree in rank and everywhere but at ``axis`` (Concat-13)."""
     shapes = [s for s in _vector(shapes) if s is not None]
     if len({len(s) for s in shapes}) > 1:
         return False
@@ -328,7 +328,7 @@ def known(v: Any) -> Any:
 
 
 def addresses(indices: Any, sizes: Any) -> bool | None:
-    """True where index tuples, one after the other in ``indices``, lie inside axes of ``sizes`` (from either end)."""
+    """True if index tuples, one after the other in ``indices``, lie inside axes of ``sizes`` (from either end)."""
     sizes = _vector(sizes)
     unknown = False
     for k, v in enumerate(_vector(indices)):
@@ -341,7 +341,7 @@ def addresses(indices: Any, sizes: Any) -> bool | None:
 
 
 def einsum(equation: Any, shapes: Any) -> bool | None:
-    """True where an Einsum-12 equation fits the shapes of its operands; ``None`` where sizes are not known."""
+    """True if an Einsum-12 equation fits the shapes of its operands; ``None`` if sizes are not known."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):

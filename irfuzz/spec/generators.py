@@ -1,4 +1,4 @@
-"""Generators of values that no range can describe: known shapes and recorded choices enter, a value leaves."""
+"""Generators of values that no range can describe, such as permutations, axes and target shapes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def new_axes(choices: Choices, rank: int, negative: bool = True, most: int = 6) 
 
 
 def unit_axes(choices: Choices, shape: Vector, negative: bool = True) -> Vector | None:
-    """Axes of size 1 (Squeeze), at least one; ``None`` where there is none."""
+    """Axes of size 1 (Squeeze), at least one; ``None`` if there is none."""
     units = [i for i, d in enumerate(shape) if d == 1]
     if not units:
         return None
@@ -162,7 +162,7 @@ def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector | None:
 
 
 def slice_ends(choices: Choices, sizes: Vector, starts: Vector, by: Vector) -> Vector | None:
-    """Bounds of Slice that leave at least one element where the axis has one; sometimes the far ends of int64."""
+    """Bounds of Slice that leave at least one element if the axis has one; sometimes the far ends of int64."""
     if not len(sizes) == len(starts) == len(by):
         return None
     out: list[int] = []

@@ -1,4 +1,4 @@
-"""What was drawn for one input enters, its plan (fact, range, exact value) leaves."""
+"""Plans one input of a call: its fact, its range and, if it is prescribed, its exact value."""
 
 from __future__ import annotations
 

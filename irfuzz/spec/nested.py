@@ -1,4 +1,4 @@
-"""Sequences and optionals among the inputs of a call: their facts enter, their types and the tensors in them leave."""
+"""Sequences and optionals among the inputs of a call, and the tensors in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irfuzz.spec.types import Formal
 
 
 def type_text(fact: Fact | None) -> str | None:
-    """A type as schemas spell it (``"seq(tensor(float))"``), ``None`` where it is not known."""
+    """A type as schemas spell it (``"seq(tensor(float))"``), ``None`` if it is not known."""
     if isinstance(fact, TensorFact):
         return None if fact.dtype is ir.DataType.UNDEFINED else f"tensor({fact.dtype.name.lower()})"
     if isinstance(fact, SequenceFact | OptionalFact):
@@ -27,7 +27,7 @@ def kinds_text(formal: Formal) -> str:
 
 
 def wrong_kind(formal: Formal, fact: Fact) -> str | None:
-    """Why a value cannot be an input, looking at everything but the element type; ``None`` where it can."""
+    """Why a value cannot be an input, looking at everything but the element type; ``None`` if it can."""
     text, elem = type_text(fact), tensors_in(fact)
     if text is None or elem is None or not formal.kinds or text in formal.types:
         return None
@@ -37,7 +37,7 @@ def wrong_kind(formal: Formal, fact: Fact) -> str | None:
 
 
 def always_nested(formal: Formal) -> bool:
-    """True where an input takes no tensor, so that a drawn one is a sequence or an optional."""
+    """True if an input takes no tensor, so that a drawn one is a sequence or an optional."""
     return bool(formal.kinds) and "tensor" not in formal.kinds
 
 

@@ -1,4 +1,4 @@
-"""A spec and what is already bound enter, the order in which a call's open names are drawn leaves."""
+"""Decides the order in which the open names of a call are drawn."""
 
 from __future__ import annotations
 

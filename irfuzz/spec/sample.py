@@ -1,4 +1,4 @@
-"""Facts of some inputs and recorded choices enter, a valid call of an operator leaves, or ``None``."""
+"""Draws a valid call of an operator on given inputs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def sample_call(
             in them may have any size).
         choices: every draw is recorded there.
         seen: what was covered before; unseen attribute values and element types are preferred.
-        max_elements: bound on the elements of each new input, and of the output where the overlay can tell its size
-            (or twice the largest given input, where that is more).
+        max_elements: bound on the elements of each new input, and of the output if the overlay can tell its size
+            (or twice the largest given input, if that is more).
         plain: leave out nearly everything that may be left out, as most calls in the wild do.
 
     Returns:
-        ``None`` where the given facts cannot be inputs (type, rank, values not known) or no attempt succeeded.
+        ``None`` if the given facts cannot be inputs (type, rank, values not known) or no attempt succeeded.
     """
     if not spec.is_sampled:
         return None

@@ -62,11 +62,11 @@ class Domain:
         value: the only value to draw, computed.
         generate: a named generator and its arguments, for what no expression can say.
         dtype_of: an attribute that is an element type: a portable one of this type variable.
-        absent: value that the operator takes where the attribute or input is omitted.
-        when: give the attribute or input only where this holds.
-        omit: probability of omission where it can be omitted.
+        absent: value that the operator takes if the attribute or input is omitted.
+        when: give the attribute or input only if this holds.
+        omit: probability of omission if it can be omitted.
         exact: an input is given as a constant of known value, not as a range.
-        integer_bounds: for inputs, ``bounds`` where the element type is an integer.
+        integer_bounds: for inputs, ``bounds`` if the element type is an integer.
     """
 
     one_of: tuple[Any, ...] | None = None
@@ -166,11 +166,11 @@ class InputPlan:
     Attributes:
         fact: static dtype and shape, with the range and small values that are prescribed; of a sequence or optional
             what holds for the tensors in it.
-        low, high: every element must lie in this range, where not ``None``.
-        value: the exact value where it is prescribed (axes, shapes, indices).
+        low, high: every element must lie in this range, if not ``None``.
+        value: the exact value if it is prescribed (axes, shapes, indices).
         is_parameter: a weight: to be an initializer rather than a computed value.
         given: the caller's own input at this position.
-        outer: the sequence or optional, where the input is one.
+        outer: the sequence or optional, if the input is one.
     """
 
     fact: TensorFact
@@ -223,7 +223,7 @@ class Overlay:
         counts: fewest and most items of a variadic input in a sampled call.
         present: probability that an optional input is given.
         source: the file.
-        sampled: calls can be drawn; false where they need what no draw gives (graphs, types, encoded images).
+        sampled: calls can be drawn; false if they need what no draw gives (graphs, types, encoded images).
     """
 
     doc: str
@@ -251,9 +251,9 @@ class OpSpec:
         name: the operator, behind its domain if that is not the default one: ``ai.onnx.ml.Scaler``.
         since: the operator version; it applies from this opset until the next version.
         portable: for each type variable, element types that ONNXRuntime's CPU provider runs without optimisation
-            (measured; empty where there is no overlay).
+            (measured; empty if there is no overlay).
         portable_except: combinations of portable types which it does not run.
-        overlay: ``None`` where ``ops/`` says nothing: such an operator is checked by schema only and never sampled.
+        overlay: ``None`` if ``ops/`` says nothing: such an operator is checked by schema only and never sampled.
         traits: what holds for all versions, by name (``irfuzz/spec/traits.py``); ``True`` if a trait takes no value.
     """
 
@@ -278,21 +278,21 @@ class OpSpec:
 
     @property
     def has_overlay(self) -> bool:
-        """True where ``ops/`` says something of it."""
+        """True if ``ops/`` says something of it."""
         return self.overlay is not None
 
     @property
     def is_sampled(self) -> bool:
-        """True where calls can be drawn."""
+        """True if calls can be drawn."""
         return self.overlay is not None and self.overlay.sampled and not self.deprecated
 
     @property
     def is_dense(self) -> bool:
-        """True where it takes and gives dense tensors; it may do the same to sequences and optionals."""
+        """True if it takes and gives dense tensors; it may do the same to sequences and optionals."""
         return all("tensor" in f.kinds for f in (*self.inputs, *self.outputs))
 
     def formal(self, position: int) -> Formal | None:
-        """The formal input at a position, the last one again where it is variadic; ``None`` beyond the end."""
+        """The formal input at a position, the last one again if it is variadic; ``None`` beyond the end."""
         if position < len(self.inputs):
             return self.inputs[position]
         if self.inputs and self.inputs[-1].option == "variadic":

@@ -1,4 +1,4 @@
-"""``file.py:function`` that gives samples enters, their arrays leave; runs in a process of its own."""
+"""Calls a user's ``file.py:function`` that gives samples; runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .factory import FactoryError, call, function_of, told
 
 
 def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Call ``request["function"]`` of ``request["path"]``; at most ``request["most"]`` samples, where that is given."""
+    """Call ``request["function"]`` of ``request["path"]``; at most ``request["most"]`` samples, if that is given."""
     os.chdir(request["folder"])
     name = request["function"]
     made = call(function_of(request["path"], name), name)

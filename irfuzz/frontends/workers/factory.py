@@ -1,4 +1,4 @@
-"""``file.py:factory`` enters, the ONNX model of what it returns leaves; runs in a process of its own."""
+"""Calls a user's ``file.py:factory`` and converts what it returns to ONNX; runs in a process of its own."""
 
 from __future__ import annotations
 

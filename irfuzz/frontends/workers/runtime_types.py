@@ -1,4 +1,4 @@
-"""A model and names of its values enter, the types that ONNXRuntime gives these leave; imports no irfuzz."""
+"""Asks ONNXRuntime for the types of a model's values; imports no irfuzz."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def handle(request: dict, values: list) -> tuple[dict, list]:
 
     Returns:
         ``{"names", "reason"}``, and a serialised ``TypeProto`` for each of the names. A value without one is left out;
-        ``reason`` is why the runtime has refused the model, or running it where only that tells a rank.
+        ``reason`` is why the runtime has refused the model, or running it if only that tells a rank.
     """
     model = onnx.ModelProto.FromString(bytes(values[0]))
     wanted = list(request["names"])

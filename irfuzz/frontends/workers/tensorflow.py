@@ -1,4 +1,4 @@
-"""Keras files, SavedModels and frozen graphs enter, ONNX by tf2onnx leaves; runs in a process of its own."""
+"""Converts Keras files, SavedModels and frozen graphs with tf2onnx; runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def keras_model(model: Any) -> bytes:
 
 
 def _structured_names(outputs: Any) -> list[str]:
-    """Names of the outputs where they come as a dictionary, in the order of ``function.outputs``."""
+    """Names of the outputs if they come as a dictionary, in the order of ``function.outputs``."""
     return sorted(map(str, outputs)) if isinstance(outputs, dict) else []
 
 
@@ -163,7 +163,7 @@ def concrete_function(function: Any, inputs: Sequence[str], outputs: Sequence[st
     Args:
         function: a ``ConcreteFunction``.
         inputs: what its inputs shall be called, in its order; captures are none.
-        outputs: the same for its outputs; left as they are where the number differs.
+        outputs: the same for its outputs; left as they are if the number differs.
         name: of the graph.
     """
     import tensorflow as tf

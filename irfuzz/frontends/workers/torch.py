@@ -1,4 +1,4 @@
-"""Exported programs and modules of PyTorch enter, ONNX by ``torch.onnx`` leaves; runs in a process of its own."""
+"""Converts exported programs and modules of PyTorch with ``torch.onnx``; runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _export(what: Any, **arguments: Any) -> bytes:
 
 
 def _lowered(model: Any) -> Any:
-    """The same model at ``OPSET`` where ONNX's converter manages that, without the exporter's notes on its sources."""
+    """The same model at ``OPSET`` if ONNX's converter manages that, without the exporter's notes on its sources."""
     import onnx.checker
     import onnx.version_converter
 

@@ -1,1 +1,1 @@
-"""Coverage of operator calls (COMET, section 3.2; GraphFuzz): programs enter, shares of a fixed space leave."""
+"""Coverage of operator calls (COMET, section 3.2; GraphFuzz), as shares of a fixed space."""

@@ -1,4 +1,4 @@
-"""Programs enter one after the other, what is worth trying next leaves: calls, pairs and types not covered yet."""
+"""What is worth trying next: calls, pairs and types that no program has covered yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recognised pattern and a node enter, how far what ends at the node is from the pattern leaves."""
+"""How far the nodes that end at one node are from a pattern that optimisers recognise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs enter, which patterns that optimisers recognise stand in them exactly, or with one thing off, leaves."""
+"""Which patterns that optimisers recognise stand in programs exactly, or with one thing off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs enter one after the other, GraphFuzz's operator-level counts of them leave (Luo et al., ICSE 2021)."""
+"""GraphFuzz's operator-level counts of programs (Luo et al., ICSE 2021)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs enter one after the other, what of the space they cover leaves (COMET, equations 1 to 3)."""
+"""What programs cover of the space of operator calls (COMET, equations 1 to 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators' specs enter, everything that calls of them can cover leaves (COMET, equations 1 to 3)."""
+"""Everything that calls of operators can cover (COMET, equations 1 to 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parents that are kept enter, one of at most fifty of them leaves (COMET, algorithm 2, UpdateModelPool)."""
+"""A pool of at most fifty parents, one of which is drawn (COMET, algorithm 2, UpdateModelPool)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches there are: a name enters, the search leaves."""
+"""The searches by name."""
 
 from __future__ import annotations
 

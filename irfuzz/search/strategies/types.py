@@ -1,4 +1,4 @@
-"""The search protocol: parents and what became of their mutants enter, the next parent and its edits leave."""
+"""The search protocol: a strategy chooses the next parent and its edits, and learns what became of them."""
 
 from __future__ import annotations
 
