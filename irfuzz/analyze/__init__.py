@@ -1,1 +1,1 @@
-"""Static numeric analysis: a program and ranges of its inputs enter, operators that may compute NaN or Inf leave."""
+"""Static numeric analysis: which operators of a program may compute NaN or Inf, given ranges of its inputs."""

@@ -1,4 +1,4 @@
-"""A program and ranges enter; a range for every value, and every call that may go wrong, leave."""
+"""Finds a range for every value of a program, and every call that may go wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic: partitions of the operands of one cell enter, the related partition of the result leaves."""
+"""Arithmetic on one cell: the related partition of the result, from the partitions of the operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operator's rule for one cell enters, a transfer function that aligns its operands and applies it to all leaves."""
+"""Makes an operator's rule for one cell into a transfer function that aligns operands and applies it to all cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transfer function may ask: a node enters with this context, the abstract values of its outputs leave."""
+"""What a transfer function may ask while it computes the abstract values of a node's outputs."""
 
 from __future__ import annotations
 

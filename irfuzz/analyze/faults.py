@@ -1,4 +1,4 @@
-"""Unsafe conditions (DEBAR, table 2, and those of other operators): a call's ranges enter, what can go wrong leaves."""
+"""Unsafe conditions (DEBAR, table 2, and those of other operators): what can go wrong in a call, by its ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An element type enters, the numbers that bound its arithmetic leave."""
+"""The numbers that bound the arithmetic of an element type."""
 
 from __future__ import annotations
 

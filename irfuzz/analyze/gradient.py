@@ -1,4 +1,4 @@
-"""A warning's part of the program and inputs enter, inputs nearer to the fault leave, by gradients in PyTorch."""
+"""Moves inputs nearer to a warning's fault, by gradients in PyTorch."""
 
 from __future__ import annotations
 

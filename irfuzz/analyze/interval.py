@@ -1,4 +1,4 @@
-"""Ranges of numbers enter, the ranges of what is computed from them leave, rounded outwards (DEBAR, section 3.1.2)."""
+"""Interval arithmetic, rounded outwards (DEBAR, section 3.1.2)."""
 
 from __future__ import annotations
 

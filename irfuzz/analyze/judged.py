@@ -1,4 +1,4 @@
-"""A program and ranges enter; each warning with its precondition and, where one was found, its witness leaves."""
+"""Each warning of a program with its precondition and, if one was found, its witness."""
 
 from __future__ import annotations
 

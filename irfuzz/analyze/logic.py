@@ -1,4 +1,4 @@
-"""Comparisons, conditions and casts: partitions of the operands of one cell enter, that of the result leaves."""
+"""Comparisons, conditions and casts on one cell: the partition of the result, from those of the operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses: ranges of scores, labels and weights enter, the range of what they cost and how that may fail leave."""
+"""Losses: the range of what scores, labels and weights cost, and how that may fail."""
 
 from __future__ import annotations
 

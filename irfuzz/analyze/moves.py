@@ -1,4 +1,4 @@
-"""Operators that move elements (DEBAR, sections 3.2.2 and 3.2.3): partitions enter, at their new places they leave."""
+"""Operators that move elements (DEBAR, sections 3.2.2 and 3.2.3): moves partitions to their new places."""
 
 from __future__ import annotations
 

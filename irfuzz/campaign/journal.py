@@ -1,4 +1,4 @@
-"""What a job is busy with enters a file that outlives it, what a dead job was making or running leaves."""
+"""Writes what a job is busy with into a file that outlives it, and reads what a dead job was making or running."""
 
 from __future__ import annotations
 

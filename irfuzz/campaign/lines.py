@@ -1,4 +1,4 @@
-"""Results of runs enter, how many lines of components written in Python they were the first to run leaves."""
+"""Counts the lines of components written in Python that a run was the first to run."""
 
 from __future__ import annotations
 

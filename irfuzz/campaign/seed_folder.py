@@ -1,4 +1,4 @@
-"""A folder of seed models with its ``index.toml`` enters; what is in it, built again or with one more model, leaves."""
+"""Builds a folder of seed models with its ``index.toml`` again, or with one more model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters, what makes it a seed leaves: ranges and samples of its inputs, and outputs that depend on them."""
+"""What makes a program a seed: ranges and samples of its inputs, and outputs that depend on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings and the corpus enter, parents and mutants leave, and what they cover of COMET's space is kept count of."""
+"""Draws parents and mutants by the settings and the corpus, and counts what they cover of COMET's space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets that did not come back from a mutant enter; who is spared the seed's other mutants, or like ones, leaves."""
+"""Skips targets that hung on a mutant for the seed's other mutants, or for like ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets enter, the operators and element types that they were seen to run leave, kept from one time to the next."""
+"""The operators and element types that targets were seen to run, kept from one time to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disagreements enter as they are seen; the one that is likeliest to be news leaves, of its kind the smallest."""
+"""Disagreements that wait for triage; the one that is likeliest to be news comes first, of its kind the smallest."""
 
 from __future__ import annotations
 

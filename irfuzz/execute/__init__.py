@@ -1,1 +1,1 @@
-"""Programs and inputs enter, what each target did with them leaves."""
+"""Runs programs on targets and reports what each did with them."""

@@ -1,4 +1,4 @@
-"""A program and its inputs enter, the request that a component's worker understands leaves."""
+"""Makes the request that a component's worker understands from a program and its inputs."""
 
 from __future__ import annotations
 

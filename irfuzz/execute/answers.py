@@ -1,4 +1,4 @@
-"""A worker's reply enters, the result of each target that it ran leaves."""
+"""Makes the result of each target from a worker's reply."""
 
 from __future__ import annotations
 

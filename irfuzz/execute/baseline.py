@@ -1,4 +1,4 @@
-"""A model that a tool made enters, what it computes on a runtime without optimisation leaves, as the tool's result."""
+"""Runs models that tools made on a runtime without optimisation; what it computes is the tool's result."""
 
 from __future__ import annotations
 

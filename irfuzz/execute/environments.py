@@ -1,4 +1,4 @@
-"""The user's folder of component versions enters, what is completely built there leaves."""
+"""Lists the component versions that are completely built in the user's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that a tool inferred and values that were computed enter; where they contradict each other leaves, as text."""
+"""Contradictions between the types that a tool inferred and the values that were computed, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A requirement (``onnxruntime==1.29.0``) enters, a complete environment that holds it leaves, or nothing at all."""
+"""Builds a complete environment that holds a requirement (``onnxruntime==1.29.0``), or nothing at all."""
 
 from __future__ import annotations
 

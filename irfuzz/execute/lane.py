@@ -1,4 +1,4 @@
-"""Requests for one component enter, what each of its targets did leaves; one worker and a thread that waits for it."""
+"""One component's worker, and the thread that waits for the answers of its targets."""
 
 from __future__ import annotations
 

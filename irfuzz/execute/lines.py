@@ -1,4 +1,4 @@
-"""An adapter enters, the Python code whose lines are counted while its worker runs leaves."""
+"""Which Python code is watched for lines while a component's worker runs."""
 
 from __future__ import annotations
 

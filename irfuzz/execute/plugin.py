@@ -1,4 +1,4 @@
-"""The name of a user's class enters, the adapter that runs it in a worker leaves; the class is never imported here."""
+"""The adapter that runs a user's class in a worker, by its name; the class is never imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters, a SavedModel leaves: TensorFlow traces the generated module in a process of its own."""
+"""Writes a program as a SavedModel: TensorFlow traces the generated module in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and its inputs enter; the same program for these sizes leaves, without what only computes sizes."""
+"""A program for the sizes of some inputs, without what only computes sizes."""
 
 from __future__ import annotations
 

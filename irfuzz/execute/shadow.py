@@ -1,4 +1,4 @@
-"""A program and its inputs enter; what it computes in float64, and how far its own roundings may move that, leave."""
+"""Runs a program's shadow: what it computes in float64, and how far its own roundings may move that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as the user writes them enter, targets leave; packages are looked for and never imported."""
+"""Finds the targets that names mean; packages are looked for and never imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and names of inner values enter, what each target computes for them leaves, and whether that counts."""
+"""Reads inner values of a program on each target, and tells whether reading them changed what it computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to one worker enter, what became of each leaves, though they travel together and one may end the process."""
+"""Sends requests to one worker together, and says what became of each, even if one ends the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing enters; the converters and model-to-model tools leave, one line each."""
+"""The converters and model-to-model tools, one line each."""
 
 from __future__ import annotations
 

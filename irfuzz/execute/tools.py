@@ -1,4 +1,4 @@
-"""A program enters, the request to a converter's or tool's worker leaves; a model that it made goes to the baseline."""
+"""Asks a converter's or tool's worker for a program; a model that it made goes to the baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target enters; other ways to run the same program on the same component leave, as targets of their own."""
+"""Other ways to run a program on a target's component, as targets of their own."""
 
 from __future__ import annotations
 

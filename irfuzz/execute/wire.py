@@ -1,4 +1,4 @@
-"""Tensors of types that numpy lacks enter, packed bytes as ONNX stores them leave, and back again."""
+"""Packs tensors of types that numpy lacks as bytes in ONNX's form, and unpacks them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A program enters, source code or a model file of another framework leaves."""
+"""Exports programs as source code or model files of other frameworks."""

@@ -1,4 +1,4 @@
-"""The text and arrays of an exported module enter, two files leave."""
+"""Writes the text and arrays of an exported module as two files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target gave for the output that is at fault enters, source text of it leaves, where it is short enough."""
+"""Source text of what a target gave for the output at fault, if it is short enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finding made small enters; the optimiser pass that makes it, or that none does, leaves with its verdict."""
+"""Finds the optimiser pass that makes a finding, or that none does, and puts it into the verdict."""
 
 from __future__ import annotations
 

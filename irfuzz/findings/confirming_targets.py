@@ -1,4 +1,4 @@
-"""A verdict and the targets of a campaign enter, those that are enough to see the same fault again leave."""
+"""Which targets of a campaign are enough to see a verdict's fault again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A way to run a program with optimiser passes left out enters; the fewest passes that make its fault leave."""
+"""The fewest optimiser passes that make a program's fault, by leaving passes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small program that shows a fault enters; its part up to an earlier value of a wrong kind leaves, where one is."""
+"""Cuts a program that shows a fault to its part up to an earlier value of a wrong kind, if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the inputs of the shipped seeds mean: ``seeds/index.toml`` enters, ranges by seed and input leave."""
+"""What the inputs of the shipped seeds mean: ranges by seed and input, from ``seeds/index.toml``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts and wanted features enter, few parts and the wires between them that cover everything leave."""
+"""Chooses few parts, and the wires between them, that cover all wanted features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program enters whose sizes are known in part; one leaves in which those that equal an input's have its name."""
+"""Gives sizes that equal an input's named size that name."""
 
 from __future__ import annotations
 

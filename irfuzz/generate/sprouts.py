@@ -1,4 +1,4 @@
-"""Nothing enters; programs of one node leave, from which mutation grows small ones."""
+"""Programs of one node, from which mutation grows small ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A large program enters, a small one that covers its layer inputs, parameters and sequences leaves (COMET, alg. 1)."""
+"""Makes a small program that covers a large one's layer inputs, parameters and sequences (COMET, algorithm 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX bytes and inputs enter, the outputs of IREE's local CPU device leave.
+"""Runs ONNX models on IREE's local CPU device.
 
 Runs in the worker's interpreter: imports only the standard library, numpy, onnx and IREE (iree-base-compiler and
 iree-base-runtime).

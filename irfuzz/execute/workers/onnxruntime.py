@@ -1,4 +1,4 @@
-"""ONNX bytes and inputs enter, the outputs of ONNXRuntime under each requested set of session options leave.
+"""Runs ONNX models on ONNXRuntime under each requested set of session options.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and onnxruntime.
 """

@@ -1,4 +1,4 @@
-"""ONNX bytes and inputs enter, the outputs of OpenVINO's CPU plugin leave.
+"""Runs ONNX models on OpenVINO's CPU plugin.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and openvino.
 """

@@ -1,4 +1,4 @@
-"""Sessions of ONNXRuntime enter, the graph transformers and rewrite rules that it has, or that changed a model, leave.
+"""Which graph transformers and rewrite rules ONNXRuntime has, and which of them changed a model.
 
 Runs in the worker's interpreter: imports only the standard library. Nothing but its log tells of graph
 transformers, and that says nothing of the rewrite rules of a rule-based transformer. Which rules there are shows when

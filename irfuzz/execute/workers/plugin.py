@@ -1,4 +1,4 @@
-"""ONNX bytes and inputs enter, what a user's own class makes of them leaves.
+"""Runs ONNX models on a user's own class.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and the user's module.
 """

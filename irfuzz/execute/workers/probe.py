@@ -1,4 +1,4 @@
-"""The name of a module enters; whether it can be imported, and everything that is installed beside it, leaves.
+"""Tells whether a module can be imported, and all that is installed beside it.
 
 Runs in the worker's interpreter: imports only the standard library and that module.
 """

@@ -1,4 +1,4 @@
-"""ONNX bytes and inputs enter, the outputs of onnx's reference evaluator leave.
+"""Runs ONNX models on onnx's reference evaluator.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and onnx.
 """

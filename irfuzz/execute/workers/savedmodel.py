@@ -1,4 +1,4 @@
-"""A generated TensorFlow module, its arrays and the types of its inputs enter, the files of a SavedModel leave.
+"""Traces a generated TensorFlow module and returns the files of a SavedModel.
 
 Runs in the worker's interpreter: imports only the standard library and TensorFlow.
 """

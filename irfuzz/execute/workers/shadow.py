@@ -1,4 +1,4 @@
-"""A program's module in float64 and its inputs enter; what it computes leaves, and how far rounding errors move that.
+"""Runs a program's module in float64 and measures how far rounding errors move what it computes.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and torch.
 

@@ -1,4 +1,4 @@
-"""A generated TensorFlow module and its arrays enter, the arrays that it computes leave.
+"""Runs generated TensorFlow modules.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""A model or generated source enters, what a converter or a tool makes of it leaves: a model, or its values.
+"""Runs a converter or tool on a model or generated source: it makes a model, or computes values.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and the tool's own file in ``tools/``, which
 the variable ``IRFUZZ_TOOL`` names. That file has ``version() -> str`` and one of

@@ -1,4 +1,4 @@
-"""A generated PyTorch module and its arrays enter, the arrays that it computes leave.
+"""Runs generated PyTorch modules.
 
 Runs in the worker's interpreter: imports only the standard library, numpy and torch.
 """

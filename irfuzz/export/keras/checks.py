@@ -1,4 +1,4 @@
-"""Nodes enter; what a Keras model needs to know of them leaves, or a refusal with the reason."""
+"""What a Keras model needs to know of nodes, or a refusal with the reason."""
 
 from __future__ import annotations
 

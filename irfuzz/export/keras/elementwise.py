@@ -1,4 +1,4 @@
-"""Nodes that compute element by element enter, layers and operations of Keras leave."""
+"""Lowers nodes that compute element by element to layers and operations of Keras."""
 
 from __future__ import annotations
 

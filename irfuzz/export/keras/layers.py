@@ -1,4 +1,4 @@
-"""Nodes that are layers with weights or windows enter, calls that make these layers leave."""
+"""Lowers nodes with weights or windows to calls that make Keras layers."""
 
 from __future__ import annotations
 

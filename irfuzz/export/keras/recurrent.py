@@ -1,4 +1,4 @@
-"""Recurrent nodes enter, calls that make Keras' recurrent layers leave."""
+"""Lowers recurrent nodes to calls that make Keras' recurrent layers."""
 
 from __future__ import annotations
 

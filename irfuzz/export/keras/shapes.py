@@ -1,4 +1,4 @@
-"""Nodes that move, select or sum up elements enter, layers and operations of Keras leave."""
+"""Lowers nodes that move, select or sum up elements to layers and operations of Keras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window of a convolution or pooling node enters, what Keras calls it leaves."""
+"""What Keras calls the window of a convolution or pooling node."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A program and a framework's description enter, the source of an equivalent module and its arrays leave."""
+"""Writes a program as the source of an equivalent module of a framework, and its arrays."""

@@ -1,4 +1,4 @@
-"""Nodes of language models enter, expressions leave."""
+"""Expressions for nodes of language models."""
 
 from __future__ import annotations
 

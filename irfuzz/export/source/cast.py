@@ -1,4 +1,4 @@
-"""Casts, constants and copies enter, expressions leave."""
+"""Expressions for casts, constants and copies."""
 
 from __future__ import annotations
 

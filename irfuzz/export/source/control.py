@@ -1,4 +1,4 @@
-"""Control flow nodes enter, indented blocks of statements leave."""
+"""Indented blocks of statements for control flow nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution nodes enter, expressions leave."""
+"""Expressions for convolution nodes."""
 
 from __future__ import annotations
 

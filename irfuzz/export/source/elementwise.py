@@ -1,4 +1,4 @@
-"""Elementwise nodes enter, expressions leave."""
+"""Expressions for nodes that compute element by element."""
 
 from __future__ import annotations
 

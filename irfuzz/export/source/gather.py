@@ -1,4 +1,4 @@
-"""Nodes that pick or replace elements by index enter, expressions leave."""
+"""Expressions for nodes that pick or replace elements by index."""
 
 from __future__ import annotations
 

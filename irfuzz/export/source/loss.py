@@ -1,4 +1,4 @@
-"""Loss nodes enter, expressions leave."""
+"""Expressions for loss nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and a framework enter, the text of a module of that framework and its arrays leave."""
+"""Writes the text of a framework's module that computes a program, and its arrays."""
 
 from __future__ import annotations
 

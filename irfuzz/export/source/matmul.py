@@ -1,4 +1,4 @@
-"""Matrix product nodes enter, expressions leave."""
+"""Expressions for matrix product nodes."""
 
 from __future__ import annotations
 

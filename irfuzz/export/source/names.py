@@ -1,4 +1,4 @@
-"""ONNX value names enter, unique Python identifiers leave."""
+"""Gives each ONNX value name a unique Python identifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisation nodes enter, expressions leave."""
+"""Expressions for normalisation nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling nodes enter, expressions leave."""
+"""Expressions for pooling nodes."""
 
 from __future__ import annotations
 

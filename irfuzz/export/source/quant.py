@@ -1,4 +1,4 @@
-"""Quantised nodes enter, expressions leave."""
+"""Expressions for quantised nodes."""
 
 from __future__ import annotations
 

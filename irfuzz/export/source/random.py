@@ -1,4 +1,4 @@
-"""Nodes that draw enter, expressions leave; ONNX leaves the numbers open, but neither their type, shape nor range."""
+"""Expressions for nodes that draw; ONNX leaves the numbers open, but neither their type, shape nor range."""
 
 from __future__ import annotations
 

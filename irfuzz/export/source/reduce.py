@@ -1,4 +1,4 @@
-"""Reduction nodes enter, expressions leave."""
+"""Expressions for reduction nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resampling nodes enter, expressions leave."""
+"""Expressions for resampling nodes."""
 
 from __future__ import annotations
 

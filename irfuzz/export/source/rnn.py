@@ -1,4 +1,4 @@
-"""Recurrent nodes enter, expressions leave."""
+"""Expressions for recurrent nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program and a framework enter, its module with all floating-point values in float64 leaves: the shadow."""
+"""Writes the shadow of a program: a framework's module of it with all floating-point values in float64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that move, repeat or select elements by position enter, expressions leave."""
+"""Expressions for nodes that move, repeat or select elements by position."""
 
 from __future__ import annotations
 

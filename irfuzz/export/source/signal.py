@@ -1,4 +1,4 @@
-"""Nodes on signals and boxes (windows, Fourier transforms, sampling, selection) enter, expressions leave."""
+"""Expressions for nodes on signals and boxes (windows, Fourier transforms, sampling, selection)."""
 
 from __future__ import annotations
 

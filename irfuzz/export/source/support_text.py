@@ -1,4 +1,4 @@
-"""Names of support functions enter, the source text of these functions and of all they use leaves."""
+"""The source text of support functions and of all that they use."""
 
 from __future__ import annotations
 

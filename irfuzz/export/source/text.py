@@ -1,4 +1,4 @@
-"""Nodes on strings and n-grams enter, expressions leave."""
+"""Expressions for nodes on strings and n-grams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow nodes enter, local functions and the calls that run them leave."""
+"""Local functions, and the calls that run them, for control flow nodes."""
 
 from __future__ import annotations
 

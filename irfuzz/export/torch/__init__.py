@@ -1,4 +1,4 @@
-"""A program enters, the source of an equivalent PyTorch module and its arrays leave."""
+"""Writes a program as the source of an equivalent PyTorch module, and its arrays."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""A finding's folder enters, the operators that its TensorFlow source makes for its inputs leave, one a line.
+"""Prints the operators that the TensorFlow source in a finding's folder calls for its inputs, one a line.
 
 Run by path, in a process of its own: ``python -P tensorflow.py FOLDER`` prints JSON, or an error. The source is traced
 with the sizes of the inputs; what becomes a constant by that is written down as it was.

@@ -1,4 +1,4 @@
-"""A finding's folder enters, the calls that its PyTorch source makes for its inputs leave, one a line.
+"""Prints the calls that the PyTorch source in a finding's folder makes for its inputs, one a line.
 
 Run by path, in a process of its own: ``python -P torch.py FOLDER`` prints JSON, or an error. What the source reads out
 of tensors (sizes, conditions) is written down as it was.

@@ -1,4 +1,4 @@
-"""A model enters, the same with other names, or taken apart and merged again by onnx.compose, leaves."""
+"""Renames a model's values, or takes it apart and merges it again, by onnx.compose."""
 
 from __future__ import annotations
 

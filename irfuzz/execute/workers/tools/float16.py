@@ -1,4 +1,4 @@
-"""A model enters, the same in half precision inside leaves; its inputs and outputs keep their types."""
+"""Converts a model to half precision inside by onnxconverter-common; inputs and outputs keep their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, what onnx-graphsurgeon imports, rearranges and exports of it leaves."""
+"""Imports a model into onnx-graphsurgeon, rearranges and exports it."""
 
 from __future__ import annotations
 

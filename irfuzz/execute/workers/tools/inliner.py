@@ -1,4 +1,4 @@
-"""A model enters, the same with its functions inlined by onnx.inliner leaves."""
+"""Inlines a model's functions by onnx.inliner."""
 
 from __future__ import annotations
 

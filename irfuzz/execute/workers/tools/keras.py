@@ -1,4 +1,4 @@
-"""A generated Keras module enters, what its functional model computes leaves."""
+"""Runs the functional model of a generated Keras module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generated Keras module enters, the ONNX model that is made of its functional model leaves."""
+"""Exports the functional model of a generated Keras module to ONNX."""
 
 from __future__ import annotations
 

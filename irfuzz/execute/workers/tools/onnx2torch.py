@@ -1,4 +1,4 @@
-"""A model and its inputs enter, the values that the module made by onnx2torch computes leave."""
+"""Converts a model by onnx2torch and runs the module that it makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, what onnxscript's optimizer or rewriter makes of it leaves."""
+"""Optimises or rewrites a model by onnxscript."""
 
 from __future__ import annotations
 

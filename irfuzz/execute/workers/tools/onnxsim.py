@@ -1,4 +1,4 @@
-"""A model enters, what onnxsim makes of it leaves."""
+"""Simplifies a model by onnxsim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, what onnxslim makes of it leaves."""
+"""Slims a model by onnxslim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, what onnxruntime saves of it after its own graph optimisation leaves."""
+"""Saves a model after onnxruntime's own graph optimisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, what onnxruntime.transformers.optimizer fuses in it leaves."""
+"""Fuses a model by onnxruntime.transformers.optimizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, the same with the types that onnx.shape_inference gives its values leaves."""
+"""Infers the types of a model's values by onnx.shape_inference."""
 
 from __future__ import annotations
 

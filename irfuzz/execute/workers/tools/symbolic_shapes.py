@@ -1,4 +1,4 @@
-"""A model enters, the same with the types that onnxruntime's symbolic shape inference gives its values leaves."""
+"""Infers the types of a model's values by onnxruntime's symbolic shape inference."""
 
 from __future__ import annotations
 

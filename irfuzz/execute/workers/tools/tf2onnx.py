@@ -1,4 +1,4 @@
-"""A generated TensorFlow module enters, the ONNX model that tf2onnx makes of its tf.function leaves."""
+"""Converts the tf.function of a generated TensorFlow module by tf2onnx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generated PyTorch module enters, the ONNX model that torch.onnx exports of it leaves."""
+"""Exports a generated PyTorch module by torch.onnx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model enters, the same in another opset, as onnx.version_converter writes it, leaves."""
+"""Converts a model to another opset by onnx.version_converter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generated module enters; its outputs leave, with a framework's own layers in place of recurrences written out.
+"""Runs a generated module with a framework's own layers in place of recurrences written out.
 
 Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library.
 """

@@ -1,4 +1,4 @@
-"""An ONNX model enters; its outputs leave, computed after ONNXRuntime saved and loaded it, or through bound memory.
+"""Runs an ONNX model after ONNXRuntime saved and loaded it, or through bound memory.
 
 Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and onnxruntime.
 """

@@ -1,4 +1,4 @@
-"""A generated TensorFlow module enters; its outputs leave, computed after a save and a load, by data set, or sparsely.
+"""Runs a generated TensorFlow module after a save and a load, by data set, or sparsely.
 
 Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and
 TensorFlow, and ``layers.py``.

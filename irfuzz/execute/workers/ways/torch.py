@@ -1,4 +1,4 @@
-"""A generated PyTorch module enters; its outputs leave, computed after a save and a load, from a data set, or sparsely.
+"""Runs a generated PyTorch module after a save and a load, from a data set, or sparsely.
 
 Runs in the worker's interpreter, and beside a ``repro.py``: imports only the standard library, numpy and
 torch, and ``layers.py``.

@@ -1,5 +1,5 @@
 # pyright: basic, reportAttributeAccessIssue=none, reportArgumentType=none, reportCallIssue=none, reportOptionalMemberAccess=none
-"""numpy arrays enter, a functional model that takes such arrays leaves."""
+"""Makes a functional model that takes numpy arrays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""numpy arrays enter and leave as tensors."""
+"""Converts numpy arrays to tensors and back."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Conditions and bodies enter, what control flow gives leaves: Python's where values are there, else the graph's."""
+"""Control flow: Python's own if values are there, else the graph's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors enter, tensors of another element type leave, rounded once, to nearest, ties to even."""
+"""Casts to another element type, rounded once, to nearest, ties to even."""
 
 from __future__ import annotations
 

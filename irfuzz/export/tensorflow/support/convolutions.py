@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Images and filters enter, convolved images leave."""
+"""Convolutions of images with filters."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors enter, tensors computed element by element with numpy's broadcasting leave."""
+"""Operators that compute element by element, with numpy's broadcasting."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors of a graph that is being traced enter, the arrays of those that follow from constants alone leave."""
+"""Arrays of those tensors of a graph being traced that follow from constants alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors and indices enter, elements picked or replaced leave."""
+"""Operators that pick or replace elements by index."""
 
 from __future__ import annotations
 

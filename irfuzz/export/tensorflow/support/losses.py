@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Scores and classes enter, losses leave."""
+"""Losses of scores and classes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors enter, tensors with normalised statistics leave."""
+"""Normalisations of tensors by their statistics."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Element types that TensorFlow lacks some kernels for enter, exact wider or reinterpreted ones leave."""
+"""Exact wider or reinterpreted forms of element types that TensorFlow lacks some kernels for."""
 
 from __future__ import annotations
 

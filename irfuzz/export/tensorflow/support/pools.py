@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Images enter, pooled images leave."""
+"""Pooling of images."""
 
 from __future__ import annotations
 

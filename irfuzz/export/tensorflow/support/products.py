@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Matrices enter, products leave."""
+"""Matrix products."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Real tensors enter and quantised ones leave, or the other way round."""
+"""Quantises real tensors and dequantises integers."""
 
 from __future__ import annotations
 

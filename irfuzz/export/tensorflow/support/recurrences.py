@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Sequences and weights enter, hidden states leave."""
+"""Recurrent layers: hidden states from sequences and weights."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors enter, tensors reduced along axes leave."""
+"""Reductions along axes."""
 
 from __future__ import annotations
 

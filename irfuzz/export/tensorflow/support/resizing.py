@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors enter, resampled tensors leave."""
+"""Resampling of tensors."""
 
 from __future__ import annotations
 

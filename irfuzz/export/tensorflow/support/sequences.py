@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Lists of tensors enter and leave."""
+"""Operators on sequences, as lists of tensors."""
 
 from __future__ import annotations
 

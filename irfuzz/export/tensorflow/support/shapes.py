@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Tensors enter, the same elements in another shape or order leave."""
+"""Operators that give the same elements in another shape or order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=none, reportCallIssue=none, reportOperatorIssue=none, reportOptionalOperand=none
-"""Strings and tokens enter, strings and counts leave."""
+"""Operators on strings and tokens."""
 
 from __future__ import annotations
 

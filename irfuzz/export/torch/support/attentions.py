@@ -1,5 +1,5 @@
 # pyright: basic
-"""Queries, keys, values and caches enter, what language models make of them leaves."""
+"""Operators of language models, on queries, keys, values and caches."""
 
 from __future__ import annotations
 

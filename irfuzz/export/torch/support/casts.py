@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors enter, tensors of another element type leave, rounded once, to nearest, ties to even."""
+"""Casts to another element type, rounded once, to nearest, ties to even."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Images and filters enter, convolved images leave."""
+"""Convolutions of images with filters."""
 
 from __future__ import annotations
 

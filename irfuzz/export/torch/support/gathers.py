@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors and indices enter, elements picked or replaced leave."""
+"""Operators that pick or replace elements by index."""
 
 from __future__ import annotations
 

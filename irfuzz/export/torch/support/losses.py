@@ -1,5 +1,5 @@
 # pyright: basic
-"""Scores and classes enter, losses leave."""
+"""Losses of scores and classes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors enter, tensors with normalised statistics leave."""
+"""Normalisations of tensors by their statistics."""
 
 from __future__ import annotations
 

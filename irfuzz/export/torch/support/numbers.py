@@ -1,5 +1,5 @@
 # pyright: basic
-"""Element types that torch has little arithmetic for enter, exact wider or reinterpreted ones leave."""
+"""Exact wider or reinterpreted forms of element types that torch has little arithmetic for."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Images enter, pooled images leave."""
+"""Pooling of images."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Matrices enter, products leave."""
+"""Matrix products."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Real tensors enter and quantised ones leave, or the other way round."""
+"""Quantises real tensors and dequantises integers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors enter, resampled tensors leave."""
+"""Resampling of tensors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Images and places enter, elements sampled at these places (or put there) leave."""
+"""Samples images at places, and puts elements at places."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors enter, the elements, boxes or bits that are picked out of them leave."""
+"""Operators that select elements, boxes or bits."""
 
 from __future__ import annotations
 

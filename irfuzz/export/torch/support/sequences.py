@@ -1,5 +1,5 @@
 # pyright: basic
-"""Lists of tensors enter and leave."""
+"""Operators on sequences, as lists of tensors."""
 
 from __future__ import annotations
 

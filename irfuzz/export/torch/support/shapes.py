@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tensors enter, the same elements in another shape or order leave."""
+"""Operators that give the same elements in another shape or order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Signals and lengths enter, spectra, windows and filters leave; all in float64 with one rounding at the end."""
+"""Spectra, windows and filters of signals; all in float64 with one rounding at the end."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Tokens enter, counts of n-grams leave."""
+"""Counts of n-grams of tokens."""
 
 from __future__ import annotations
 

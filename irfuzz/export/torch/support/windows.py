@@ -1,5 +1,5 @@
 # pyright: basic
-"""Sliding windows of convolutions and pools: sizes and paddings enter, resolved paddings and views leave."""
+"""Sliding windows of convolutions and pools: resolves paddings and makes views."""
 
 from __future__ import annotations
 
