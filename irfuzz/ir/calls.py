@@ -71,7 +71,7 @@ def schema_outputs(call: Call) -> tuple[Fact, ...]:
     """Output facts of a call as ``onnx.shape_inference.infer_node_outputs`` sees them.
 
     Returns:
-        One fact for each output, ``UNTYPED`` where ONNX says nothing.
+        One fact for each output, ``UNTYPED`` if ONNX says nothing.
 
     Raises:
         InvalidProgram: the operator is unknown at this opset, or ONNX finds the call ill-typed.
@@ -116,7 +116,7 @@ def _asked(call: Call, schema: defs.OpSchema) -> tuple[Fact, ...]:
 
 @lru_cache(maxsize=4096)
 def schema_of(op: str, opset: int, domain: str = "") -> defs.OpSchema | None:
-    """The operator's schema at an opset, ``None`` where there is none (or it is deprecated there)."""
+    """The operator's schema at an opset, ``None`` if there is none (or it is deprecated there)."""
     domain = "" if domain == "ai.onnx" else domain
     try:
         schema = defs.get_schema(op, opset, domain)
@@ -207,7 +207,7 @@ def attr_proto(name: str, kind: int, value: AttrValue) -> onnx.AttributeProto:
 
 
 def known_tensor(fact: TensorFact) -> onnx.TensorProto | None:
-    """A tensor with the fact's elements where all of them are known numbers of a plain dtype."""
+    """A tensor with the fact's elements if all of them are known numbers of a plain dtype."""
     if not fact.known or fact.dtype not in _KNOWN_DTYPES:
         return None
     elements = np.array(fact.value, dtype=fact.dtype.numpy()).astype(fact.dtype.numpy().newbyteorder("<"), copy=False)

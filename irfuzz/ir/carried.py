@@ -68,7 +68,7 @@ class Binding:
 class Statement:
     """One serialised message about the value called ``name``.
 
-    ``binding`` is ``None`` where the graph had no such value: then the statement is kept for ever.
+    ``binding`` is ``None`` if the graph had no such value: then the statement is kept for ever.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Statement:
     proto: bytes
 
     def holds(self, values: dict[str, ir.Value]) -> bool:
-        """True where the statement may still be written for a graph with these values."""
+        """True if the statement may still be written for a graph with these values."""
         return self.binding is None or self.binding.holds(values.get(self.name))
 
 

@@ -32,7 +32,7 @@ def clone_with(model: ir.Model, values: dict[str, ir.Value]) -> tuple[ir.Model, 
 
 
 def free(holder: list[object]) -> bool:
-    """Free a model at once where a list has the only reference to it and nobody refers to a part of it.
+    """Free a model at once if a list has the only reference to it and nobody refers to a part of it.
 
     A model is full of cycles, so that it would wait for the garbage collector, which costs as much as half an edit.
     It does nothing to models of which this process has cloned none.

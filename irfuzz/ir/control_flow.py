@@ -141,7 +141,7 @@ _CONDITION = TensorFact(ir.DataType.BOOL, ())
 
 
 def _element(inputs: Inputs, index: int) -> object:
-    """The only element of an input, where it is known."""
+    """The only element of an input, if it is known."""
     fact = inputs[index] if index < len(inputs) else None
     return fact.value[0] if isinstance(fact, TensorFact) and fact.value is not None and len(fact.value) == 1 else None
 

@@ -23,7 +23,7 @@ _EQUATION = re.compile(rf"{_TERM}(?:,{_TERM})*(?:->{_TERM})?")
 
 
 def deadly(op: str, attrs: Attrs, inputs: Inputs, outputs: int) -> str:
-    """Why a call must not be asked about; empty where it may.
+    """Why a call must not be asked about; empty if it may.
 
     Args:
         op: operator of the default domain.

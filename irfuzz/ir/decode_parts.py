@@ -65,7 +65,7 @@ def check_text(message: Message, where: str) -> None:
 
 
 def read_strings(entries: Iterable[onnx.StringStringEntryProto], where: str) -> dict[str, str] | None:
-    """``metadata_props``, in order; ``None`` where there are none.
+    """``metadata_props``, in order; ``None`` if there are none.
 
     Raises:
         InvalidProgram: a key stands twice.
@@ -80,7 +80,7 @@ def read_strings(entries: Iterable[onnx.StringStringEntryProto], where: str) -> 
 
 
 def same_message(a: Message, b: Message) -> bool:
-    """True where two messages say the same; a field set to its default is a field that is not set."""
+    """True if two messages say the same; a field set to its default is a field that is not set."""
     return _without_defaults(a) == _without_defaults(b)
 
 
@@ -97,7 +97,7 @@ def _without_defaults(message: Message) -> Any:
 
 
 def read_tensor(proto: onnx.TensorProto, where: str, held: bytes | memoryview | None = None) -> ir.TensorProtocol:
-    """A stored tensor, its size checked against its data; ``held`` are its ``raw_data`` where they stand elsewhere.
+    """A stored tensor, its size checked against its data; ``held`` are its ``raw_data`` if they stand elsewhere.
 
     Raises:
         InvalidProgram: see ``irfuzz.ir.tensors.check_tensor``.
@@ -140,7 +140,7 @@ def read_value_info(proto: onnx.ValueInfoProto, value: ir.Value) -> None:
 
 
 def read_type(proto: onnx.TypeProto, where: str) -> tuple[ir.TypeProtocol | None, ir.Shape | None, VerbatimType | None]:
-    """Type and shape as onnx-ir has them, and the message itself where they say less than it.
+    """Type and shape as onnx-ir has them, and the message itself if they say less than it.
 
     Raises:
         InvalidProgram: unknown element type.

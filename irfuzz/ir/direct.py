@@ -30,7 +30,7 @@ _INT64 = ir.DataType.INT64
 
 
 def direct_outputs(call: Call, schema: defs.OpSchema) -> tuple[TensorFact, ...] | None:
-    """Type and shape of the only output of a plain call; ``None`` where ONNX has to be asked."""
+    """Type and shape of the only output of a plain call; ``None`` if ONNX has to be asked."""
     rule = _RULES.get(call.op)
     if rule is None or call.domain or call.outputs != (True,):
         return None

@@ -90,7 +90,7 @@ def encode(model: ir.Model, residue: Residue = Residue()) -> onnx.ModelProto:  #
     """``encode_bytes``, parsed.
 
     Raises:
-        InvalidProgram: as ``encode_bytes``, and where subgraphs are nested deeper than protobuf reads.
+        InvalidProgram: as ``encode_bytes``, and if subgraphs are nested deeper than protobuf reads.
     """
     data = encode_bytes(model, residue)
     try:
@@ -156,7 +156,7 @@ def value_bytes(value: ir.Value) -> bytes:
 
 
 def type_bytes(value: ir.Value) -> bytes | None:
-    """The ``TypeProto`` of a value, or ``None`` where nothing is known of its type."""
+    """The ``TypeProto`` of a value, or ``None`` if nothing is known of its type."""
     type_ = value.type
     shape = value.shape
     if type(type_) is not ir.TensorType:

@@ -118,7 +118,7 @@ def _comparable(elements: tuple[Element, ...]) -> tuple[Element, ...]:
 
 
 def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
-    """Everything that is known of a constant; the elements are read only where there are few."""
+    """Everything that is known of a constant; the elements are read only if there are few."""
     if tensor is None:
         raise InvalidProgram("an initializer has no data")
     shape = tuple(int(d) for d in tensor.shape.numpy())
@@ -150,7 +150,7 @@ class Inference:
     Args:
         opsets: version of every imported domain.
         functions: the model's local functions by identifier.
-        size_names: names of sizes that are believed where a value declares them (``meaningful_names``); none of a
+        size_names: names of sizes that are believed if a value declares them (``meaningful_names``); none of a
             function's, which are its own.
     """
 
@@ -291,7 +291,7 @@ def _facts_of(values: Sequence[ir.Value | None]) -> list[Any]:
 
 
 def fact_of_constant(attributes: Mapping[str, ir.Attr]) -> Fact | None:
-    """The fact of a Constant with these attributes; ``None`` where they do not say it (sparse values)."""
+    """The fact of a Constant with these attributes; ``None`` if they do not say it (sparse values)."""
     for name, attr in attributes.items():
         if attr.is_ref():
             return UNTYPED

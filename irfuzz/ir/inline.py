@@ -30,7 +30,7 @@ def function_of(program: Program, node: ir.Node) -> ir.Function | None:
 
 
 def why_not_inlined(program: Program, node: ir.Node) -> str | None:
-    """Why a call cannot be replaced by the function's body, ``None`` where it can."""
+    """Why a call cannot be replaced by the function's body, ``None`` if it can."""
     function = function_of(program, node)
     if function is None:
         return "no local function"
@@ -66,7 +66,7 @@ def inline_call(program: Program, node: ir.Node) -> None:
 
 
 def without_functions(program: Program) -> Program:
-    """A copy in which every call is replaced by its function's body, in bodies too; the program where there is none.
+    """A copy in which every call is replaced by its function's body, in bodies too; the program if there is none.
 
     Raises:
         InvalidProgram: a body is ill-typed.
@@ -103,7 +103,7 @@ def drop_uncalled(program: Program) -> int:
 
 
 def turns_of(program: Program, node: ir.Node) -> int | None:
-    """How often the body of an If, Loop or Scan surely runs; ``None`` where only a run tells, or it is no such node."""
+    """How often the body of an If, Loop or Scan surely runs; ``None`` if only a run tells, or it is no such node."""
     kind = control_flow_of(node)
     if kind == "branch":
         return 1 if _known(program, node, 0) is not None else None
@@ -119,7 +119,7 @@ def turns_of(program: Program, node: ir.Node) -> int | None:
 
 
 def why_not_unrolled(program: Program, node: ir.Node) -> str | None:
-    """Why a control flow node cannot be replaced by its bodies' nodes, ``None`` where it can."""
+    """Why a control flow node cannot be replaced by its bodies' nodes, ``None`` if it can."""
     turns = turns_of(program, node)
     if turns is None:
         return "how often it runs is not known"
@@ -204,7 +204,7 @@ def _plain(domain: str) -> str:
 
 
 def _known(program: Program, node: ir.Node, index: int) -> bool | int | None:
-    """The only element of an input, where it is known."""
+    """The only element of an input, if it is known."""
     fact = program.tensor(node.inputs[index])
     if fact is None or fact.value is None or len(fact.value) != 1:
         return None

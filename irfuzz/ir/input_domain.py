@@ -32,8 +32,8 @@ class InputDomain:
     Attributes:
         low: the smallest.
         high: the largest.
-        exact: all of them in row-major order, where no others will do (a shape, axes).
-        order: how they follow each other along the last axis, one of ``ORDERS``; empty where nothing is said.
+        exact: all of them in row-major order, if no others will do (a shape, axes).
+        order: how they follow each other along the last axis, one of ``ORDERS``; empty if nothing is said.
     """
 
     low: float
@@ -52,7 +52,7 @@ class InputVariant:
 
     Attributes:
         shape: all sizes.
-        exact: its elements in row-major order, where they go with the shapes (a length, a rate); ``None``: drawn.
+        exact: its elements in row-major order, if they go with the shapes (a length, a rate); ``None``: drawn.
     """
 
     shape: tuple[int, ...]
@@ -60,7 +60,7 @@ class InputVariant:
 
 
 def input_domain(value: ir.Value) -> InputDomain | None:
-    """What is written of an input's elements, ``None`` where nothing is.
+    """What is written of an input's elements, ``None`` if nothing is.
 
     Raises:
         InvalidProgram: it is not what ``set_input_domain`` writes.
@@ -118,7 +118,7 @@ def set_input_sizes(value: ir.Value, sizes: dict[str, tuple[int, ...]]) -> None:
 
 
 def input_variants(value: ir.Value) -> tuple[InputVariant, ...]:
-    """The shapes that were found to fit, in the order of all inputs' lists; empty where nothing is written.
+    """The shapes that were found to fit, in the order of all inputs' lists; empty if nothing is written.
 
     Raises:
         InvalidProgram: it is not what ``set_input_variants`` writes.

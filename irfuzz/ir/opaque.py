@@ -1,8 +1,8 @@
 """Opaque nodes: of operators that irfuzz has no schema for, carried with the types that others gave their outputs.
 
 The types come with the model (``value_info``) or from a runtime (``irfuzz.frontends.runtime_types``). They hold for the
-types of inputs that the node had then; both are kept with the node. Where its inputs are made more definite later, a
-named size becomes what it became there; where they become another size or type, nobody here can tell what the operator
+types of inputs that the node had then; both are kept with the node. If its inputs are made more definite later, a
+named size becomes what it became there; if they become another size or type, nobody here can tell what the operator
 makes of that, and the edit is refused.
 """
 
@@ -59,7 +59,7 @@ def forget(node: ir.Node) -> None:
 
 
 def outputs_of(node: ir.Node, inputs: Sequence[Fact | None], where: str) -> Sequence[Fact]:
-    """Facts of an opaque node's outputs; ``UNTYPED`` where nobody has said anything of them.
+    """Facts of an opaque node's outputs; ``UNTYPED`` if nobody has said anything of them.
 
     Raises:
         InvalidProgram: its inputs are of other types or sizes than those for which its outputs are known.

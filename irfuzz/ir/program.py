@@ -105,7 +105,7 @@ class Program(View):
     def constant(
         self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const", fact: TensorFact | None = None
     ) -> ir.Value:
-        """Add an initializer and return its value; ``fact`` is that of the elements, where somebody has it already."""
+        """Add an initializer and return its value; ``fact`` is that of the elements, if somebody has it already."""
         tensor = array_tensor(array) if isinstance(array, np.ndarray) else array
         value = new_value(
             self.fresh(name_hint),
@@ -142,7 +142,7 @@ class Program(View):
         self._reinfer(dirty)
 
     def add_output(self, value: ir.Value) -> None:
-        """Make a value a graph output as well (nothing happens where it is one already)."""
+        """Make a value a graph output as well (nothing happens if it is one already)."""
         if not value.is_graph_output():
             declare(value, fact_of(value))
             self.graph.outputs.append(value)
@@ -250,9 +250,9 @@ class Program(View):
         Args:
             old: value that is read now.
             new: value to read instead.
-            users: ``(node, input index)`` pairs; all of them where omitted. Users that ``new`` itself
+            users: ``(node, input index)`` pairs; all of them if omitted. Users that ``new`` itself
                 needs, or that stand before it, keep reading ``old``.
-            outputs: where ``old`` is a graph output, let ``new`` take its place and its name.
+            outputs: if ``old`` is a graph output, let ``new`` take its place and its name.
 
         Returns:
             How many uses were changed.

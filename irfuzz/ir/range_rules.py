@@ -21,7 +21,7 @@ _ONE = 1 + 2.0**-20
 
 
 def bounds_of(fact: TensorFact | None) -> Bounds:
-    """Bounds of a value, from its known elements where all of them are known."""
+    """Bounds of a value, from its known elements if all of them are known."""
     if fact is None:
         return UNBOUNDED
     if fact.known and fact.value:
@@ -154,14 +154,14 @@ def _uniform(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bound
 
 
 def _class(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
-    """Multinomial gives indices of classes; where probabilities are NaN, onnxruntime 1.31.1 gives one beyond them."""
+    """Multinomial gives indices of classes; if probabilities are NaN, onnxruntime 1.31.1 gives one beyond them."""
     data = tensor(inputs, 0)
     classes = data.shape[1] if data is not None and data.shape is not None and len(data.shape) == 2 else None
     return 0.0, float(classes) if type(classes) is int else None
 
 
 def _less(strict: bool, swapped: bool) -> RangeRule:
-    """Less and its like where the ranges of the operands decide; NaN compares as false and is in every range."""
+    """Less and its like if the ranges of the operands decide; NaN compares as false and is in every range."""
 
     def rule(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Bounds:
         a, b = (tensor(inputs, i) for i in ((1, 0) if swapped else (0, 1)))

@@ -76,7 +76,7 @@ def _split(attrs: Mapping[str, Any], inputs: Inputs, found: Fact) -> Fact:
 
 
 def _part_sizes(parts: Fact, size: Dim) -> list[int] | None:
-    """Sizes of the parts, where all are known; a scalar is the size of all but perhaps the last one."""
+    """Sizes of the parts, if all are known; a scalar is the size of all but perhaps the last one."""
     if not isinstance(parts, TensorFact) or not parts.known or parts.value is None:
         return None
     given = [int(e) for e in parts.value if e is not None]

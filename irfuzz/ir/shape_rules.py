@@ -17,13 +17,13 @@ ShapeRule: TypeAlias = Callable[[Mapping[str, Any], Inputs, int], "Shape | None"
 
 
 def tensor(inputs: Inputs, index: int) -> TensorFact | None:
-    """Input ``index`` where it is there and a tensor."""
+    """Input ``index`` if it is there and a tensor."""
     fact = inputs[index] if index < len(inputs) else None
     return fact if isinstance(fact, TensorFact) else None
 
 
 def elements(fact: TensorFact | None) -> tuple[Element, ...] | None:
-    """The elements of a one-dimensional shape value; all unknown where only their number is known."""
+    """The elements of a one-dimensional shape value; all unknown if only their number is known."""
     if fact is None:
         return None
     if fact.value is not None:
@@ -62,7 +62,7 @@ def as_size(element: Element) -> Dim:
 
 
 def product(dims: Sequence[Element]) -> tuple[int, Counter[str]] | None:
-    """Product of sizes as ``(integer factor, named factors)``; ``None`` where one is unknown."""
+    """Product of sizes as ``(integer factor, named factors)``; ``None`` if one is unknown."""
     factor, names = 1, Counter[str]()
     for d in dims:
         if d is None:
@@ -110,7 +110,7 @@ def reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | Non
 
 
 def _has(shape: Shape | None, axis: int, size: str) -> bool:
-    """The axis has that size, or there is none to copy: such a call is invalid where the size is 0."""
+    """The axis has that size, or there is none to copy: such a call is invalid if the size is 0."""
     return shape is not None and (axis >= len(shape) or shape[axis] == size)
 
 
@@ -321,7 +321,7 @@ SHAPE_RULES: Mapping[str, ShapeRule] = {
 
 
 def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:
-    """ONNX's answer where it is an integer, else ours, in which a negative size says that no such call can run."""
+    """ONNX's answer if it is an integer, else ours, in which a negative size says that no such call can run."""
     if ours is not None and any(type(d) is int and d < 0 for d in ours):
         ours = tuple(None if type(d) is int and d < 0 else d for d in ours)
     if ours is None or inferred is None:

@@ -19,10 +19,10 @@ _FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16,
 
 
 def stages_of(program: Program, node: ir.Node) -> frozenset[ir.DataType]:
-    """Floating-point types of stages, given or by default; single precision where a default is a rounded decimal.
+    """Floating-point types of stages, given or by default; single precision if a default is a rounded decimal.
 
     ONNX's text says that an epsilon left out is 1e-05, its schema holds the nearest single number: doubles may be
-    computed with either. So may they where the function that ONNX gives for an operator starts by casting an input to a
+    computed with either. So may they if the function that ONNX gives for an operator starts by casting an input to a
     narrower type (windows in single precision, whatever type is asked for).
     """
     opset = program.inference.opset(node.domain)

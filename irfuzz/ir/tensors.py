@@ -35,7 +35,7 @@ def array_tensor(array: np.ndarray, dtype: ir.DataType | None = None, name: str 
 
     Args:
         array: of any element type that ONNX has.
-        dtype: element type, where the array's own does not say it.
+        dtype: element type, if the array's own does not say it.
         name: of the tensor.
     """
     if array.dtype.kind in "OUS":
@@ -167,7 +167,7 @@ class SparseTensor(ir.LazyTensor):
     """A ``SparseTensorProto`` seen as the dense tensor that it stands for.
 
     The proto is kept as it is and written back as it is; ``numpy()`` spells out the zeros, and raises
-    ``InvalidProgram`` where they would not fit in a model file or an index lies outside of the sizes.
+    ``InvalidProgram`` if they would not fit in a model file or an index lies outside of the sizes.
     """
 
     __slots__ = ("proto",)

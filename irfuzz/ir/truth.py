@@ -18,7 +18,7 @@ def contradiction(fact: Fact, value: Any) -> str | None:
         value: array, list (sequence) or ``None`` (empty optional), as a target gave it.
 
     Returns:
-        What was expected and what came, or ``None`` where the fact holds. Named sizes hold for every size.
+        What was expected and what came, or ``None`` if the fact holds. Named sizes hold for every size.
     """
     if isinstance(fact, OptionalFact):
         return None if value is None or fact.elem is None else contradiction(fact.elem, value)

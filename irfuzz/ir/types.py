@@ -29,7 +29,7 @@ def _named(name: str | None) -> str | None:
 
 
 def declared_fact(value: ir.Value) -> Fact:
-    """What the model itself says of a value; ``UNTYPED`` where it says nothing."""
+    """What the model itself says of a value; ``UNTYPED`` if it says nothing."""
     return fact_of_type(value.type, value.shape)
 
 
@@ -139,7 +139,7 @@ def join(a: Fact | None, b: Fact | None) -> Fact:
 
 
 def conflict(inferred: Fact, declared: Fact) -> str | None:
-    """Why two facts about one value cannot both hold, or ``None`` where they can."""
+    """Why two facts about one value cannot both hold, or ``None`` if they can."""
     if isinstance(inferred, OpaqueFact) or isinstance(declared, OpaqueFact):
         return None
     if type(inferred) is not type(declared):

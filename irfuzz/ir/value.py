@@ -19,7 +19,7 @@ class TypedValue(ir.Value):
 
     Attributes:
         fact: what is known of the value.
-        verbatim: its type as it was read, where onnx-ir holds less.
+        verbatim: its type as it was read, if onnx-ir holds less.
     """
 
     __slots__ = ("fact", "verbatim")
@@ -45,7 +45,7 @@ def is_constant(node: ir.Node | onnx.NodeProto) -> bool:
 
 
 def fact_of(value: ir.Value) -> Fact:
-    """The fact that inference left on a value; ``UNTYPED`` where it left none."""
+    """The fact that inference left on a value; ``UNTYPED`` if it left none."""
     if type(value) is TypedValue:
         return value.fact
     return value.meta.get(FACT, UNTYPED)
@@ -60,7 +60,7 @@ def set_fact(value: ir.Value, fact: Fact) -> None:
 
 
 def verbatim_of(value: ir.Value) -> VerbatimType | None:
-    """The type as it was read, where onnx-ir holds less."""
+    """The type as it was read, if onnx-ir holds less."""
     return value.verbatim if type(value) is TypedValue else value.meta.get(CARRIED)
 
 

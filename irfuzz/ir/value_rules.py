@@ -30,7 +30,7 @@ def _wrap(number: int, dtype: ir.DataType) -> int:
 
 
 def _grid(fact: TensorFact | None) -> np.ndarray | None:
-    """The elements as an object array in the tensor's shape, all unknown where nothing is known."""
+    """The elements as an object array in the tensor's shape, all unknown if nothing is known."""
     if fact is None:
         return None
     shape = fact.static_shape
@@ -141,7 +141,7 @@ def _concat(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elemen
 def _arithmetic(
     number: Callable[[int, int], int | None], neutral: int | None, commutes: bool, self_cancels: int | None = None
 ) -> ValueRule:
-    """Element-wise integer arithmetic with named sizes kept where the other operand is neutral."""
+    """Element-wise integer arithmetic with named sizes kept if the other operand is neutral."""
 
     def one(a: Element, b: Element, dtype: ir.DataType) -> Element:
         if type(a) is int and type(b) is int:

@@ -40,7 +40,7 @@ def verify(program: Program, specs: Specs | None = None, *, nodes: Iterable[ir.N
     Args:
         program: the program; its facts are taken as they are.
         specs: operator specs, the shipped ones by default.
-        nodes: check only these nodes, their bodies and the graph outputs (after an edit); everything where omitted.
+        nodes: check only these nodes, their bodies and the graph outputs (after an edit); everything if omitted.
 
     Returns:
         The broken rules, empty for a valid program. Unknown sizes never break a rule.

@@ -79,7 +79,7 @@ class View:
         return fact_of(value)
 
     def tensor(self, value: ir.Value | None) -> TensorFact | None:
-        """The fact of a value where it is a dense tensor."""
+        """The fact of a value if it is a dense tensor."""
         fact = None if value is None else fact_of(value)
         return fact if isinstance(fact, TensorFact) else None
 
@@ -199,5 +199,5 @@ def _opsets(model: ir.Model) -> dict[str, int]:
 
 
 def known_operator(program: View, node: ir.Node) -> bool:
-    """True where a node is an operator of the default domain that ONNX knows at the program's opset."""
+    """True if a node is an operator of the default domain that ONNX knows at the program's opset."""
     return node.domain in ("", "ai.onnx") and schema_of(node.op_type, program.opset) is not None

@@ -74,7 +74,7 @@ class Source:
         name: of its first named output.
         op: operator.
         rate: its change rate in the model, with the layers before it fixed.
-        alone: whether it is inconsistent by itself, fed with the base's values; where it is not, nodes beside it are
+        alone: whether it is inconsistent by itself, fed with the base's values; if it is not, nodes beside it are
             part of the cause (a fusion).
         parameters: the sources among its parameters.
     """
@@ -106,7 +106,7 @@ class Causes:
 class Causal:
     """Algorithm 2 on one pair of targets.
 
-    Where the paper leaves something open or cannot work: a layer counts as consistent too where what is left of its
+    If the paper leaves something open or cannot work: a layer counts as consistent too if what is left of its
     distance is rounding (of layers with large values 2e-7 is less than that); parameters are optional inputs besides
     attributes; and a layer is fixed by giving its readers the base's values, which unlike another value of a parameter
     is possible for every layer and leaves all shapes as they are.
@@ -226,7 +226,7 @@ class Causal:
         return judged.outcome is Outcome.AGREES or (_rate(one, two) < T2 and not judged.faulty)
 
     def _largest_rate(self, cutter: Cutter, place: tuple[int, int], variant: Variant) -> float | None:
-        """Lines 14 to 16: the rate when the layer's input is searched; ``None`` where it becomes inconsistent."""
+        """Lines 14 to 16: the rate when the layer's input is searched; ``None`` if it becomes inconsistent."""
         genome = self._genome(variant.program, variant.feeds, 0.5)
         if genome is None:
             return 0.0
@@ -246,7 +246,7 @@ class Causal:
         return most
 
     def _amplified_inputs(self, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """Inputs near the given ones on which outputs lie farther apart (algorithm 1); ``None`` where none evolve."""
+        """Inputs near the given ones on which outputs lie farther apart (algorithm 1); ``None`` if none evolve."""
         genome = self._genome(program, inputs, _REACH)
         if genome is None:
             return None

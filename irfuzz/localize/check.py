@@ -61,11 +61,11 @@ def check(
         runner: its targets are compared.
         program: stays as it is.
         samples: inputs by name.
-        base: name of the target that the others are compared with; the first one that runs where empty.
-        tolerance: fixed bounds; where omitted, the numeric oracle derives them (``irfuzz.oracle.judge``).
+        base: name of the target that the others are compared with; the first one that runs if empty.
+        tolerance: fixed bounds; if omitted, the numeric oracle derives them (``irfuzz.oracle.judge``).
         labels: the truth of each sample, for CRADLE's distances.
         fail_fast: stop at the first sample on which targets disagree.
-        always_map: localise the largest difference even where all agree.
+        always_map: localise the largest difference even if all agree.
         locate: localise disagreements.
         causal: look for the parameters that cause them too.
         keep: keep all outputs.
@@ -114,7 +114,7 @@ def _silent(what: str, done: int, of: int) -> None:
 
 
 def _in_time(time_left: Clock, do: Callable[[], None]) -> str:
-    """Do something; why it did not come to its end, empty where it did."""
+    """Do something; why it did not come to its end, empty if it did."""
     try:
         do()
     except Interrupted:
@@ -136,7 +136,7 @@ def _why_nothing(bench: Comparison, program: Program, samples: Sequence[Mapping[
 
 
 def _with_broken(report: Report, program: Program, samples: Sequence[Mapping[str, Value]], *, drawn: bool) -> Report:
-    """The report with the rules that the model breaks, where targets refuse it or give another kind of output.
+    """The report with the rules that the model breaks, if targets refuse it or give another kind of output.
 
     Of inputs that were drawn only some may have sizes that break one: that is not the model's fault.
     """

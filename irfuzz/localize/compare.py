@@ -50,15 +50,15 @@ class Disagreement:
         sample: its number.
         target: who is off, as far as that is known.
         base: whom it was compared with; empty if no other target ran.
-        output: graph output; empty where a target did not run through.
-        distance: the largest absolute difference, infinite where it is one of kind.
+        output: graph output; empty if a target did not run through.
+        distance: the largest absolute difference, infinite if it is one of kind.
         bound: what was allowed.
         what: one line.
         undecided: it differs, but where ONNX leaves open what is right, or a limit of our own ended the run.
         symptom: what is wrong.
         also: other targets of the same component that show the same.
         message: what the component said, without what differs from input to input; empty for values.
-        said: what it said itself; of values the shape or type that it gave, where that is wrong.
+        said: what it said itself; of values the shape or type that it gave, if that is wrong.
         limit: the limit of our own that ended the run, and its flag; empty if it was none.
         firm: the other targets, or the shadow, tell who is off; otherwise it is a convention.
     """
@@ -102,7 +102,7 @@ def beyond(number: int, ran: Sequence[RunResult], main: Target, tolerance: Toler
 
 
 def _apart(name: str, got: Value, expected: Value, tolerance: Tolerance) -> tuple[str, float]:
-    """What is wrong with an output, empty where nothing, and the largest difference."""
+    """What is wrong with an output, empty if nothing, and the largest difference."""
     if isinstance(got, list) and describe(got) == describe(expected):
         pairs = zip(leaves_of(name, got), leaves_of(name, expected), strict=True)
         found = [_apart_tensors(name, label, a, b, tolerance) for (label, a), (_, b) in pairs]
@@ -150,7 +150,7 @@ def judged(
         number: of the sample.
         ran: what each target did.
         main: the base.
-        sparing: the shadow to ask; the runner's where omitted.
+        sparing: the shadow to ask; the runner's if omitted.
         distrust: says whom a known fault makes wrong about the program.
     """
     names_of_rows = [r.target.name for r in ran]
@@ -180,7 +180,7 @@ def judged(
 
 
 def _told(verdict: Verdict, doubt: str, other: str) -> str:
-    """One line about the worst element; ``other`` is named where nobody knows which of two is right."""
+    """One line about the worst element; ``other`` is named if nobody knows which of two is right."""
     got, expected = verdict.got, verdict.expected
     values = f"{got} on {verdict.target}, {expected} on {other}" if other else f"{got}, expected {expected}"
     return f"{verdict.element or verdict.output}: {values}" + (f" ({doubt})" if doubt else "")
@@ -192,7 +192,7 @@ def _outnumber(blamed: Sequence[str], witnesses: Sequence[str], main: Target) ->
 
 
 def _left_open(case: Case, verdict: Verdict) -> str:
-    """Why two targets may both be right; empty where no reason is known."""
+    """Why two targets may both be right; empty if no reason is known."""
     value = case.program.value(verdict.output)
     if value is None or verdict.symptom not in (Symptom.NAN_INF, Symptom.DIFFERENCE):
         return ""

@@ -43,7 +43,7 @@ class Setting:
     """How a comparison is to be made.
 
     Attributes:
-        base: name of the target that the others are compared with; the first one that runs where empty.
+        base: name of the target that the others are compared with; the first one that runs if empty.
         tolerance: fixed bounds; ``None`` for derived ones.
         fail_fast: stop at the first sample on which targets disagree.
         keep: keep all outputs.
@@ -116,7 +116,7 @@ class Comparison:
         found: what disagrees.
         absent: reasons by target of those that cannot run the program.
         nowhere: reasons by number of the samples that no target runs.
-        outputs: by target and output, where they are kept.
+        outputs: by target and output, if they are kept.
         measures: of every output.
         farthest: largest difference to the base and its sample, by target.
         base: the target that the others are compared with; empty before one ran.

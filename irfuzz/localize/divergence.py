@@ -43,7 +43,7 @@ class Divergence:
         distance: largest absolute difference, infinite if it is one of kind.
         bound: what was allowed on the worst input.
         what: one line about the worst input.
-        said: what the component said there itself, or gave, where shape or type are wrong.
+        said: what the component said there itself, or gave, if shape or type are wrong.
         undecided: ONNX leaves open what is right, or a limit of the check's own ended the run.
         limit: that limit and its flag; empty if the component itself ended.
         known: the known issues that explain it.

@@ -35,7 +35,7 @@ class Layer:
         name: of its first named output.
         op: operator.
         inbound: names of the nodes on the map that feed it, through nodes of which no state is known.
-        delta: mean absolute difference of its outputs on the two targets, the largest of several; infinite where only
+        delta: mean absolute difference of its outputs on the two targets, the largest of several; infinite if only
             one is NaN or infinite, or their shapes or types differ.
         before: the largest ``delta`` of the inbound nodes (equation 5).
         rate: the inconsistency introduction rate ``R_L`` (equation 6).

@@ -81,7 +81,7 @@ class Locator:
         return tuple(found)
 
     def decided_alone(self, report: Report) -> tuple[Report, tuple[Located, ...]]:
-        """The report with undecided differences decided where a node before the output differs alone.
+        """The report with undecided differences decided if a node before the output differs alone.
 
         What ONNX leaves open for some values, or a rounding error decides, is open as long as the values inside are not
         known. A node that is replayed alone has known inputs, the same on both targets. What becomes of NaN and

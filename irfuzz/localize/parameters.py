@@ -148,7 +148,7 @@ def _excluded(attribute: AttributeProto, name: str, value: Any) -> bool:
 
 
 def _regrouped(model: onnx.ModelProto, node: onnx.NodeProto, feeds: Mapping[str, Value]) -> bool:
-    """Weights of a convolution repeated as one group needs them, where they are constants."""
+    """Weights of a convolution repeated as one group needs them, if they are constants."""
     data = feeds.get(node.input[0])
     for tensor in model.graph.initializer:
         # Of those with groups, only its weights are laid out so, and only they are rewritten here.

@@ -58,14 +58,14 @@ class Replayed:
         name: of the first named output of the last node.
         op: operators, in order.
         outcome: what became of it.
-        ratio: largest difference over its bound, infinite where it is one of kind; above 1 is ``DIFFERS``.
+        ratio: largest difference over its bound, infinite if it is one of kind; above 1 is ``DIFFERS``.
         distance: the largest difference.
         bound: what rounding explains there.
         detail: output and element, message or reason.
         specials: an input of it holds NaN or an infinity.
         place: where in the model the last node stands, if that is inside a body or function (``unfold.PLACE``).
-        symptom: what is wrong, where it is faulty.
-        said: the target's own message where it fails, what it gave where type or shape are wrong.
+        symptom: what is wrong, if it is faulty.
+        said: the target's own message if it fails, what it gave if type or shape are wrong.
     """
 
     first: int
@@ -101,7 +101,7 @@ def replay(
 ) -> list[Replayed]:
     """Run every node alone on both targets, with the inputs that it had on the first.
 
-    A difference is then the node's own: nothing propagates, and no threshold is needed but that of rounding. Where no
+    A difference is then the node's own: nothing propagates, and no threshold is needed but that of rounding. If no
     node differs alone, though the program does, the smallest run of nodes that does is looked for (a fusion).
 
     Args:
@@ -116,7 +116,7 @@ def replay(
 
     Returns:
         One entry a node, the faulty ones first and the largest ratio first among them; before them the run of nodes,
-        where one was looked for and found.
+        if one was looked for and found.
     """
     cutter = Cutter(program, known)
     found: list[Replayed] = []
@@ -172,7 +172,7 @@ def feeds(program: Program, name: str, output: str) -> bool:
 def _narrow(
     run: Callable[[int, int], Replayed], count: int, stopping: Callable[[], bool] = lambda: False
 ) -> Replayed | None:
-    """The smallest run of nodes that is faulty, as far as halving finds it; ``None`` where there is none.
+    """The smallest run of nodes that is faulty, as far as halving finds it; ``None`` if there is none.
 
     What ONNX leaves open in a part of a run excuses the whole, so a run that differs where it may is halved too, after
     those that are faulty.
@@ -302,7 +302,7 @@ def _finite(a: np.ndarray) -> bool:
 
 
 def _other_kind(a: Value, b: Value) -> str:
-    """In what two values differ before their elements do; empty where in nothing."""
+    """In what two values differ before their elements do; empty if in nothing."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         if a.dtype != b.dtype:
             return f"{b.dtype} where {a.dtype} was expected"

@@ -24,10 +24,10 @@ class Located:
         base: whose values every node got in the replay.
         target: who is off.
         sample: on which input.
-        map: CRADLE's; ``None`` where hidden states could not be read (``why_not``).
+        map: CRADLE's; ``None`` if hidden states could not be read (``why_not``).
         replayed: each node alone, the faulty ones first.
         why_not: why there is no map.
-        causes: AUDEE's, where they were asked for.
+        causes: AUDEE's, if they were asked for.
         unfolded: the program whose nodes are told, if bodies and functions were written out for this input.
     """
 
@@ -56,10 +56,10 @@ class Report:
         located: for the worst disagreement of each component.
         farthest: largest difference of each target to the base, by name.
         base: the target to which differences are measured.
-        outputs: by target and output, one value a sample; only where they were asked for.
+        outputs: by target and output, one value a sample; only if they were asked for.
         ranges: what the base computed, by output.
         distances: how far every other target is from it, by target and output.
-        broken: rules of ONNX that the model breaks with the sizes that were fed, where targets refuse it.
+        broken: rules of ONNX that the model breaks with the sizes that were fed, if targets refuse it.
         accepting: the targets that run a model that breaks a rule.
         nowhere: numbers of the inputs that no target runs, with the reason.
         witnesses: targets that were asked only because others differ, or too few ran.

@@ -73,7 +73,7 @@ def _shorter(a: float, b: float) -> bool:
 
 
 def _value(program: Program, site: str, name: str) -> Any:
-    """The attribute's value where it is a number or a list of them."""
+    """The attribute's value if it is a number or a list of them."""
     node = program.node(site)
     attribute = None if node is None else node.attributes.get(name)
     kinds = (ir.AttributeType.INT, ir.AttributeType.FLOAT, ir.AttributeType.INTS)
@@ -83,7 +83,7 @@ def _value(program: Program, site: str, name: str) -> Any:
 
 
 def _default(program: Program, site: str, name: str) -> Any:
-    """What the operator's schema takes where the attribute is missing."""
+    """What the operator's schema takes if the attribute is missing."""
     node = program.node(site)
     schema = None if node is None else schema_of(node.op_type, program.opset, node.domain)
     about: defs.OpSchema.Attribute | None = None if schema is None else schema.attributes.get(name)

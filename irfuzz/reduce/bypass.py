@@ -15,7 +15,7 @@ TRIES = 3
 
 
 def bypass_nodes(session: Session) -> bool:
-    """Bypass whole stretches where that works, else single nodes; the last nodes first."""
+    """Bypass whole stretches if that works, else single nodes; the last nodes first."""
     return session.each(_changes(session))
 
 
@@ -55,7 +55,7 @@ def _bypass(program: Program, site: str, by: str) -> None:
 
 
 def skip_nodes(session: Session) -> bool:
-    """Let what reads a node read one of its inputs, of whatever shape, where all that follows is still well-typed."""
+    """Let what reads a node read one of its inputs, of whatever shape, if all that follows is still well-typed."""
     return session.each(_skips(session))
 
 

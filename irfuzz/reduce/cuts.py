@@ -24,7 +24,7 @@ def begin_later(session: Session) -> bool:
     """Drop as long a prefix of the node list as can be dropped: found by bisection, else the first of eight lengths.
 
     What shows without a prefix mostly shows without a shorter one, and bisection asks about a few of hundreds of
-    lengths. Where it does not, one of the eight may still do.
+    lengths. If it does not, one of the eight may still do.
     """
     if _bisect(session):
         return True
@@ -56,7 +56,7 @@ def cut_single_values(session: Session) -> bool:
 
 
 def _border(nodes: list[ir.Node], length: int) -> list[str]:
-    """What the nodes behind a prefix read of it; nothing where it has a graph output."""
+    """What the nodes behind a prefix read of it; nothing if it has a graph output."""
     outputs = [o for node in nodes[:length] for o in node.outputs]
     if any(o.is_graph_output() for o in outputs):
         return []
@@ -90,7 +90,7 @@ def _cutting(session: Session, names: list[str]) -> Change:
 
 
 def _elements(told: Value, fact: TensorFact | None) -> np.ndarray | None:
-    """What the value was, or ones where nobody could tell and its shape is known."""
+    """What the value was, or ones if nobody could tell and its shape is known."""
     if isinstance(told, np.ndarray):
         return told
     shape = None if fact is None else fact.static_shape

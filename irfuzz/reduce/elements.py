@@ -57,7 +57,7 @@ def _simplify(
     current: Callable[[], dict[str, np.ndarray]],
     change: Callable[[Program, Mapping[str, np.ndarray]], Mapping[str, Value] | None],
 ) -> bool:
-    """All arrays at once where there are several, then each by itself."""
+    """All arrays at once if there are several, then each by itself."""
     found = False
     if len(current()) > 1:
         found = session.first(_plainer(current(), change))
@@ -81,7 +81,7 @@ def _plainer(
 
 
 def _plain_as(make: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> bool:
-    """True where an array is as plain as what ``make`` gives, or plainer."""
+    """True if an array is as plain as what ``make`` gives, or plainer."""
     order = list(SIMPLER.values())
     return any(_same(_made(one, array), array) for one in order[: order.index(make) + 1])
 
@@ -91,7 +91,7 @@ def _same(a: np.ndarray | None, b: np.ndarray) -> bool:
 
 
 def _made(make: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> np.ndarray | None:
-    """The plainer array; ``None`` where it is too large to try or the dtype cannot hold it."""
+    """The plainer array; ``None`` if it is too large to try or the dtype cannot hold it."""
     if not 0 < array.size <= MAX_ELEMENTS:
         return None
     with np.errstate(all="ignore"):

@@ -28,7 +28,7 @@ class InnerValues:
         seconds: that one target may take with one program.
 
     Attributes:
-        started: the runner of each source that was asked so far; ``None`` where it is not installed.
+        started: the runner of each source that was asked so far; ``None`` if it is not installed.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -45,7 +45,7 @@ class InnerValues:
         self._open.close()
 
     def __call__(self, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Values by name; none where no target runs the program."""
+        """Values by name; none if no target runs the program."""
         probe = tap(program)
         for name in SOURCES:
             runner = self._runner(name)

@@ -42,7 +42,7 @@ def _plain(graph: onnx.GraphProto) -> None:
 
 
 def shorten_names(session: Session) -> bool:
-    """Inputs x, outputs y, initializers w, everything between v; with numbers where there are several."""
+    """Inputs x, outputs y, initializers w, everything between v; with numbers if there are several."""
     proto = session.program.to_proto()
     graph = proto.graph
     inner = set(_inner_names(graph))

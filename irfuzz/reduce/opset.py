@@ -45,7 +45,7 @@ def _versions(program: Program) -> Iterator[int]:
 
 
 def _alike(old: defs.OpSchema, new: defs.OpSchema) -> bool:
-    """True where both versions take the same inputs and attributes, with the same defaults."""
+    """True if both versions take the same inputs and attributes, with the same defaults."""
     if old.since_version == new.since_version:
         return True
     parts = [

@@ -72,7 +72,7 @@ def reduce_case(
     skip: Collection[bytes] = (),
     on_try: OnTry | None = None,
 ) -> Reduced:
-    """The smallest case found within the budget; the given one where no smaller one fails.
+    """The smallest case found within the budget; the given one if no smaller one fails.
 
     Args:
         program: the failing program; it stays as it is.

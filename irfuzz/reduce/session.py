@@ -158,7 +158,7 @@ class Session:
             again.extendleft(reversed([change for change, _ in batch[kept + 1 :]]))
 
     def attempt(self, program: Program, inputs: Mapping[str, Value]) -> bool:
-        """Keep a candidate where it is a valid program and still fails.
+        """Keep a candidate if it is a valid program and still fails.
 
         Raises:
             OutOfBudget: before the candidate is tried.
@@ -178,7 +178,7 @@ class Session:
         return self._candidate(candidate, {**self.inputs, **inputs})
 
     def _candidate(self, program: Program, inputs: Mapping[str, Value]) -> _Candidate | None:
-        """A candidate, where it is a valid program that was not tried yet."""
+        """A candidate, if it is a valid program that was not tried yet."""
         if not len(program.graph) and len(self.program.graph):
             return None  # without a node there is no operator to look at
         names = [v.name or "" for v in program.graph.inputs]
@@ -193,7 +193,7 @@ class Session:
         return None if key in self._tried else _Candidate(program, given, key)
 
     def _ask(self, candidates: Sequence[_Candidate]) -> int | None:
-        """Keep the first candidate that still fails, and say which; ``None`` where none does."""
+        """Keep the first candidate that still fails, and say which; ``None`` if none does."""
         if self.tries >= self._most or time.monotonic() >= self._deadline:
             raise OutOfBudget
         candidates = candidates[: self._most - self.tries]
@@ -225,7 +225,7 @@ class Session:
             return False
 
     def inner_values(self) -> Mapping[str, Value]:
-        """Inner values of the best case so far; empty where nobody can tell them."""
+        """Inner values of the best case so far; empty if nobody can tell them."""
         if self._values_of is None:
             return {}
         if self._inner is None or self._inner[0] is not self.program:

@@ -47,7 +47,7 @@ def bind_names(session: Session) -> bool:
 def shrink_sizes(session: Session) -> bool:
     """Make sizes 1, 2 or half of what they are: everywhere, in inputs alone, then along single axes.
 
-    Equal sizes mostly belong together (the channels of a weight and of what it meets); where they do not, the result
+    Equal sizes mostly belong together (the channels of a weight and of what it meets); if they do not, the result
     is ill-typed and is not tried.
     """
     found = False

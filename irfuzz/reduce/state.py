@@ -37,7 +37,7 @@ class State:
     """The folder of one reduction. ``kill -9`` at any moment loses at most the candidates in flight.
 
     Args:
-        folder: made where missing.
+        folder: made if missing.
         program: the case as it was given.
         inputs: its inputs.
         question: what is asked of candidates; an answer to another one is worth nothing.

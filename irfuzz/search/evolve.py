@@ -73,7 +73,7 @@ class Outcome:
     """How a search ended.
 
     Attributes:
-        witness: ``None`` where nothing was found.
+        witness: ``None`` if nothing was found.
         best: the best first objective after each generation.
         runs: chromosomes that were run.
         unconfirmed: faults that new processes or the program with the weights in it did not show.
@@ -205,7 +205,7 @@ def _death(row: list[RunResult]) -> Fault | None:
 def _confirmed(
     genome: Genome, genes: np.ndarray, runner: Runner, fault: Fault, fitness: NanFitness | InconsistencyFitness
 ) -> Witness | None:
-    """The fault in the program with the weights in it, each target in a new process; ``None`` where it is not there."""
+    """The fault in the program with the weights in it, each target in a new process; ``None`` if it is not there."""
     program, inputs = genome.witness(genes)
     value = program.value(fault.value) if fault.value else None
     if value is not None:

@@ -33,7 +33,7 @@ class Fault:
         targets: names of the target that shows it, and of the one it disagrees with.
         value: name of the value in question; empty for a crash.
         shown: for people.
-        largest: largest absolute difference; 0 where there is none.
+        largest: largest absolute difference; 0 if there is none.
     """
 
     kind: str
@@ -73,7 +73,7 @@ def _no_row(operand: np.ndarray, other: np.ndarray) -> float:
 
 
 def _zero_by_infinity(operand: np.ndarray, other: np.ndarray) -> float:
-    """How near to 0 a factor of an infinity comes; nothing where there is no infinity."""
+    """How near to 0 a factor of an infinity comes; nothing if there is no infinity."""
     one, two = np.broadcast_arrays(np.abs(operand), np.abs(other))
     factors = [*two[np.isinf(one)], *one[np.isinf(two)]]
     return -float(min(factors)) if factors else -np.inf
@@ -197,7 +197,7 @@ class InconsistencyFitness:
         return best
 
     def fault(self, results: Sequence[RunResult]) -> Fault | None:
-        """The first output with another label, NaN on one side only, or beyond ``T_M`` where it has no labels."""
+        """The first output with another label, NaN on one side only, or beyond ``T_M`` if it has no labels."""
         for a, b in combinations([r for r in results if r.outputs], 2):
             for name, x, y in self._pairs(a, b):
                 shown = apart(x, y) if name in self._labels else ""
@@ -218,9 +218,9 @@ class InconsistencyFitness:
 
 
 def apart(a: np.ndarray, b: np.ndarray) -> str:
-    """How two arrays of one shape and type are inconsistent (definition 2); empty where they are not.
+    """How two arrays of one shape and type are inconsistent (definition 2); empty if they are not.
 
-    Where one of them is so large that overflow depends on the order of operations, nothing is said.
+    If one of them is so large that overflow depends on the order of operations, nothing is said.
     """
     found = difference(a, b)
     if max(found.max_a, found.max_b) >= huge(a.dtype):

@@ -158,7 +158,7 @@ def _names(program: Program) -> list[str]:
 def _of_input(
     program: Program, value: ir.Value, sample: Value, ranges: Mapping[str, Ends], exact: bool
 ) -> Block | None:
-    """The genes of an input, ``None`` where it stays as it is."""
+    """The genes of an input, ``None`` if it stays as it is."""
     name, fact = value.name or "", program.fact(value)
     if not isinstance(sample, np.ndarray) or not isinstance(fact, TensorFact) or sample.dtype == object:
         return None

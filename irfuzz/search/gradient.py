@@ -77,7 +77,7 @@ class Guide:
         self._runner.__exit__(kind, error, trace)
 
     def steps(self, chromosomes: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Chromosomes that lie where the gradients of given ones lead; none where the lowering gives no gradients.
+        """Chromosomes that lie where the gradients of given ones lead; none if the lowering gives no gradients.
 
         Args:
             chromosomes: float64 of shape (genes,) each.

@@ -1,6 +1,6 @@
 """How NumPy's lowering reads a node: inputs and attributes as they are, everything else left to the support functions.
 
-A node becomes ``function(inputs..., attribute=value...)``. Where an attribute became an input, or the reverse, the
+A node becomes ``function(inputs..., attribute=value...)``. If an attribute became an input, or the reverse, the
 function takes either in one parameter. This reading shares nothing with the emitters of ``irfuzz.export.source``: those
 choose axes, defaults and forms themselves, and PyTorch's and TensorFlow's lowerings are one reading because of it.
 """
@@ -50,10 +50,10 @@ def op(function: str, results: int = 1, *, ignored: tuple[str, ...] = (), **name
     """``function(inputs..., attribute=value...)``.
 
     Args:
-        function: of the support package, or of numpy where there are no attributes.
+        function: of the support package, or of numpy if there are no attributes.
         results: how many outputs it gives, as a tuple if more than one.
         ignored: attributes that change nothing of what is computed.
-        names: parameters of attributes, where their own name is one of Python's.
+        names: parameters of attributes, if their own name is one of Python's.
     """
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:

@@ -9,7 +9,7 @@ from irfuzz.export.source.context import Context
 
 
 def shape_of(ctx: Context, node: ir.Node, value: ir.Value | None) -> tuple[int, ...]:
-    """Sizes of a value of a node. Raises ``Unsupported`` where one is not known."""
+    """Sizes of a value of a node. Raises ``Unsupported`` if one is not known."""
     shape = None if value is None else ctx.shape(value)
     if shape is None:
         raise ctx.unsupported(node, "a shape that is not known")

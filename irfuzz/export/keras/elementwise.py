@@ -44,7 +44,7 @@ def binary(operation: str) -> Emitter:
 
 
 def merging(name: str, operation: str) -> Emitter:
-    """A merging layer; without ``operation`` only where all shapes are the same."""
+    """A merging layer; without ``operation`` only if all shapes are the same."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
         numbers_only(ctx, node)
@@ -61,7 +61,7 @@ def merging(name: str, operation: str) -> Emitter:
 
 
 def add(ctx: Context, node: ir.Node) -> Emitted:
-    """Add; the bias of a Dense layer where it is that."""
+    """Add; the bias of a Dense layer if it is that."""
     for value in node.inputs:
         producer = None if value is None else value.producer()
         if producer is not None and biased(ctx, producer) is node:
@@ -146,7 +146,7 @@ def softmax(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def clip(ctx: Context, node: ir.Node) -> Emitted:
-    """Clip; a bounded ReLU where it starts at zero."""
+    """Clip; a bounded ReLU if it starts at zero."""
     numbers_only(ctx, node)
     if ctx.opset < 11:
         bounds: list[Any] = [ctx.attr(node, "min"), ctx.attr(node, "max")]

@@ -124,7 +124,7 @@ def max_pool(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def average_pool(ctx: Context, node: ir.Node) -> Emitted:
-    """AveragePool, where what stands around counts or is what Keras leaves out."""
+    """AveragePool, if what stands around counts or is what Keras leaves out."""
     found, beyond = _pooled(ctx, node)
     if any(beyond):
         raise ctx.unsupported(node, "Keras has no average of a window that reaches beyond the end")
@@ -188,7 +188,7 @@ def _is_dense(ctx: Context, node: ir.Node) -> bool:
 
 
 def biased(ctx: Context, node: ir.Node) -> ir.Node | None:
-    """The Add of a bias behind a product, where nothing else reads the product."""
+    """The Add of a bias behind a product, if nothing else reads the product."""
     if not _is_dense(ctx, node) or node.outputs[0].is_graph_output():
         return None
     uses = list(node.outputs[0].uses())
@@ -206,7 +206,7 @@ def dense(ctx: Context, node: ir.Node, bias: Code | None) -> str:
 
 
 def matmul(ctx: Context, node: ir.Node) -> Emitted:
-    """MatMul: a Dense layer where the matrix is constant, which holds the bias that follows, too."""
+    """MatMul: a Dense layer if the matrix is constant, which holds the bias that follows, too."""
     float_data(ctx, node)
     if biased(ctx, node) is not None:
         return Block(())
@@ -216,7 +216,7 @@ def matmul(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def gemm(ctx: Context, node: ir.Node) -> Emitted:
-    """Gemm: a Dense layer where the matrix is constant and nothing is scaled."""
+    """Gemm: a Dense layer if the matrix is constant and nothing is scaled."""
     float_data(ctx, node)
     a, b, c = (ctx.input(node, place) for place in range(3))
     if ctx.attr(node, "transA"):
@@ -244,7 +244,7 @@ def _units(ctx: Context, node: ir.Node) -> int:
 
 
 def gather(ctx: Context, node: ir.Node) -> Emitted:
-    """Gather: an Embedding layer where it takes rows of a constant table."""
+    """Gather: an Embedding layer if it takes rows of a constant table."""
     table, axis = ctx.constant(node.inputs[0]), ctx.attr(node, "axis")
     rows = table is not None and table.ndim == 2 and axis in (0, -2) and 0 not in table.shape
     if rows and ctx.constant(node.inputs[1]) is None and ctx.is_float(node.inputs[0]):

@@ -14,7 +14,7 @@ from irfuzz.ir.shape_rules import slice_positions
 
 
 def _known(ctx: Context, node: ir.Node, place: int) -> tuple[int, ...] | None:
-    """Integers of an input that has to be constant; ``None`` where it is absent."""
+    """Integers of an input that has to be constant; ``None`` if it is absent."""
     value = ctx.input_value(node, place)
     array = ctx.constant(value)
     if value is not None and array is None:
@@ -172,7 +172,7 @@ def einsum(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def pad(ctx: Context, node: ir.Node) -> Emitted:
-    """Pad: a ZeroPadding layer where it is one."""
+    """Pad: a ZeroPadding layer if it is one."""
     shape = shape_of(ctx, node, node.inputs[0])
     flat = ctx.attr(node, "pads") if ctx.opset < 11 else _known(ctx, node, 1)
     axes = _known(ctx, node, 3) if ctx.opset >= 18 else None

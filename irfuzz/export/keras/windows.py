@@ -36,7 +36,7 @@ class Window:
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
     def padding(self) -> dict[str, Any]:
-        """``padding`` or ``pads``; nothing where nothing stands around."""
+        """``padding`` or ``pads``; nothing if nothing stands around."""
         if not any(map(any, self.pads)):
             return {}
         return {"padding": "same"} if self.same else {"pads": self.pads}

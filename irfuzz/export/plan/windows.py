@@ -71,7 +71,7 @@ def transposed_crops(full, sizes, strides, pads, auto_pad, extra, output_shape):
 
 
 def unpooled_sizes(sizes, kernel, strides, pads):
-    """Spatial sizes that a pool without dilations made ``sizes`` of, where these divide."""
+    """Spatial sizes that a pool without dilations made ``sizes`` of, if these divide."""
     rank = len(sizes)
     strides, pads = strides or [1] * rank, pads or [0] * 2 * rank
     return [(sizes[i] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank] for i in range(rank)]

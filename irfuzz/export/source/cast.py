@@ -27,7 +27,7 @@ def identity(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def constant(ctx: Context, node: ir.Node) -> Emitted:
-    """Constant in any of its attributes: a literal where short, else an array of the npz."""
+    """Constant in any of its attributes: a literal if short, else an array of the npz."""
     for name in ("value_int", "value_ints"):
         if name in node.attributes:
             return _literal(ctx, np.asarray(ctx.attr(node, name), dtype=np.int64), ctx.spell(ir.DataType.INT64))

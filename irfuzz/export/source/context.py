@@ -90,12 +90,12 @@ class Context:
         return Code(self._names.fresh(hint))
 
     def input(self, node: ir.Node, index: int) -> Code | None:
-        """The identifier of an input, ``None`` where it is absent."""
+        """The identifier of an input, ``None`` if it is absent."""
         value = self.input_value(node, index)
         return None if value is None else self.name(value)
 
     def input_value(self, node: ir.Node, index: int) -> ir.Value | None:
-        """The value of an input, ``None`` where it is absent."""
+        """The value of an input, ``None`` if it is absent."""
         value = node.inputs[index] if index < len(node.inputs) else None
         return None if value is None or value.name == "" else value
 
@@ -108,31 +108,31 @@ class Context:
         return [name for name in self.inputs(node) if name is not None]
 
     def dtype(self, value: ir.Value | None) -> ir.DataType | None:
-        """Element type of ``value`` where it is known."""
+        """Element type of ``value`` if it is known."""
         return None if value is None else self._dtype_of(value)
 
     def shape(self, value: ir.Value) -> tuple[int, ...] | None:
-        """Sizes of ``value`` where all are known."""
+        """Sizes of ``value`` if all are known."""
         found = self._shape_of(value)
         if found is not None or value.shape is None or not value.shape.is_static():
             return found
         return tuple(int(d) for d in value.shape.numpy())
 
     def is_plain(self, value: ir.Value | None) -> bool:
-        """True where the framework surely has the usual operators on this element type."""
+        """True if the framework surely has the usual operators on this element type."""
         dtype = self.dtype(value)
         return dtype in self.framework.plain
 
     def is_float(self, value: ir.Value | None) -> bool:
-        """True where the element type is surely floating point."""
+        """True if the element type is surely floating point."""
         return self.dtype(value) in FLOATS
 
     def constant(self, value: ir.Value | None) -> np.ndarray | None:
-        """The array of a constant value, ``None`` where it is absent or computed."""
+        """The array of a constant value, ``None`` if it is absent or computed."""
         return None if value is None else self._constants(value)
 
     def ints(self, node: ir.Node, index: int) -> tuple[int, ...] | Code | None:
-        """An integer input as a literal tuple where it is constant, else code that reads it; ``None`` where absent."""
+        """An integer input as a literal tuple if it is constant, else code that reads it; ``None`` if absent."""
         value = self.input_value(node, index)
         if value is None:
             return None
@@ -158,7 +158,7 @@ class Context:
         return Unsupported(self.framework.component, node.op_type, why)
 
     def spelled(self, node: ir.Node, dtype: int) -> Code:
-        """The framework's spelling of an ONNX element type. Raises ``Unsupported`` where there is none."""
+        """The framework's spelling of an ONNX element type. Raises ``Unsupported`` if there is none."""
         return Code(self.framework.spelled(dtype, node.op_type))
 
     def spell(self, dtype: ir.DataType) -> str:
@@ -184,7 +184,7 @@ class Context:
         return key
 
     def call(self, function: str, *args: Any, **kwargs: Any) -> str:
-        """A call of a support function (or of ``torch.x``); absent arguments are dropped at the end and where named."""
+        """A call of a support function (or of ``torch.x``); absent arguments are dropped at the end and if named."""
         if "." not in function:
             self.used.add(function)
         positional = list(args)

@@ -125,7 +125,7 @@ def sequence_length(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def split_to_sequence(ctx: Context, node: ir.Node) -> Emitted:
-    """SplitToSequence; ``keepdims`` counts only where no split is given."""
+    """SplitToSequence; ``keepdims`` counts only if no split is given."""
     return ctx.call(
         "split_to_sequence", *ctx.inputs(node), axis=ctx.attr(node, "axis"), keepdims=ctx.attr(node, "keepdims")
     )

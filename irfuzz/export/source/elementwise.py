@@ -27,7 +27,7 @@ def with_attrs(function: str, **names: str) -> Emitter:
 
 
 def infix(symbol: str, function: str) -> Emitter:
-    """``a symbol b`` where the framework has it for the element type, else the support function."""
+    """``a symbol b`` if the framework has it for the element type, else the support function."""
 
     def emit(ctx: Context, node: ir.Node) -> Emitted:
         a, b = ctx.input(node, 0), second(ctx, node)
@@ -63,7 +63,7 @@ def variadic(function: str) -> Emitter:
 
 
 def div(ctx: Context, node: ir.Node) -> Emitted:
-    """Div: a plain division where both are surely floating."""
+    """Div: a plain division if both are surely floating."""
     a, b = ctx.input(node, 0), second(ctx, node)
     return f"{a} / {b}" if ctx.is_float(node.inputs[0]) else ctx.call("div", a, b)
 
@@ -125,7 +125,7 @@ def erf(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def dropout(ctx: Context, node: ir.Node) -> Emitted:
-    """Dropout: in inference, or where nothing is dropped, the input itself and a mask of ones."""
+    """Dropout: in inference, or if nothing is dropped, the input itself and a mask of ones."""
     training = ctx.input_value(node, 2)
     if ctx.opset < 7 and not ctx.attr(node, "is_test"):
         raise ctx.unsupported(node, "the result is random without is_test")

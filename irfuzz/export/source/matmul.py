@@ -8,7 +8,7 @@ from irfuzz.export.source.context import Context, Emitted
 
 
 def matmul(ctx: Context, node: ir.Node) -> Emitted:
-    """MatMul; the framework's own where no widening is needed."""
+    """MatMul; the framework's own if no widening is needed."""
     a, b = ctx.input(node, 0), ctx.input(node, 1)
     if ctx.dtype(node.inputs[0]) in (ir.DataType.FLOAT, ir.DataType.DOUBLE):
         return ctx.form("matmul", a=a, b=b)

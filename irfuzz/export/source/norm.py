@@ -8,7 +8,7 @@ from irfuzz.export.source.context import Context, Emitted, Many
 
 
 def batch_norm(ctx: Context, node: ir.Node) -> Emitted:
-    """BatchNormalization; training only where its result is defined (from opset 14)."""
+    """BatchNormalization; training only if its result is defined (from opset 14)."""
     epsilon = ctx.attr(node, "epsilon")
     if ctx.opset >= 14 and ctx.attr(node, "training_mode"):
         call = ctx.call("batch_norm_training", *ctx.inputs(node), epsilon=epsilon, momentum=ctx.attr(node, "momentum"))

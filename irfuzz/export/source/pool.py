@@ -9,7 +9,7 @@ from irfuzz.export.source.conv import window_attrs
 
 
 def _ceil_mode(ctx: Context, node: ir.Node) -> int | None:
-    """ceil_mode where it is set. Raises where ONNX contradicts itself."""
+    """ceil_mode if it is set. Raises if ONNX contradicts itself."""
     ceil_mode = ctx.attr(node, "ceil_mode")
     if ceil_mode and ctx.attr(node, "auto_pad") == "VALID":
         raise ctx.unsupported(node, "ONNX's text and its shape inference differ on ceil_mode with auto_pad = VALID")
@@ -17,7 +17,7 @@ def _ceil_mode(ctx: Context, node: ir.Node) -> int | None:
 
 
 def max_pool(ctx: Context, node: ir.Node) -> Emitted:
-    """MaxPool, with Indices where they are asked for."""
+    """MaxPool, with Indices if they are asked for."""
     x, kernel = ctx.input(node, 0), ctx.attr(node, "kernel_shape")
     attrs = window_attrs(ctx, node) | {"ceil_mode": _ceil_mode(ctx, node)}
     if len(node.outputs) < 2:

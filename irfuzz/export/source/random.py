@@ -49,6 +49,6 @@ def multinomial(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def training_dropout(ctx: Context, node: ir.Node) -> Emitted:
-    """Dropout in training, from opset 12 on, where an input says so."""
+    """Dropout in training, from opset 12 on, if an input says so."""
     x, ratio, training = ctx.input(node, 0), ctx.input(node, 1), ctx.input(node, 2)
     return Many(ctx.call("training_dropout", x, ratio, training, seed=ctx.attr(node, "seed")), 2)

@@ -8,7 +8,7 @@ from irfuzz.export.source.context import Code, Context, Emitted
 
 
 def _floats(ctx: Context, node: ir.Node, index: int) -> tuple[float, ...] | Code | None:
-    """A float input as a literal tuple where constant, else code that reads it; ``None`` where absent or empty."""
+    """A float input as a literal tuple if constant, else code that reads it; ``None`` if absent or empty."""
     value = ctx.input_value(node, index)
     if value is None:
         return None
@@ -48,7 +48,7 @@ def resize(ctx: Context, node: ir.Node) -> Emitted:
 
 
 def upsample(ctx: Context, node: ir.Node) -> Emitted:
-    """Upsample, and Resize of opset 10: positions x / scale, rounded down where nearest."""
+    """Upsample, and Resize of opset 10: positions x / scale, rounded down if nearest."""
     scales = ctx.attr(node, "scales") if "scales" in node.attributes else _floats(ctx, node, 1)
     mode = ctx.attr(node, "mode")
     if mode not in ("nearest", "linear"):

@@ -98,7 +98,7 @@ def _fits(given: ir.DataType | None, kind: ir.DataType) -> bool:
 
 
 def _numerics(program: Program, node: ir.Node, specs: Specs) -> tuple[int, int]:
-    """Half units in the last place of one step of a node, and how many terms its sums have; 0 where nobody says."""
+    """Half units in the last place of one step of a node, and how many terms its sums have; 0 if nobody says."""
     spec = specs.get(node.op_type, program.inference.opset(node.domain), node.domain)
     numerics = None if spec is None else spec.numerics
     if spec is None or numerics is None:

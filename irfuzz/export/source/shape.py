@@ -8,7 +8,7 @@ from irfuzz.export.source.context import Code, Context, Emitted, Many, literal
 
 
 def reshape(ctx: Context, node: ir.Node) -> Emitted:
-    """Reshape; the framework's own where the shape is spelled out."""
+    """Reshape; the framework's own if the shape is spelled out."""
     x, shape = ctx.input(node, 0), ctx.ints(node, 1)
     allowzero = ctx.attr(node, "allowzero") or None
     if isinstance(shape, tuple) and all(n > 0 for n in shape):

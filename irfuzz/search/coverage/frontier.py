@@ -56,14 +56,14 @@ class Frontier(Coverage):
         return _ALONE + left / (1.0 + self._dry[op])
 
     def pair(self, producer: str, consumer: str) -> float:
-        """How much it is worth that one operator reads what another gives; 0 where that is covered."""
+        """How much it is worth that one operator reads what another gives; 0 if that is covered."""
         if consumer not in self._successors.get(producer, ()):
             return 0.0
         failed = 1.0 + self._failed[producer][consumer]
         return self._worth[consumer] / (failed * failed)
 
     def pairs(self, producer: str, consumers: Sequence[str]) -> list[float] | None:
-        """What ``pair`` says of each; ``None`` where that is 0 of all."""
+        """What ``pair`` says of each; ``None`` if that is 0 of all."""
         left = self._successors.get(producer)
         if not left or left.isdisjoint(consumers):
             return None
@@ -71,7 +71,7 @@ class Frontier(Coverage):
         return [worth[c] / (1.0 + failed.get(c, 0)) ** 2 if c in left else 0.0 for c in consumers]
 
     def dtype(self, op: str, dtype: str) -> float:
-        """How much it is worth that an operator's first input has an element type; 0 where that is covered."""
+        """How much it is worth that an operator's first input has an element type; 0 if that is covered."""
         space = self._space.operators.get(op)
         return float(space is not None and dtype in space.dtypes and (op, "dtype", dtype) not in self._named["input"])
 

@@ -46,7 +46,7 @@ class _State:
 
 
 def distance(pattern: Pattern, program: View, node: ir.Node, most: int = MOST) -> int | None:
-    """0 where the pattern, as some optimiser recognises it, ends at a node; 1 with one thing off; ``None`` else.
+    """0 if the pattern, as some optimiser recognises it, ends at a node; 1 with one thing off; ``None`` else.
 
     One thing is another operator of its kind, element, attribute, operand or element type, a constant that is computed
     or has another shape, a node in between or another reader of an inner value. With ``most`` 0 that is not looked for.
@@ -209,7 +209,7 @@ class _Book:
         return off
 
     def _attribute(self, node: ir.Node, name: str, spec: OpSpec | None) -> Any:
-        """A value that is given, by an input of the same name where newer opsets have one, or the default."""
+        """A value that is given, by an input of the same name if newer opsets have one, or the default."""
         attr = node.attributes.get(name)
         if attr is not None:
             return None if attr.is_ref() else attr.value

@@ -39,7 +39,7 @@ class OperatorSpace:
         dtypes: names of the element types that its first tensor input may have, by ONNX's schema.
         ranks: of that input.
         shapes: how many different shapes of it count; 0 without inputs.
-        parameters: for each attribute and parameter input the values that count: a list where they are known, else
+        parameters: for each attribute and parameter input the values that count: a list if they are known, else
             how many.
         inputs: names of element types and ranks that any input takes, and what the outputs give: for pairs.
     """

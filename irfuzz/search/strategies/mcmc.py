@@ -24,8 +24,8 @@ DIVERSE = 0.5
 class Mcmc:
     """Metropolis-Hastings over mutation operators, sorted by the mean score of what they made (equations 4 to 8).
 
-    A mutant is made by one operator on one to ten layers of a random member of the pool, and joins it where its score
-    is above 0. ``branch`` of equation 4 is 0 where nobody counts branches: the order is then that of ``diverse`` alone.
+    A mutant is made by one operator on one to ten layers of a random member of the pool, and joins it if its score
+    is above 0. ``branch`` of equation 4 is 0 if nobody counts branches: the order is then that of ``diverse`` alone.
     """
 
     name: ClassVar[str] = "mcmc"
@@ -77,7 +77,7 @@ class Mcmc:
             self._score[applied[-1]] += (1.0 - DIVERSE) * (branches > 0)
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
-        """Where its score is above 0 (algorithm 2, line 6)."""
+        """If its score is above 0 (algorithm 2, line 6)."""
         return score(outcome) > 0
 
     def state(self) -> Mapping[str, Any]:

@@ -173,7 +173,7 @@ class Thompson:
         self._seeds.credit(parent.seed, worth)
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:
-        """Where it shows enough that is new."""
+        """If it shows enough that is new."""
         return outcome.features >= bar
 
     def state(self) -> Mapping[str, Any]:

@@ -33,12 +33,12 @@ class Outcome:
     """What became of a plan.
 
     Attributes:
-        applied: mutators of the edits that stand; empty where nothing could be done.
+        applied: mutators of the edits that stand; empty if nothing could be done.
         gain: features of COMET's space that no program before had.
         features: the same of what mutation counts as new (``irfuzz.mutate.novelty``).
         nodes: of the mutant, which its cost grows with; seconds would make searches differ from run to run.
-        worth: of these features, where rare ones count more; ``None`` where nobody weighs them.
-        branches: lines of components under test that no program before had run, where they are counted.
+        worth: of these features, where rare ones count more; ``None`` if nobody weighs them.
+        branches: lines of components under test that no program before had run, if they are counted.
     """
 
     applied: tuple[str, ...]
@@ -54,7 +54,7 @@ class Search(Protocol):
 
     Attributes:
         name: as ``--search`` takes it.
-        mutators: those that it uses where the user names none; ``None`` for all.
+        mutators: those that it uses if the user names none; ``None`` for all.
         sprouts: parents of one node are among those that it mutates.
     """
 

@@ -41,7 +41,7 @@ class Uniform:
         """Nothing."""
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
-        """Where it shows something new."""
+        """If it shows something new."""
         return score(outcome) > 0
 
     def state(self) -> Mapping[str, Any]:

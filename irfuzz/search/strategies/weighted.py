@@ -41,7 +41,7 @@ class Weighted:
         """Nothing."""
 
     def keeps(self, outcome: Outcome, bar: int) -> bool:
-        """Where it shows enough that is new."""
+        """If it shows enough that is new."""
         return outcome.features >= bar
 
     def state(self) -> Mapping[str, Any]:

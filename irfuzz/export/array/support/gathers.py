@@ -11,7 +11,7 @@ from irfuzz.export.array.support.numbers import is_real, number, wide
 
 
 def within(index, size):
-    """Indices from the start of an axis, negative ones counted from its end. Raises where they are outside."""
+    """Indices from the start of an axis, negative ones counted from its end. Raises if they are outside."""
     places = index.astype(np.int64)
     places = np.where(places < 0, places + size, places)
     if places.size and not (np.min(places) >= 0 and np.max(places) < size):

@@ -40,7 +40,7 @@ def batch_norm_training(x, scale, b, mean, var, epsilon, momentum):
 
 
 def stashed(x, stash_type):
-    """X as the operator's statistics see it: rounded to ``stash_type`` where that is the narrower type."""
+    """X as the operator's statistics see it: rounded to ``stash_type`` if that is the narrower type."""
     narrower = is_real(stash_type) and np.dtype(stash_type).itemsize < x.dtype.itemsize
     return wide(x) if narrower else wide(cast(x, stash_type))
 
@@ -94,7 +94,7 @@ def mean_variance_norm(x, axes):
 
 
 def lp_normalization(x, axis, p):
-    """ONNX LpNormalization: x over its p-norm along ``axis``, 0 where the norm is 0."""
+    """ONNX LpNormalization: x over its p-norm along ``axis``, 0 if the norm is 0."""
     w = wide(x)
     norm = np.sum(np.abs(w), axis, keepdims=True) if p == 1 else np.sqrt(np.sum(w * w, axis, keepdims=True))
     return cast(np.where(norm == 0, 0.0, w / norm), x.dtype)

@@ -58,7 +58,7 @@ def activated(activation, x):
 
 
 def limited(x, clip):
-    """``x`` within [-clip, clip]; unchanged where there is no threshold."""
+    """``x`` within [-clip, clip]; unchanged if there is no threshold."""
     return x if clip is None else np.clip(x, -clip, clip)
 
 

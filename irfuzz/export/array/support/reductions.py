@@ -18,7 +18,7 @@ def reduced(x, axes, noop):
 
 
 def summed(w, x, axes, keepdims, noop):
-    """The sum of ``w``, which has the shape of ``x``; ``w`` itself where no axis is reduced."""
+    """The sum of ``w``, which has the shape of ``x``; ``w`` itself if no axis is reduced."""
     along_axes = reduced(x, axes, noop)
     return np.sum(w, along_axes, keepdims=bool(keepdims), dtype=w.dtype) if along_axes else w
 

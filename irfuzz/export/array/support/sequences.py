@@ -24,13 +24,13 @@ def concat_from_sequence(sequence, axis, new_axis=0):
 
 
 def sequence_insert(sequence, item, position=None):
-    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end where absent."""
+    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end if absent."""
     at = len(sequence) if position is None else number(position)
     return [*sequence[:at], item, *sequence[at:]]
 
 
 def sequence_erase(sequence, position=None):
-    """ONNX SequenceErase: without the element at ``position``, the last where absent."""
+    """ONNX SequenceErase: without the element at ``position``, the last if absent."""
     at = range(len(sequence))[-1 if position is None else number(position)]
     return [item for i, item in enumerate(sequence) if i != at]
 

@@ -41,7 +41,7 @@ def tile(x, repeats):
 
 
 def split(count, x, split=None, axis=0):
-    """ONNX Split by sizes, or into ``count`` parts of equal size, the last ones smaller where it does not divide."""
+    """ONNX Split by sizes, or into ``count`` parts of equal size, the last ones smaller if it does not divide."""
     sizes = ints(split) or equal_parts(x.shape[axis], count)
     return np.split(x, np.cumsum(sizes)[:-1], axis)
 
@@ -127,7 +127,7 @@ def center_crop_pad(x, shape, axes=None):
 
 
 def compress(x, condition, axis=None):
-    """ONNX Compress: the slices along ``axis`` (elements where absent) at which ``condition`` holds."""
+    """ONNX Compress: the slices along ``axis`` (elements if absent) at which ``condition`` holds."""
     return np.compress(condition, x, axis)
 
 

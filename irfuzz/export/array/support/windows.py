@@ -123,7 +123,7 @@ def max_pool_indices(
 def average_pool(
     x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0
 ):
-    """ONNX AveragePool; the divisor counts x and, where asked, the pads, never what hangs over by ceil_mode."""
+    """ONNX AveragePool; the divisor counts x and, if asked, the pads, never what hangs over by ceil_mode."""
     how = (kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     total = np.sum(pooled(wide(x), *how, 0), 0)
     ones = np.ones((1, 1, *x.shape[2:]))

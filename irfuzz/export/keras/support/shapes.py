@@ -9,7 +9,7 @@ from irfuzz.export.keras.support.models import kind
 
 
 def merged(layer, operation, values):
-    """A merging layer where all have the same shape, for it adds axes in its own way; else operations."""
+    """A merging layer if all have the same shape, for it adds axes in its own way; else operations."""
     if len(values) == 1:
         return values[0]
     first = values[0].shape
@@ -22,7 +22,7 @@ def merged(layer, operation, values):
 
 
 def concat(values, axis):
-    """Concat, as a layer where the batch stays what it is."""
+    """Concat, as a layer if the batch stays what it is."""
     if len(values) == 1:
         return values[0]
     if axis % len(values[0].shape) and all(isinstance(v, keras.KerasTensor) for v in values):
@@ -31,14 +31,14 @@ def concat(values, axis):
 
 
 def reshape(x, shape):
-    """Reshape, as a layer where the batch stays what it is."""
+    """Reshape, as a layer if the batch stays what it is."""
     if len(x.shape) and shape and x.shape[0] == shape[0] and len(shape) > 1:
         return keras.layers.Reshape(shape[1:], dtype=kind(x))(x)
     return keras.ops.reshape(x, shape)
 
 
 def transpose(x, perm):
-    """Transpose, as a layer where the batch stays first."""
+    """Transpose, as a layer if the batch stays first."""
     if len(perm) > 1 and perm[0] == 0:
         return keras.layers.Permute(perm[1:], dtype=kind(x))(x)
     return keras.ops.transpose(x, perm)

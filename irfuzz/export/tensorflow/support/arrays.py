@@ -41,12 +41,12 @@ def to_array(value):
 
 
 def known(x):
-    """The number that a tensor of one element holds. Raises where only a run of the graph can tell."""
+    """The number that a tensor of one element holds. Raises if only a run of the graph can tell."""
     return static(x).reshape(-1)[0].item()
 
 
 def static(x):
-    """The array that a tensor holds. Raises where only a run of the graph can tell."""
+    """The array that a tensor holds. Raises if only a run of the graph can tell."""
     found = folded(x)
     if found is None:
         raise NotImplementedError("a size, length, axis or condition that the graph computes: only eager runs know it")
@@ -65,7 +65,7 @@ def dims(x):
 
 
 def sizes_of(x):
-    """Sizes of the axes as integers. Raises where only a run of the graph can tell."""
+    """Sizes of the axes as integers. Raises if only a run of the graph can tell."""
     if x.shape.rank is None or None in x.shape.as_list():
         raise NotImplementedError("a shape that the graph computes: only eager runs know it")
     return x.shape.as_list()

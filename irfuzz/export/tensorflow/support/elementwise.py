@@ -184,14 +184,14 @@ def min_(*xs):
 
 
 def greatest(a, b):
-    """The greater of two, NaN where either is."""
+    """The greater of two, NaN if either is."""
     if not a.dtype.is_floating:
         return tf.maximum(a, b)
     return tf.where(tf.math.is_nan(a) | tf.math.is_nan(b), a + b, tf.maximum(a, b))
 
 
 def least(a, b):
-    """The lesser of two, NaN where either is."""
+    """The lesser of two, NaN if either is."""
     if not a.dtype.is_floating:
         return tf.minimum(a, b)
     return tf.where(tf.math.is_nan(a) | tf.math.is_nan(b), a + b, tf.minimum(a, b))
@@ -252,7 +252,7 @@ def sign(x):
 
 
 def clip(x, low=None, high=None):
-    """ONNX Clip: min(max(x, low), high), so ``high`` wins where the bounds cross; NaN stays."""
+    """ONNX Clip: min(max(x, low), high), so ``high`` wins if the bounds cross; NaN stays."""
     if low is not None:
         x = greatest(x, low)
     return x if high is None else least(x, high)

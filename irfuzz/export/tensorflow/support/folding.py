@@ -7,7 +7,7 @@ import tensorflow as tf
 
 
 def folded(x):
-    """The array that ``x`` holds in every run, ``None`` where that depends on what the graph is fed with."""
+    """The array that ``x`` holds in every run, ``None`` if that depends on what the graph is fed with."""
     found = tf.get_static_value(x)
     if found is not None or tf.executing_eagerly():
         return found

@@ -39,7 +39,7 @@ def activation(name, x, alpha, beta):
 
 
 def clipped(x, clip):
-    """``x`` within [-clip, clip]; unchanged where there is no threshold."""
+    """``x`` within [-clip, clip]; unchanged if there is no threshold."""
     return x if clip is None else tf.minimum(tf.maximum(x, -clip), clip)
 
 

@@ -103,7 +103,7 @@ def arg_min(x, axis=0, keepdims=1, select_last_index=0):
 
 
 def arg_best(reduction, x, axis, keepdims, select_last_index):
-    """The first or last index along ``axis`` at which ``x`` is its ``reduction`` (or NaN where that is NaN)."""
+    """The first or last index along ``axis`` at which ``x`` is its ``reduction`` (or NaN if that is NaN)."""
     rank = len(x.shape)
     if rank == 0:
         return tf.zeros([], tf.int64)

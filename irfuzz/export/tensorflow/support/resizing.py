@@ -19,7 +19,7 @@ def resize(
 ):  # fmt: skip
     """ONNX Resize, one axis after the other, in float64 with one rounding at the end.
 
-    Where scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
+    If scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
     """
     rank, shape = len(x.shape), dims(x)
     axes = resized_axes(rank, axes)

@@ -53,7 +53,7 @@ def tile(x, repeats):
 
 
 def split_equal(x, count, axis):
-    """ONNX Split into ``count`` parts of equal size, the last one smaller where it does not divide."""
+    """ONNX Split into ``count`` parts of equal size, the last one smaller if it does not divide."""
     return tf.split(x, equal_parts(sizes_of(x)[axis], count), axis)
 
 
@@ -93,7 +93,7 @@ def pad(x, pads, mode="constant", value=None, axes=None):
 
 
 def pad_constant(x, around, fill):
-    """X with each axis extended by ``fill``, or cropped where the amount is negative."""
+    """X with each axis extended by ``fill``, or cropped if the amount is negative."""
     cropped = [
         slice(max(-before, 0), None if n is None else max(n + min(after, 0), 0))
         for n, (before, after) in zip(dims(x), around, strict=True)
@@ -163,7 +163,7 @@ def center_crop_pad(x, shape, axes=None):
 
 
 def compress(x, condition, axis=None):
-    """ONNX Compress: the slices along ``axis`` (elements where absent) at which ``condition`` holds."""
+    """ONNX Compress: the slices along ``axis`` (elements if absent) at which ``condition`` holds."""
     if axis is None:
         x, axis = tf.reshape(x, (-1,)), 0
     return tf.gather(x, tf.reshape(tf.where(condition), (-1,)), axis=axis)

@@ -127,7 +127,7 @@ def sign(x):
 
 
 def clip(x, low=None, high=None):
-    """ONNX Clip: min(max(x, low), high), so ``high`` wins where the bounds cross; NaN stays."""
+    """ONNX Clip: min(max(x, low), high), so ``high`` wins if the bounds cross; NaN stays."""
     result = ordered(x)
     if low is not None:
         result = torch.maximum(result, ordered(low))

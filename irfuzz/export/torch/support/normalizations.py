@@ -36,7 +36,7 @@ def batch_norm_training(x, scale, b, mean, var, epsilon, momentum):
 def layer_norm(x, scale, b=None, *, axis, epsilon, stash_type):
     """ONNX LayerNormalization: (Y, mean, 1 / deviation) over the axes from ``axis`` on.
 
-    The statistics and the normalised value are computed in ``stash_type`` or, where that is wider, in the type of x;
+    The statistics and the normalised value are computed in ``stash_type`` or, if that is wider, in the type of x;
     the mean and the inverse deviation are given in ``stash_type``.
     """
     axes = tuple(range(axis % x.dim(), x.dim()))
@@ -97,7 +97,7 @@ def mean_variance_norm(x, axes):
 
 
 def lp_normalization(x, axis, p):
-    """ONNX LpNormalization: x over its p-norm along ``axis``, 0 where the norm is 0."""
+    """ONNX LpNormalization: x over its p-norm along ``axis``, 0 if the norm is 0."""
     w = single(x)
     norm = w.abs().sum(axis, keepdim=True) if p == 1 else (w * w).sum(axis, keepdim=True).sqrt()
     return torch.where(norm == 0, torch.zeros_like(w), w / norm).to(x.dtype)

@@ -42,7 +42,7 @@ def max_pool_indices(
 def average_pool(
     x, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0
 ):
-    """ONNX AveragePool; the divisor counts input and, where asked, padding, never the overhang of ceil_mode."""
+    """ONNX AveragePool; the divisor counts input and, if asked, padding, never the overhang of ceil_mode."""
     rank = len(kernel)
     geometry = pool_geometry(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil_mode)
     axes = tuple(range(-rank, 0))

@@ -122,7 +122,7 @@ def arg_min(x, axis=0, keepdims=1, select_last_index=0):
 
 
 def arg_best(best, x, axis, keepdims, select_last_index):
-    """The first or last index along ``axis`` at which ``x`` is ``best`` (or NaN where that is NaN)."""
+    """The first or last index along ``axis`` at which ``x`` is ``best`` (or NaN if that is NaN)."""
     at = ordered(x) == best
     if x.dtype.is_floating_point:
         at = at | (torch.isnan(x) & torch.isnan(best))

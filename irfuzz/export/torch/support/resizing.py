@@ -17,7 +17,7 @@ def resize(
 ):  # fmt: skip
     """ONNX Resize, one axis after the other, in float64 with one rounding at the end.
 
-    Where scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
+    If scales are given, align_corners and half_pixel_symmetric use the fractional target size, as ONNX's cases do.
     """
     axes = resized_axes(x.dim(), axes)
     result = bits(x) if mode == "nearest" else x.double()

@@ -16,14 +16,14 @@ def stacked(tensors, axis, dtype=None, shape=None):
 
 
 def sequence_insert(sequence, tensor, position=None):
-    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end where absent."""
+    """ONNX SequenceInsert: before ``position`` (negative from the end), at the end if absent."""
     copy = list(sequence)
     copy.insert(len(copy) if position is None else int(position), tensor)
     return copy
 
 
 def sequence_erase(sequence, position=None):
-    """ONNX SequenceErase: without the element at ``position``, the last where absent."""
+    """ONNX SequenceErase: without the element at ``position``, the last if absent."""
     copy = list(sequence)
     del copy[-1 if position is None else int(position)]
     return copy

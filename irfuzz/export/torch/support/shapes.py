@@ -50,7 +50,7 @@ def tile(x, repeats):
 
 
 def split_equal(x, count, axis):
-    """ONNX Split into ``count`` parts of equal size, the last one smaller where it does not divide."""
+    """ONNX Split into ``count`` parts of equal size, the last one smaller if it does not divide."""
     return x.split(equal_parts(x.shape[axis], count), axis)
 
 
@@ -156,7 +156,7 @@ def center_crop_pad(x, shape, axes=None):
 
 
 def compress(x, condition, axis=None):
-    """ONNX Compress: the slices along ``axis`` (elements where absent) at which ``condition`` holds."""
+    """ONNX Compress: the slices along ``axis`` (elements if absent) at which ``condition`` holds."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     places = condition.nonzero().reshape(-1)
