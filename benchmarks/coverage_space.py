@@ -1,15 +1,17 @@
-"""Writes the space of coverage anew after the specs have changed: ``python -m benchmarks.coverage_space``."""
+"""Writes the spaces of coverage anew after the specs have changed: ``python -m benchmarks.coverage_space``."""
 
 from __future__ import annotations
 
-from irfuzz.search.coverage.space import SPACE, compute
+from irfuzz.search.coverage.space import OLDEST, SPACES, load, spelled_out
 from irfuzz.spec import load_specs
 
 
 def main() -> None:
-    space = compute(load_specs())
-    SPACE.write_text(space.to_json(), encoding="utf-8")
-    print(f"{SPACE.name}: {len(space.operators)} operators, {space.totals()}")
+    specs = load_specs()
+    SPACES.write_text(spelled_out(specs), encoding="utf-8")
+    for opset in range(OLDEST, specs.newest("") + 1):
+        space = load(opset)
+        print(f"opset {opset}: {len(space.operators)} operators, {space.totals()}")
 
 
 if __name__ == "__main__":

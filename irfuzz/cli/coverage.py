@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 NAME = "coverage"
 ABOUT = """Measure how much of the operators' inputs, parameters and sequences a set of models covers.
 
-The criteria are COMET's (layer input, layer parameter, layer sequence), on ONNX operators at opset 17 with the space
-that ships with irfuzz, and GraphFuzz's counts; and which of the patterns that optimisers fuse stand in the models,
-exactly or with one thing off. Models are taken in the order of their modification times, with their local functions
-written out; nodes of domains that ONNX does not define are told and not counted. Of a campaign it tells what
-all of its programs cover, over its time, which passes of optimisers they fired, and how many lines of Python
-components they ran (--python-coverage).
+The criteria are COMET's (layer input, layer parameter, layer sequence), on ONNX operators with the space of the newest
+opset or of the one that --opset names, and GraphFuzz's counts; and which of the patterns that optimisers fuse stand
+in the models, exactly or with one thing off. Models are taken in the order of their modification times, with their
+local functions written out; nodes of domains that ONNX does not define are told and not counted. Of a campaign it
+tells what all of its programs cover, over its time, which passes of optimisers they fired, and how many lines of
+Python components they ran (--python-coverage).
 Exit code: 0, or 2 where the input is wrong."""
 EXAMPLES = """examples:
   irfuzz coverage seeds
-  irfuzz coverage mutants other/models --json
+  irfuzz coverage mutants other/models --opset 17 --json
   irfuzz coverage mutants --operators --html coverage.html"""
 
 
@@ -39,6 +39,7 @@ def arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("models", metavar="MODEL", nargs="+", type=place, help="Models, folders of them, or one folder of a campaign.")
     add("--operators", action="store_true", help="Print each operator's coverage, and missing patterns, too.")
+    add("--opset", type=int, help="Opset whose space models are measured by, from 13 on (default: the newest).")
     add("--html", metavar="FILE", type=place, help="Write a page with the curve, over an earlier page at most.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -58,10 +59,12 @@ def run(args: argparse.Namespace) -> int:
 
     page = page_to_write(args.html, "--html")
     if len(args.models) == 1 and Layout(args.models[0]).database.is_file():
+        if args.opset is not None:
+            raise UsageError("--opset: a campaign counts by the newest opset's space")
         return _campaign(args, page)
     files, problems = find_models(args.models)
     files.sort(key=lambda path: (_modified(path), path))
-    coverage, fusions, levels = Coverage(load()), Fusions(), OperatorLevel()
+    coverage, fusions, levels = Coverage(load(args.opset)), Fusions(), OperatorLevel()
     curve: list[tuple[str, dict[str, float]]] = []
     counted = (coverage, fusions, levels)
     with (

@@ -11,6 +11,8 @@ from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.operator_level import OperatorLevel
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.search.coverage.record import CRITERIA, Coverage
+from irfuzz.search.coverage.space import LEFT_OUT_KINDS, left_out
+from irfuzz.spec import load_specs
 
 SCHEMA = 1
 WIDTH, HEIGHT = 640, 320
@@ -41,12 +43,14 @@ def as_json(
     return {
         "schema": SCHEMA,
         "partial": partial,
+        "opset": coverage.opset,
         "models": coverage.programs,
         "skipped": skipped,
         "criteria": {
             name: {"covered": s.covered, "total": s.total, "share": round(s.ratio, 6)}
             for name, s in coverage.shares().items()
         },
+        "left_out": {**left_out(load_specs()), **{f"attributes of kind {k}": why for k, why in LEFT_OUT_KINDS.items()}},
         "operator_level": None if levels is None else levels.counts(),
         "other_domains": None if levels is None else levels.other_domains(),
         "operators": {
@@ -73,7 +77,11 @@ def as_text(
     operators: bool,
 ) -> str:
     """A table."""
-    lines = [f"{coverage.programs} models", "", f"{'criterion':<22}{'covered':>9}{'of':>8}{'share':>9}"]
+    lines = [
+        f"{coverage.programs} models, by the space of opset {coverage.opset}",
+        "",
+        f"{'criterion':<22}{'covered':>9}{'of':>8}{'share':>9}",
+    ]
     for name, share in coverage.shares().items():
         label = "all together" if name == "all" else f"layer {name}"
         lines.append(f"{label:<22}{share.covered:>9}{share.total:>8}{share.ratio:>9.1%}")
@@ -95,6 +103,8 @@ def as_text(
             lines.append(
                 f"{op:<28}{f'{inputs.covered}/{inputs.total}':>12}{f'{parameters.covered}/{parameters.total}':>12}"
             )
+        lines += ["", *(f"not in the space: {name} ({why})" for name, why in left_out(load_specs()).items())]
+        lines += [f"not in the space: attributes of kind {kind} ({why})" for kind, why in LEFT_OUT_KINDS.items()]
         for kind, names in fusions.missing().items():
             lines += ["", f"patterns that no model shows ({kind}): {', '.join(names) or 'none'}"]
         for version, names in (passes.missing() if passes is not None else {}).items():

@@ -96,6 +96,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "nan_objective": Trait("`name` in `irfuzz/search/fitness.py`: towards NaN, which lies `beyond`.", dict),
         "needs_known_sizes": Trait("ONNX's inference refuses it with unknown sizes, as those in a body are."),
         "neuron_axes": Trait("Axes of its own neurons and of those before it, in its weights.", tuple),
+        "no_coverage": Trait("Why it is in no space of COMET's coverage.", str),
         "nonnegative_inputs": Trait("Inputs at these positions hold no negative numbers (variances).", tuple),
         "not_a_layer": Trait("Nothing is learnt by changing the type or shape of its input."),
         "not_a_seed": Trait("No region of nodes begins with it."),

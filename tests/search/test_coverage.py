@@ -10,12 +10,24 @@ import pytest
 from onnx import parser
 
 from irfuzz.cli.main import main
+from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.report.coverage import HEIGHT, WIDTH, as_html
 from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.operator_level import OperatorLevel
 from irfuzz.search.coverage.record import CRITERIA, Coverage
-from irfuzz.search.coverage.space import SHAPES, SPACE, VALUES, Space, compute, load
+from irfuzz.search.coverage.space import (
+    LEFT_OUT_KINDS,
+    OLDEST,
+    SHAPES,
+    SPACES,
+    VALUES,
+    Space,
+    compute,
+    left_out,
+    load,
+    spelled_out,
+)
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit
@@ -31,14 +43,64 @@ def program(body: str, shape: str = "2,3", kind: str = "float") -> Program:
     return Program.from_proto(parser.parse_model(text))
 
 
-def test_the_committed_space_is_that_of_the_specs() -> None:
-    assert SPACE.read_text() == compute(load_specs()).to_json(), "run: python -m benchmarks.coverage_space"
+NEWEST = load_specs().newest("")
+
+
+def test_the_committed_spaces_are_those_of_the_specs() -> None:
+    assert SPACES.read_text() == spelled_out(load_specs()), "run: python -m benchmarks.coverage_space"
+    for opset in (OLDEST, 17, NEWEST):
+        assert load(opset) == compute(load_specs(), opset)
+
+
+def test_every_opset_from_13_on_has_a_space_and_no_other() -> None:
+    assert load().opset == NEWEST
+    assert [load(opset).opset for opset in range(OLDEST, NEWEST + 1)] == list(range(OLDEST, NEWEST + 1))
+    for opset in (OLDEST - 1, NEWEST + 1):
+        with pytest.raises(UsageError, match=f"expected 13 to {NEWEST}"):
+            load(opset)
+    assert "Gelu" not in load(19).operators
+    assert "Gelu" in load(20).operators
+    assert load(17).operators["Conv"] != load(22).operators["Conv"]  # bfloat16
+
+
+@pytest.mark.parametrize("opset", [OLDEST, 17, NEWEST])
+def test_nothing_is_left_out_without_a_written_reason(opset: int) -> None:
+    space, specs = load(opset), load_specs()
+    for name in {s.name for s in onnx.defs.get_all_schemas_with_history() if not s.domain} - set(left_out(specs)):
+        spec = specs.get(name, opset)
+        if spec is None:
+            assert name not in space.operators
+            continue
+        assert not spec.deprecated
+        told = {a.name for a in spec.attrs.values() if a.type not in LEFT_OUT_KINDS}
+        assert told <= set(space.operators[name].parameters), name
+    for op, parameter in (("LSTM", "activations"), ("GRU", "activations"), ("Einsum", "equation")):
+        assert space.operators[op].parameters[parameter] == VALUES
+    assert {"If", "Loop", "Scan"} <= set(space.operators)
+    assert set(left_out(specs)) == {"ImageDecoder", "Scatter", "Upsample"}
+    for name in left_out(specs):
+        spec = specs.get(name, opset)
+        assert spec is None or spec.deprecated or name == "ImageDecoder"
+
+
+def test_activations_equations_and_bodies_count(space: Space) -> None:
+    coverage = Coverage(space)
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[2,3] x, float[3,4] w) => (float[2,4] y) {
+        a = Einsum<equation = "ij,jk->ik">(x, w)
+        y = If (c) <then_branch = t () => (float[2,4] p) { p = Relu(a) },
+                    else_branch = e () => (float[2,4] q) { q = Abs(a) }> }"""
+    coverage.add(Program.from_proto(parser.parse_model(text)))
+    inputs, parameters = coverage.by_operator()["Einsum"]
+    assert (inputs.covered, parameters.covered) == (3, 1)
+    assert coverage.by_operator()["If"][0].covered == 3
+    assert coverage.shares()["sequence"].covered == 2  # Einsum is read in both bodies
 
 
 def test_the_space_has_every_operator_with_types_ranks_and_values(space: Space) -> None:
-    assert len(space.operators) >= 160
+    assert len(space.operators) >= 200
     conv = space.operators["Conv"]
-    assert conv.dtypes == ("DOUBLE", "FLOAT", "FLOAT16")
+    assert conv.dtypes == ("BFLOAT16", "DOUBLE", "FLOAT", "FLOAT16")  # bfloat16 since 22
+    assert load(17).operators["Conv"].dtypes == ("DOUBLE", "FLOAT", "FLOAT16")
     assert set(conv.ranks) >= {3, 4, 5}
     assert conv.shapes == SHAPES
     assert conv.parameters["auto_pad"] == ("NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID")
@@ -86,8 +148,8 @@ def test_a_default_is_that_of_the_models_own_opset(space: Space) -> None:
     assert coverage.by_operator()["Softmax"][1].covered == 2
 
 
-def test_a_parameter_may_be_an_attribute_or_an_input(space: Space) -> None:
-    coverage = Coverage(space)
+def test_a_parameter_may_be_an_attribute_or_an_input() -> None:
+    coverage = Coverage(load(17))
     old = """<ir_version: 8, opset_import: ["" : 11]> g (float[2,1] x) => (float[2] y) { y = Squeeze<axes = [1]>(x) }"""
     new = """<ir_version: 8, opset_import: ["" : 18]> g (float[2,3] x) => (float[2,1] y) <int64[1] axes = {1}>
     { y = ReduceMax(x, axes) }"""
@@ -114,6 +176,12 @@ def test_the_command_prints_table_json_and_page(tmp_path: Path, capsys) -> None:
     assert "Tanh" in out.out
     assert "broken.onnx" in out.err
     assert "<polyline" in (tmp_path / "c.html").read_text()
+    assert f"by the space of opset {NEWEST}" in out.out
+    assert "ImageDecoder (its input is an encoded image" in out.out
+    assert main(["coverage", str(tmp_path), "--opset", "12"]) == 2
+    assert "opset 12: expected 13 to" in capsys.readouterr().err
+    assert main(["coverage", str(tmp_path), "--opset", "13", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["opset"] == 13
     assert main(["coverage", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["models"], found["skipped"]) == (2, 1)

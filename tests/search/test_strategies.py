@@ -17,7 +17,7 @@ from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.published import group
 from irfuzz.search.coverage.frontier import Frontier
 from irfuzz.search.coverage.record import Coverage
-from irfuzz.search.coverage.space import load
+from irfuzz.search.coverage.space import SCHEMA, load
 from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.pool import SIZE, Pool
 from irfuzz.search.strategies.table import SEARCHES, make_search
@@ -273,7 +273,7 @@ def test_the_frontier_wants_what_is_missing_and_gives_up_slowly() -> None:
     assert frontier.dtype("Relu", "FLOAT") == 1.0
     assert frontier.dtype("Relu", "BOOL") == 0.0
     frontier.absorb({
-        "schema": 1, "opset": 17, "programs": 1, "several": [],
+        "schema": SCHEMA, "opset": load().opset, "programs": 1, "several": [],
         "named": {"input": [["Relu", "dtype", "FLOAT"]], "parameter": [], "sequence": [["Relu", "Relu"]]},
     })  # fmt: skip
     assert frontier.pair("Relu", "Relu") == 0.0

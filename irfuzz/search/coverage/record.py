@@ -71,6 +71,11 @@ class Coverage:
         return self._new - before
 
     @property
+    def opset(self) -> int:
+        """Of the space."""
+        return self._space.opset
+
+    @property
     def covered(self) -> int:
         """How many features of the space are."""
         return self._new

@@ -1,20 +1,23 @@
-"""Everything that calls of operators can cover (COMET, equations 1 to 3)."""
+"""The space of what calls of operators can cover, one for each opset from 13 on (COMET, equations 1 to 3)."""
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irfuzz.errors import InternalError
+from irfuzz.errors import InternalError, UsageError
 from irfuzz.generate.features import spelled
 from irfuzz.spec.registry import Specs
 from irfuzz.spec.types import AttrSpec, Domain, Formal, OpSpec
 
-SCHEMA = 1
-OPSET = 17
+SCHEMA = 2
+OLDEST = 13
+"""The oldest opset that has a space."""
+
 SHAPES = 5
 """n_shape: so many different shapes of an operator's input count (section 3.2.1)."""
 
@@ -27,8 +30,24 @@ RANKS = range(6)
 INPUT = "input:"
 """Before the name of an input that is a parameter."""
 
-SPACE = Path(__file__).with_name(f"opset{OPSET}.json")
-"""The space as it was fixed before any search."""
+SPACES = Path(__file__).with_name("spaces.json")
+"""The spaces as they were fixed before any search: for each operator a row for each of its versions."""
+
+LEFT_OUT_KINDS: Mapping[str, str] = {
+    "GRAPH": "a body counts by the nodes in it",
+    "SPARSE_TENSOR": "no program has sparse constants: most components refuse all of them",
+}
+"""Why attributes of a kind are no parameters."""
+
+
+def left_out(specs: Specs) -> dict[str, str]:
+    """Operators that are in no space, each with the reason; every other one is in it."""
+    found = dict(specs.trait("no_coverage"))
+    for op in {spec.op for spec in specs.all("")}:
+        spec = specs.get(op, OLDEST)
+        if spec is not None and spec.deprecated:
+            found[op] = f"ONNX withdrew it at opset {spec.since}"
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +76,7 @@ class Space:
     """The space of an opset.
 
     Attributes:
-        opset: of the default domain.
+        opset: of the default domain. Calls of older opsets count by the operator's name and what they have in common.
         operators: by name.
         sequences: pairs of producer and consumer that types and ranks allow.
     """
@@ -74,36 +93,68 @@ class Space:
         )
         return {"input": inputs, "parameter": parameters, "sequence": len(self.sequences)}
 
-    def to_json(self) -> str:
-        """One operator a line, so that changes can be read."""
-        lines = [
-            f"  {json.dumps(name)}: " + json.dumps({
-                "dtypes": o.dtypes, "ranks": o.ranks, "shapes": o.shapes, "parameters": dict(o.parameters),
-                "takes": o.takes, "gives": o.gives,
-            })
-            for name, o in self.operators.items()
-        ]  # fmt: skip
-        return f'{{"schema": {SCHEMA}, "opset": {self.opset}, "operators": {{\n' + ",\n".join(lines) + "\n}}\n"
 
-
-def compute(specs: Specs, opset: int = OPSET) -> Space:
-    """The space of all operators of which calls are drawn at an opset."""
-    operators = {spec.op: _operator(spec) for spec in (*specs.overlaid(opset), *specs.nested(opset)) if not spec.domain}
-    operators = dict(sorted(operators.items()))
+def compute(specs: Specs, opset: int) -> Space:
+    """The space of an opset as the specs have it: of all operators but those that are left out."""
+    found = ((op, specs.get(op, opset)) for op in _names(specs))
+    operators = {op: _operator(spec) for op, spec in found if spec is not None}
     return Space(opset, operators, _pairs(operators))
 
 
-def load(path: Path = SPACE) -> Space:
-    """The space as it was fixed.
+def spelled_out(specs: Specs) -> str:
+    """The text of ``spaces.json``: one line for each version of an operator that some space needs."""
+    newest = specs.newest("")
+    lines: list[str] = []
+    for op in _names(specs):
+        first = max((v for v in specs.versions(op) if v <= OLDEST), default=0)
+        rows = [
+            f"    {json.dumps(str(since))}: {json.dumps(_row(_operator(specs.version(op, since))))}"
+            for since in specs.versions(op)
+            if since >= first
+        ]
+        lines.append(f"  {json.dumps(op)}: {{\n" + ",\n".join(rows) + "\n  }")
+    return f'{{"schema": {SCHEMA}, "newest": {newest}, "operators": {{\n' + ",\n".join(lines) + "\n}}\n"
+
+
+@functools.cache
+def load(opset: int | None = None) -> Space:
+    """The space of an opset as it was fixed; of the newest one if none is given.
 
     Raises:
+        UsageError: there is none of that opset.
         InternalError: the file is not of this version.
     """
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = _content()
+    newest: int = content["newest"]
+    opset = newest if opset is None else opset
+    if not OLDEST <= opset <= newest:
+        raise UsageError(f"opset {opset}: expected {OLDEST} to {newest}")
+    operators: dict[str, OperatorSpace] = {}
+    for op, rows in content["operators"].items():
+        since = max((int(v) for v in rows if int(v) <= opset), default=None)
+        if since is not None:
+            operators[op] = _read(rows[str(since)])
+    return Space(opset, operators, _pairs(operators))
+
+
+@functools.cache
+def _content() -> dict[str, Any]:
+    content = json.loads(SPACES.read_text(encoding="utf-8"))
     if content.get("schema") != SCHEMA:
-        raise InternalError(f"{path.name}: schema is {content.get('schema')!r}; expected {SCHEMA}")
-    operators = {name: _read(entry) for name, entry in content["operators"].items()}
-    return Space(content["opset"], operators, _pairs(operators))
+        raise InternalError(f"{SPACES.name}: schema is {content.get('schema')!r}; expected {SCHEMA}")
+    return content
+
+
+def _names(specs: Specs) -> Iterator[str]:
+    """Operators of ONNX's own domain that are not left out, by name."""
+    return iter(sorted({spec.op for spec in specs.all("")} - set(left_out(specs))))
+
+
+def _row(o: OperatorSpace) -> dict[str, Any]:
+    return {
+        "dtypes": o.dtypes, "ranks": o.ranks, "shapes": o.shapes, "parameters": dict(o.parameters),
+        "takes": o.takes, "gives": o.gives,
+    }  # fmt: skip
 
 
 def _read(entry: Mapping[str, Any]) -> OperatorSpace:
@@ -114,11 +165,13 @@ def _read(entry: Mapping[str, Any]) -> OperatorSpace:
 
 def _pairs(operators: Mapping[str, OperatorSpace]) -> frozenset[tuple[str, str]]:
     """Pairs of which the first gives a type and a rank that the second takes (equation 3)."""
+    given = [(op, *map(set, o.gives)) for op, o in operators.items()]
+    taken = [(op, *map(frozenset, o.takes)) for op, o in operators.items()]
     return frozenset(
         (first, second)
-        for first, a in operators.items()
-        for second, b in operators.items()
-        if set(a.gives[0]) & set(b.takes[0]) and set(a.gives[1]) & set(b.takes[1])
+        for first, gives, ranks in given
+        for second, takes, fits in taken
+        if not gives.isdisjoint(takes) and not ranks.isdisjoint(fits)
     )
 
 
@@ -158,8 +211,8 @@ def _ranks(spec: OpSpec, formal: Formal) -> tuple[int, ...]:
 
 
 def _attribute(attr: AttrSpec) -> tuple[str, ...] | int:
-    """The values of an attribute that count; none of graphs and types."""
-    if attr.type not in ("INT", "INTS", "FLOAT", "FLOATS", "STRING", "TENSOR"):
+    """The values of an attribute that count; none of a kind that is left out."""
+    if attr.type in LEFT_OUT_KINDS:
         return ()
     domain = attr.domain
     if domain is not None and domain.dtype_of:
@@ -167,7 +220,7 @@ def _attribute(attr: AttrSpec) -> tuple[str, ...] | int:
     known = None if domain is None else _listed(domain)
     if known is not None and attr.type in ("INT", "STRING", "FLOAT"):
         return known
-    return VALUES if attr.type != "STRING" else ()
+    return VALUES
 
 
 def _listed(domain: Domain) -> tuple[str, ...] | None:
