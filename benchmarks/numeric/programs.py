@@ -216,7 +216,7 @@ OTHERS: tuple[Pair, ...] = (
     pair("quantisation-scale", "float[4] x", "uint8[4] y", "a = Abs(x) m = ReduceMax<keepdims=0>(a) s = Div(m, most) y = QuantizeLinear(x, s)",
          "a = Abs(x) m = ReduceMax<keepdims=0>(a) n = Max(m, eps) s = Div(n, most) y = QuantizeLinear(x, s)", {"x": (-1, 1)}, "y", "float most = {255.0}, float eps = {0.001}"),
     pair("log-of-sum", _X, "float[4,1] y", "y = ReduceLogSum<axes=[1]>(x)", "p = Add(x, eps) y = ReduceLogSum<axes=[1]>(p)", _UNIT, "y", _EPS),
-    pair("reduce-log-sum-exp", _X, "float[4,1] y", "y = ReduceLogSumExp<axes=[1]>(x)", "t = Tanh(x) y = ReduceLogSumExp<axes=[1]>(t)", _LOGITS, "y"),
+    pair("reduce-log-sum-exp", _X, "float[4,1] y", "l = ReduceLogSumExp<axes=[1]>(x) y = Exp(l)", "l = ReduceLogSumExp<axes=[1]>(x) t = Tanh(l) y = Exp(t)", _LOGITS, "y"),
     pair("degree", "float[4,4] a, float[4,4] eye", "float[4,1] y", "d = ReduceSum<keepdims=1>(a, ax) s = Sqrt(d) y = Reciprocal(s)",
          "d = ReduceSum<keepdims=1>(a, ax) e = Add(d, one) s = Sqrt(e) y = Reciprocal(s)", {"a": (0, 1), "eye": (0, 1)}, "y", _AX + ", " + _ONE),
     pair("half-guard", "float[4] x", _S, "l = Log(x) c = Greater(x, zero) y = Where(c, l, zero)", "c = Greater(x, zero) s = Where(c, x, one) l = Log(s) y = Where(c, l, zero)", {"x": (-1, 1)}, "l", _ONE + ", float zero = {0.0}"),

@@ -14,7 +14,7 @@ from irfuzz.analyze import faults
 from irfuzz.analyze.context import Context, operand, whole
 from irfuzz.analyze.faults import Fault
 from irfuzz.analyze.formats import format_of
-from irfuzz.analyze.interval import INF, TOP, Range, finite_part, hull
+from irfuzz.analyze.interval import INF, TOP, Range, finite_part, hull, meet
 from irfuzz.analyze.logic import taken, tested
 from irfuzz.analyze.products import PRODUCTS
 from irfuzz.analyze.ranges import Ranges, start_initializer, start_input
@@ -248,7 +248,8 @@ class _Walk:
         # An infinity that an operand had is meant; only NaN is at fault there.
         meant = seen[0].operand is None and seen[0].kind == "domain"
         bounds = replace(again.range, nan=False) if meant else finite_part(again.range, form)
-        bounds = replace(bounds, loose=True)
+        # What is known of all results, as by relations that the operands lost, holds for these.
+        bounds = replace(meet(bounds, outputs[0].range), nan=bounds.nan, loose=True)
         return [self.context.plain(node, bounds), *outputs[1:]]
 
     def _report(self, node: ir.Node, fault: Fault, sources: frozenset[str]) -> None:

@@ -13,6 +13,8 @@ from irfuzz.analyze.cells import Rule, apply
 from irfuzz.analyze.context import Context, Inputs, operand
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
+from irfuzz.analyze.norms import covers
+from irfuzz.analyze.symbol_relations import is_reduction, unspread
 from irfuzz.analyze.symbols import DOUBLE, Form, Symbol, bounds_of, combined, computed, times
 from irfuzz.analyze.tensor import Part, Tensor, constant_of
 
@@ -65,26 +67,6 @@ def _is_extreme_of(extreme: Symbol, symbol: Symbol, kind: str) -> bool:
     return is_reduction(unspread(extreme), kind, symbol)
 
 
-def is_reduction(reduced: Symbol, kind: str, symbol: Symbol) -> bool:
-    """``reduced`` reduces ``symbol``, and broadcasting puts each result back over the elements that it is of.
-
-    Where the reduced axes are dropped, it does so only if they were the first ones.
-    """
-    if reduced.kind != kind or reduced.args[0] is not symbol:
-        return False
-    axes, dropped = reduced.args[1:3]
-    return not dropped or (isinstance(axes, tuple) and axes == tuple(range(len(axes))))
-
-
-def unspread(symbol: Symbol) -> Symbol:
-    """What a symbol is a broadcast of; itself where it is none."""
-    while symbol.kind == "moved" and symbol.args[1] == "expand":
-        inner = symbol.args[0]
-        assert isinstance(inner, Symbol)
-        symbol = inner
-    return symbol
-
-
 def multiply(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
     """Mul: squares are not negative; times a number it stays linear."""
     a, b = parts
@@ -131,6 +113,8 @@ def divide(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> 
     total = unspread(b.symbol)
     if relations and is_reduction(total, "ReduceSum", a.symbol) and a.range.low >= 0 and b.range.low > 0:
         direct = meet(direct, Range(0.0, 1.0 + 4 * form.eps, direct.nan))
+    if relations and covers(b.symbol, a.symbol, form):
+        direct = meet(direct, Range(0.0 if a.range.low >= 0 else -1.0, 1.0, direct.nan))
     constant = constant_of(b)
     made = None
     if constant:
@@ -156,7 +140,8 @@ def power(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> P
     a, b = parts
     exponent = constant_of(b)
     if exponent == 2.0:
-        return ctx.related(node, parts, rounded(interval.square(a.range), form, 8, 0.0 if form.floating else -INF))
+        # onnxruntime and PyTorch multiply; what library functions miss is below one unit.
+        return ctx.related(node, parts, rounded(interval.square(a.range), form, 2, 0.0 if form.floating else -INF))
     if exponent == 1.0:
         return ctx.related(node, parts, rounded(a.range, form))
     return ctx.related(node, parts, _power(a.range, b.range, form))

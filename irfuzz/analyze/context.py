@@ -14,6 +14,7 @@ from irfuzz.analyze.symbols import Form
 from irfuzz.analyze.tensor import Grid, Part, Tensor, constant_of
 from irfuzz.export.source.context import attribute_defaults
 from irfuzz.facts import Dim, TensorFact, tensors_in
+from irfuzz.ir.parameters import parameters_of
 from irfuzz.ir.view import View
 
 Inputs: TypeAlias = Sequence["Tensor | None"]
@@ -30,14 +31,16 @@ class Context:
         view: the program.
         grid: partitions and symbols.
         opset: version of the default domain.
+        parameters: names of the initializers that training changes, ``None`` if the model does not say which.
     """
 
-    __slots__ = ("_formats", "grid", "opset", "view")
+    __slots__ = ("grid", "opset", "parameters", "view")
 
     def __init__(self, view: View, grid: Grid) -> None:
         self.view = view
         self.grid = grid
         self.opset = view.opset
+        self.parameters = parameters_of(view.model)
 
     def attr(self, node: ir.Node, name: str, default: Any = None) -> Any:
         """An attribute: the node's, else the operator's default at this opset, else ``default``."""

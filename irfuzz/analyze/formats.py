@@ -23,6 +23,7 @@ class Format:
         eps: distance from 1 to the next number; 0 for integers.
         floating: has NaN and infinities.
         code: of ``struct``, where that knows the format; empty else.
+        name: of the element type as ONNX spells it; empty where the format stands for several.
     """
 
     biggest: float
@@ -31,6 +32,7 @@ class Format:
     eps: float
     floating: bool
     code: str = ""
+    name: str = ""
 
     def below(self, x: float) -> float:
         """The largest number of the format that is not above ``x``; ``x`` must be finite and within the format."""
@@ -52,11 +54,10 @@ class Format:
 _WORDS = {"<e": "<H", "<f": "<I", "<d": "<Q"}
 
 
-def _floating(dtype: type, code: str = "") -> Format:
+def _floating(dtype: type, name: str, code: str = "") -> Format:
     info = ml_dtypes.finfo(dtype)
-    return Format(
-        float(info.max), float(info.min), float(info.smallest_subnormal), float(info.eps), floating=True, code=code
-    )
+    ends = float(info.max), float(info.min), float(info.smallest_subnormal)
+    return Format(*ends, float(info.eps), floating=True, code=code, name=name)
 
 
 def _integer(dtype: ir.DataType) -> Format:
@@ -66,10 +67,10 @@ def _integer(dtype: ir.DataType) -> Format:
 
 
 _FORMATS: Mapping[ir.DataType, Format] = {
-    ir.DataType.FLOAT: _floating(np.float32, "<f"),
-    ir.DataType.DOUBLE: _floating(np.float64, "<d"),
-    ir.DataType.FLOAT16: _floating(np.float16, "<e"),
-    ir.DataType.BFLOAT16: _floating(ml_dtypes.bfloat16),
+    ir.DataType.FLOAT: _floating(np.float32, "float", "<f"),
+    ir.DataType.DOUBLE: _floating(np.float64, "double", "<d"),
+    ir.DataType.FLOAT16: _floating(np.float16, "float16", "<e"),
+    ir.DataType.BFLOAT16: _floating(ml_dtypes.bfloat16, "bfloat16"),
     ir.DataType.BOOL: Format(1.0, 0.0, 1.0, 0.0, floating=False),
     **{
         kind: _integer(kind)

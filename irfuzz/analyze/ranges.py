@@ -80,7 +80,7 @@ def start_initializer(ctx: Context, value: ir.Value, array: np.ndarray | None, r
     shape = fact.shape if fact is not None else None
     name = value.name or ""
     given = ranges.given.get(name)
-    if given is None and (array is None or not (ranges.architecture and _trainable(array, dtype))):
+    if given is None and (array is None or not (ranges.architecture and _trainable(ctx, name, array, dtype))):
         if array is None:
             return ctx.grid.plain(dtype, shape, TOP)
         return ctx.constant(array, dtype, value)
@@ -105,9 +105,14 @@ def start_range(program: Program, name: str, ranges: Ranges) -> Range | None:
     return trained(name, measured(value.const_value.numpy()), value.const_value.dtype)
 
 
-def _trainable(array: np.ndarray, dtype: ir.DataType | None) -> bool:
-    """Floating-point tensors of a rank; scalars are epsilons and factors that nothing trains."""
-    return dtype is not None and dtype.is_floating_point() and array.ndim > 0 and array.size > 1
+def _trainable(ctx: Context, name: str, array: np.ndarray, dtype: ir.DataType | None) -> bool:
+    """What the model says is a parameter; if it says nothing, floating-point tensors that have a dimension.
+
+    Scalars are then epsilons and factors that nothing trains.
+    """
+    if dtype is None or not dtype.is_floating_point():
+        return False
+    return array.ndim > 0 if ctx.parameters is None else name in ctx.parameters
 
 
 def trained(name: str, r: Range, dtype: ir.DataType | None) -> Range:

@@ -9,13 +9,13 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from irfuzz.analyze import interval
-from irfuzz.analyze.arithmetic import is_reduction, unspread
 from irfuzz.analyze.context import Context, Inputs, Transfer, any_finite, operand
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, hull, meet, rounded
+from irfuzz.analyze.symbol_relations import is_reduction, unspread
 from irfuzz.analyze.symbols import Symbol
 from irfuzz.analyze.tensor import Part, Tensor
-from irfuzz.analyze.unary import exp, log, sqrt
+from irfuzz.analyze.unary import log, most_of, sqrt
 
 OPEN_SIZE = 2.0**31
 """A size that the model leaves open is from 1 to this."""
@@ -118,16 +118,18 @@ def _log_sum(r: Range, least: float, most: float, form: Format) -> Range:
 
 
 def _log_sum_exp(r: Range, least: float, most: float, form: Format) -> Range:
-    """Between the largest element and that plus the logarithm of their number, where it is computed stably."""
+    """Between the largest element and that plus the logarithm of their number.
+
+    onnxruntime, PyTorch, TensorFlow and OpenVINO subtract the maximum before they take exponentials.
+    """
     if not form.floating:
         return any_finite(form)
     if least < 1:
         return Range(-INF, INF, r.nan, loose=r.loose)
     high = r.high + (math.log(most) if most < INF else 100.0)
-    # Runtimes may compute it as it is written.
-    naive = log(added(exp(r, lambda _: None, form), least, most, form), lambda _: None, form)
-    stable = rounded(Range(r.low + math.log(least), high, r.nan, loose=r.loose), form, 64)
-    return hull([naive, stable])
+    # The logarithm's rounding does not shrink with the result: what is added to the maximum is rounded on its own.
+    slack = 64 * form.eps * max(1.0, high - r.high)
+    return rounded(Range(r.low + math.log(least) - slack, high + slack, r.nan, loose=r.loose), form, 64)
 
 
 def _product(r: Range, least: float, most: float, form: Format) -> Range:
@@ -233,7 +235,7 @@ def softmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     symbol = ctx.grid.symbols.make(
         node.op_type,
         (*ctx.key(node)[1:], *ctx.identity(node, whole, whole.parts[0])),
-        Range(low, 1.0 + 16 * form.eps, wild),
+        Range(low, most_of(node.op_type, form), wild),
     )
     return [ctx.grid.one(ctx.dtype(node), ctx.shape(node), ctx.grid.part(symbol))]
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from irfuzz.analyze.formats import Format
 from irfuzz.analyze.interval import INF, Range, absolute, clipped, div, hull, monotone, mul, neg, rounded
+from irfuzz.spec import trait_values
 
 Attrs: TypeAlias = Callable[[str], Any]
 Unary: TypeAlias = Callable[[Range, Attrs, Format], Range]
@@ -76,11 +77,29 @@ def sigmoid(r: Range, attrs: Attrs, form: Format) -> Range:
     """Sigmoid; runtimes limit the argument, or flush what is small, so that the error is absolute at the ends."""
     exact = monotone(r, _sigmoid)
     low = exact.low * (1 - 4 * LIBRARY * form.eps) if exact.low > form.eps else 0.0
-    return Range(low, min(exact.high, 1.0) * (1 + LIBRARY * form.eps) + LIBRARY * max(form.eps, _LIMITED), r.nan)
+    high = min(exact.high, 1.0) * (1 + LIBRARY * form.eps) + LIBRARY * max(form.eps, _LIMITED)
+    return Range(low, min(high, most_of("Sigmoid", form)), r.nan)
 
 
 _LIMITED = 2.0**-23
 """onnxruntime's Sigmoid takes what is below -18 as -18."""
+
+
+def tanh(r: Range, attrs: Attrs, form: Format) -> Range:
+    """Tanh."""
+    found = library(math.tanh, -1.0, 1.0)(r, attrs, form)
+    most = most_of("Tanh", form)
+    return clipped(found, -most, most)
+
+
+def most_of(op: str, form: Format) -> float:
+    """The largest number that a runtime computes of an operator whose formula is at most 1.
+
+    It is measured (the trait ``excess``, by ``tests/spec/measure_excess.py``). Where this machine's instructions do not
+    show any, those of others may be one unit above; not in half precision, which is rounded from single.
+    """
+    measured = (by_type.get(form.name, 0.0) for by_type in trait_values("excess")[op].values())
+    return 1.0 + max(*measured, form.eps if form.name in ("float", "double") else 0.0)
 
 
 def _softplus(x: float) -> float:
@@ -354,7 +373,7 @@ UNARY: Mapping[str, Unary] = {
     "Sqrt": sqrt,
     "Swish": swish,
     "Tan": tan,
-    "Tanh": library(math.tanh, -1.0, 1.0),
+    "Tanh": tanh,
     "ThresholdedRelu": thresholded_relu,
 }
 """Operators with one input that work on each element alone."""

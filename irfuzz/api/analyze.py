@@ -83,7 +83,8 @@ def analyze(
         model: a path, bytes, ``ModelProto``, ``onnx_ir.Model``, onnx-graphsurgeon graph or ``Program``.
         inputs: an ``InputSpec`` with ranges of inputs and initializers, or samples, of which the smallest and largest
             elements are taken. An input of which nothing is said may be every finite number of its type.
-        architecture: weights may still be trained, so that only the range that they start from is known.
+        architecture: weights may still be trained, so that only the range that they start from is known. Give a path of
+            a Keras or TensorFlow model: it is converted without folding or merging its variables.
         domain: the abstraction: ``irfuzz``, ``debar``, ``intervals``, ``smashing`` or ``expansion``.
         witness_seconds: for how long inputs that trigger it are looked for, for each warning; 0: not at all.
         seed: of that search.
@@ -96,7 +97,7 @@ def analyze(
         UsageError: the model cannot be read, an argument contradicts it, or no runtime is installed to find witnesses.
         InvalidProgram: the model breaks a rule of ONNX.
     """
-    given = loaded(model, inputs, weights=True, observer=progress)
+    given = loaded(model, inputs, weights=True, architecture=architecture, observer=progress)
     ranges = ranges_said(given.said, given.path, given.program)
     progress(Update("analyzing", unit="warnings"))
 

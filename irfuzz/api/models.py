@@ -54,7 +54,12 @@ Model: TypeAlias = "LoadedModel | AnyModel"
 
 
 def loaded(
-    model: Model, inputs: Inputs | None = None, *, weights: bool = False, observer: Observer = unobserved
+    model: Model,
+    inputs: Inputs | None = None,
+    *,
+    weights: bool = False,
+    architecture: bool = False,
+    observer: Observer = unobserved,
 ) -> LoadedModel:
     """Read a model and hold what is said of its inputs against it.
 
@@ -62,6 +67,7 @@ def loaded(
         model: in any form; of a path, the ``irfuzz.toml`` above it is read, too.
         inputs: what the caller says; it wins over that file.
         weights: whether ranges may be those of initializers.
+        architecture: see ``load_seed``.
         observer: gets remarks.
 
     Raises:
@@ -76,7 +82,7 @@ def loaded(
     wanted = Wanted(_claims(spec), takes_data=not spec.samples, weights=weights)
     if isinstance(model, str | Path):
         path = Path(model)
-        program = load_seed(path, tell=lambda line: observer(Update(remark=line)))
+        program = load_seed(path, tell=lambda line: observer(Update(remark=line)), architecture=architecture)
         name, said = str(path), said_of({path: program}, wanted, observer)[path]
     else:
         path, program = None, load(model)

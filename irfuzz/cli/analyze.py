@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.api.analyze import AnalysisReport, analyze
     from irfuzz.frontends.onnx_file import save_file
 
-    model = given_model(args, weights=True)
+    model = given_model(args, weights=True, architecture=args.architecture)
     page = page_to_write(args.html, "--html")
     out = None if args.out is None else writable_folder(args.out, "--out")
 

@@ -125,7 +125,12 @@ def inputs_said(
 
 
 def given_model(
-    args: argparse.Namespace, path: Path | None = None, *, to_run: bool = False, weights: bool = False
+    args: argparse.Namespace,
+    path: Path | None = None,
+    *,
+    to_run: bool = False,
+    weights: bool = False,
+    architecture: bool = False,
 ) -> LoadedModel:
     """The model of a command that takes one, with what is said of its inputs.
 
@@ -134,13 +139,14 @@ def given_model(
         path: of the model, if that is not ``args.model``.
         to_run: see ``seeds_of``.
         weights: ranges may be those of initializers.
+        architecture: see ``load_seed``.
 
     Raises:
         UsageError: as ``one_model`` and ``inputs_said``.
     """
     from irfuzz.api.models import LoadedModel
 
-    path, program = one_model(path or args.model, to_run=to_run)
+    path, program = one_model(path or args.model, to_run=to_run, architecture=architecture)
     return LoadedModel(str(path), program, inputs_said(args, {path: program}, weights=weights)[path], path)
 
 

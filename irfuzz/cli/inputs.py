@@ -23,12 +23,13 @@ _made: list[Path] = []
 """Folders for results that were not there before this command, outer ones first."""
 
 
-def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Program]:
+def seeds_of(paths: Sequence[Path], *, to_run: bool = False, architecture: bool = False) -> dict[Path, Program]:
     """The programs of the models among files and folders; the others are named on standard error and left out.
 
     Args:
         paths: files and folders.
         to_run: what they give is compared, so those without outputs are left out too.
+        architecture: see ``load_seed``.
 
     Raises:
         UsageError: none loads.
@@ -42,7 +43,7 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False) -> dict[Path, Progr
     with reading(files) as progress, Checker() as checker, Converters() as converters:
         for path in progress.over(files):
             try:
-                program = load_seed(path, checker=checker, converters=converters, tell=_tell)
+                program = load_seed(path, checker=checker, converters=converters, tell=_tell, architecture=architecture)
             except InvalidProgram as error:
                 problems.append(str(error))
                 continue
@@ -74,13 +75,13 @@ def _not_compared(program: Program) -> str:
     return "" if program.graph.outputs else "the graph has no outputs, so nothing of it can be compared"
 
 
-def one_model(path: Path, *, to_run: bool = False) -> tuple[Path, Program]:
-    """The file and the program of a model of which there has to be one; ``to_run`` as in ``seeds_of``.
+def one_model(path: Path, *, to_run: bool = False, architecture: bool = False) -> tuple[Path, Program]:
+    """The file and the program of a model of which there has to be one; the rest as in ``seeds_of``.
 
     Raises:
         UsageError: it does not load, or is a folder of several.
     """
-    loaded = seeds_of([path], to_run=to_run)
+    loaded = seeds_of([path], to_run=to_run, architecture=architecture)
     if len(loaded) != 1:
         raise UsageError(f"{path}: expected one model, found {len(loaded)}")
     return next(iter(loaded.items()))

@@ -112,12 +112,14 @@ class Converters:
             worker.close()
         self._workers.clear()
 
-    def convert(self, source: Source, max_bytes: int) -> bytes:
+    def convert(self, source: Source, max_bytes: int, *, architecture: bool = False) -> bytes:
         """A serialised ``ModelProto``, unchecked.
 
         Args:
             source: of any kind but ``onnx``.
             max_bytes: largest file that is given to a framework.
+            architecture: variables of TensorFlow and Keras are neither folded nor merged, whatever they start as, and
+                the model says which initializers they are (``irfuzz.ir.parameters``).
 
         Raises:
             InvalidProgram: it is not such a model, cannot be converted, or what converts is not installed.
@@ -131,6 +133,7 @@ class Converters:
             "kind": source.kind,
             "path": str(source.path.absolute()),
             "factory": source.factory,
+            "architecture": architecture,
             "folder": os.getcwd(),  # noqa: PTH109 - as text
         }
         try:

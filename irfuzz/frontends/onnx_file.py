@@ -120,6 +120,7 @@ def load_seed(
     checker: Checker | None = None,
     converters: Converters | None = None,
     tell: Callable[[str], None] | None = None,
+    architecture: bool = False,
 ) -> Program:
     """Read a model that is to be mutated or run, valid for ``onnx.checker``.
 
@@ -132,6 +133,7 @@ def load_seed(
         checker: runs onnx's checker; ``None``: one for this call (half a second).
         converters: see ``load_file``.
         tell: gets one line for each thing that is not as it stands in the file, which starts with ``path``.
+        architecture: variables of another framework's model stay as they are written (``Converters.convert``).
 
     Raises:
         InvalidProgram: the file is not a valid model; the message starts with ``path``.
@@ -140,7 +142,7 @@ def load_seed(
 
     with contextlib.ExitStack() as stack:
         checker = checker or stack.enter_context(Checker())
-        model, held = _load(path, max_bytes, checker, converters)
+        model, held = _load(path, max_bytes, checker, converters, architecture=architecture)
         say = (lambda line: None) if tell is None else (lambda line: tell(" ".join(f"{path}: {line}".split())))
         with _naming(path):
             with_default_domain(model)
@@ -191,7 +193,12 @@ def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
 
 
 def _load(
-    path: Path, max_bytes: int, checker: Checker | None, converters: Converters | None
+    path: Path,
+    max_bytes: int,
+    checker: Checker | None,
+    converters: Converters | None,
+    *,
+    architecture: bool = False,
 ) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
     """See ``load_file``; the large weights are not in the model, but beside it."""
     with _naming(path), contextlib.ExitStack() as stack:
@@ -200,7 +207,8 @@ def _load(
             text_format = TEXT_FORMATS.get(path.suffix)
             data = _read(path, min(max_bytes, MAX_BYTES), mapped=text_format is None)
         else:
-            data = (converters or stack.enter_context(Converters())).convert(source, min(max_bytes, MAX_BYTES))
+            converters = converters or stack.enter_context(Converters())
+            data = converters.convert(source, min(max_bytes, MAX_BYTES), architecture=architecture)
             text_format = None
         if text_format or len(data) > _SAFE_BYTES:
             checker = checker or stack.enter_context(Checker())

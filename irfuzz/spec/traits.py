@@ -71,6 +71,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "exact_inputs": Trait(
             "Inputs whose elements decide shapes, indices or scales; all if the list is empty.", tuple
         ),
+        "excess": Trait("How far above 1, its bound, a component computes it, by component and element type.", dict),
         "family": Trait("The family of operators that stand where others stand, and its place in it.", tuple),
         "gathers": Trait("Picks elements at the indices of its second input: any do that are in range."),
         "hides_nan": Trait("May answer NaN with a number, and ONNX does not say whether it does."),

@@ -33,6 +33,21 @@ def keras_sequential():
     return keras.Sequential([*layers, keras.layers.Dense(2, name="scores")], name="plain")
 
 
+def keras_logarithm():
+    """The logarithm of two layers with one unit each, whose biases start at 0, and 0.5."""
+    import keras
+
+    class Logarithm(keras.layers.Layer):
+        def call(self, x):
+            return keras.ops.log(x[0] - x[1] + 0.5)
+
+    positive, negative = (keras.initializers.RandomUniform(low, low + 0.1, seed=1) for low in (0.0, -0.1))
+    rows = keras.Input((8,), name="rows")
+    first = keras.layers.Dense(1, kernel_initializer=positive, name="first")(rows)
+    second = keras.layers.Dense(1, kernel_initializer=negative, name="second")(rows)
+    return keras.Model(rows, Logarithm(name="logarithm")([first, second]), name="logarithm")
+
+
 def torch_branches():
     """Two inputs by name, weights that the file does not seed."""
     import torch

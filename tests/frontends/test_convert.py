@@ -17,12 +17,15 @@ import onnx
 import pytest
 
 import irfuzz
+from irfuzz.analyze.analysis import analyze
+from irfuzz.analyze.ranges import Ranges
 from irfuzz.cli.main import main
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends import convert
 from irfuzz.frontends.convert import Converters
 from irfuzz.frontends.onnx_file import find_models, load_file, load_seed
 from irfuzz.frontends.source import Source, source_of
+from irfuzz.ir.parameters import parameters_of
 
 FOREIGN = Path(__file__).with_name("foreign.py")
 
@@ -95,6 +98,34 @@ def test_what_tensorflow_writes_computes_the_same(name: str, tensorflow_files: P
     computes_the_same(model, tensorflow_files / f"{name}.npz")
     shape = [d.dim_param or d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
     assert shape[0] == "batch"
+
+
+@needs_tensorflow
+@pytest.mark.parametrize("name", ["branches.keras", "captured", "frozen.pb"])
+def test_an_architecture_keeps_every_variable_as_it_is_written(
+    name: str, tensorflow_files: Path, converters: Converters
+) -> None:
+    program = load_seed(tensorflow_files / name, converters=converters, architecture=True)
+    computes_the_same(program.to_proto(), tensorflow_files / f"{name}.npz")
+    parameters = parameters_of(program.model)
+    assert parameters
+    assert parameters <= set(program.graph.initializers)
+    folded = load_seed(tensorflow_files / name, converters=converters)
+    assert parameters_of(folded.model) is None
+    if name == "branches.keras":
+        # Biases that start at 0, which folding drops; two of one size would be one initializer besides.
+        assert {"conv/bias", "label/bias", "box/bias", "bn/moving_variance"} <= parameters
+        assert not program.graph.initializers["label/bias"].const_value.numpy().any()  # type: ignore[union-attr]
+
+
+@needs_tensorflow
+def test_a_bias_that_starts_at_0_may_be_trained_to_a_fault(converters: Converters) -> None:
+    program = load_seed(Path(f"{FOREIGN}:keras_logarithm"), converters=converters, architecture=True)
+    ranges = Ranges({"rows": (0, 0.1)}, architecture=True)
+    assert [w.op for w in analyze(program, ranges).warnings] == ["Log"]
+    assert {"first/bias", "second/bias"} <= set(analyze(program, ranges).warnings[0].inputs)
+    # The weights are 0 to 0.1: without the biases the argument is at least 0.5.
+    assert not analyze(load_seed(Path(f"{FOREIGN}:keras_logarithm"), converters=converters), ranges).warnings
 
 
 @needs_tensorflow

@@ -8,8 +8,10 @@ import os
 import re
 import tempfile
 import zipfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
+
+from .variables import as_initializers, as_placeholders, constants_of
 
 OPSET = 17
 IR_VERSION = 8
@@ -27,19 +29,23 @@ class NotAModel(Exception):
 
 
 def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Convert ``request["path"]``, which is a ``request["kind"]``: keras, saved_model or graph_def."""
+    """Convert ``request["path"]``, which is a ``request["kind"]``: keras, saved_model or graph_def.
+
+    With ``request["architecture"]`` as it is written: no variable is folded into anything or merged with another.
+    """
     path = request["path"]
     convert = {"keras": keras_file, "saved_model": saved_model, "graph_def": graph_def_file}[request["kind"]]
-    return {}, [convert(path)]
+    return {}, [convert(path, architecture=bool(request.get("architecture")))]
 
 
-def keras_file(path: str) -> bytes:
+def keras_file(path: str, *, architecture: bool = False) -> bytes:
     """A ``.keras`` or ``.h5`` file; layers that hold code (Lambda) are refused by Keras itself."""
     import keras
 
     if not path.endswith(".keras") or not zipfile.is_zipfile(path):
         _check_hdf5(path)
-    return keras_model(keras.models.load_model(path, compile=False, safe_mode=True))
+    model = keras.models.load_model(path, compile=False, safe_mode=True)
+    return keras_model(model, architecture=architecture)
 
 
 def _check_hdf5(path: str) -> None:
@@ -57,8 +63,8 @@ def _check_hdf5(path: str) -> None:
         raise NotAModel("a Lambda layer holds Python code, which is not run from a file; give file.py:factory")
 
 
-def keras_model(model: Any) -> bytes:
-    """A built ``keras.Model``.
+def keras_model(model: Any, *, architecture: bool = False) -> bytes:
+    """A built ``keras.Model``; ``architecture``: its variables stay as they are written (``variables.py``).
 
     tf2onnx's own ``from_keras`` fails for Sequential on Keras 3, and its ``from_function`` turns captured constants
     into inputs (github.com/onnx/tensorflow-onnx/issues/2348), so the model is traced and frozen here.
@@ -67,7 +73,7 @@ def keras_model(model: Any) -> bytes:
 
     tensors = getattr(model, "inputs", None)
     if not tensors:
-        return _by_saved_model(model)
+        return _by_saved_model(model, architecture=architecture)
     names = [_plain(t.name) or f"input_{i}" for i, t in enumerate(tensors)]
     if len(set(names)) != len(names):
         names = [f"{name}_{i}" for i, name in enumerate(names)]
@@ -81,7 +87,8 @@ def keras_model(model: Any) -> bytes:
 
     function = tf.function(call, input_signature=signature).get_concrete_function()
     outputs = getattr(model, "output_names", None) or [model.layers[-1].name]  # Sequential has no output_names
-    return concrete_function(function, names, _structured_names(function.structured_outputs) or outputs, model.name)
+    outputs = _structured_names(function.structured_outputs) or outputs
+    return concrete_function(function, names, outputs, model.name, architecture=architecture)
 
 
 def _structured_names(outputs: Any) -> list[str]:
@@ -89,7 +96,7 @@ def _structured_names(outputs: Any) -> list[str]:
     return sorted(map(str, outputs)) if isinstance(outputs, dict) else []
 
 
-def _by_saved_model(model: Any) -> bytes:
+def _by_saved_model(model: Any, *, architecture: bool) -> bytes:
     """A subclassed model that knows its own signature only."""
     if not getattr(model, "built", False):
         raise NotAModel(
@@ -97,10 +104,10 @@ def _by_saved_model(model: Any) -> bytes:
         )
     with tempfile.TemporaryDirectory() as folder:
         model.export(folder, format="tf_saved_model", verbose=False)
-        return saved_model(folder)
+        return saved_model(folder, architecture=architecture)
 
 
-def saved_model(path: str) -> bytes:
+def saved_model(path: str, *, architecture: bool = False) -> bytes:
     """A SavedModel folder: the signature ``serving_default``, or the only one."""
     import tensorflow as tf
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -119,11 +126,15 @@ def saved_model(path: str) -> bytes:
         raise NotAModel(f"expected a SavedModel with the signature 'serving_default' or a single one; it {told}")
     function = signatures[chosen]
     inputs = [spec.name for spec in tf.nest.flatten(function.structured_input_signature)]
-    return concrete_function(function, inputs, _structured_names(function.structured_outputs), chosen)
+    outputs = _structured_names(function.structured_outputs)
+    return concrete_function(function, inputs, outputs, chosen, architecture=architecture)
 
 
-def graph_def_file(path: str) -> bytes:
-    """A frozen ``GraphDef``: placeholders are its inputs, and what no node reads are its outputs."""
+def graph_def_file(path: str, *, architecture: bool = False) -> bytes:
+    """A frozen ``GraphDef``: placeholders are its inputs, and what no node reads are its outputs.
+
+    In an architecture its constants of floating point that have a dimension are variables.
+    """
     import tensorflow as tf
 
     graph_def = tf.compat.v1.GraphDef()
@@ -134,14 +145,16 @@ def graph_def_file(path: str) -> bytes:
         raise NotAModel(f"not a frozen TensorFlow graph, nor ONNX ({error})") from None
     if not graph_def.node:
         raise NotAModel("not a frozen TensorFlow graph: it has no nodes")
-    variables = [n.name for n in graph_def.node if n.op in ("VarHandleOp", "VariableV2", "Variable")]
-    if variables:
-        raise NotAModel(f"the graph is not frozen: node '{variables[0]}' is a variable")
+    unfrozen = [n.name for n in graph_def.node if n.op in ("VarHandleOp", "VariableV2", "Variable")]
+    if unfrozen:
+        raise NotAModel(f"the graph is not frozen: node '{unfrozen[0]}' is a variable")
     inputs = [f"{n.name}:0" for n in graph_def.node if n.op in SOURCES]
     outputs = _ends(graph_def)
     if not inputs or not outputs:
         raise NotAModel(f"the graph has no {'outputs' if inputs else 'placeholders to feed'}")
-    return _convert(graph_def, inputs, outputs, [_plain(n) for n in inputs], [_plain(n) for n in outputs], "graph")
+    variables = constants_of(graph_def) if architecture else {}
+    names = [_plain(n) for n in inputs], [_plain(n) for n in outputs]
+    return convert_graph(graph_def, (inputs, outputs), names, "graph", variables)
 
 
 def _ends(graph_def: Any) -> list[str]:
@@ -157,7 +170,9 @@ def _ends(graph_def: Any) -> list[str]:
     return [t.name for name in ends for t in graph.get_operation_by_name(name).outputs]
 
 
-def concrete_function(function: Any, inputs: Sequence[str], outputs: Sequence[str], name: str) -> bytes:
+def concrete_function(
+    function: Any, inputs: Sequence[str], outputs: Sequence[str], name: str, *, architecture: bool = False
+) -> bytes:
     """A traced function, whose variables and captured constants become initialisers.
 
     Args:
@@ -165,6 +180,7 @@ def concrete_function(function: Any, inputs: Sequence[str], outputs: Sequence[st
         inputs: what its inputs shall be called, in its order; captures are none.
         outputs: the same for its outputs; left as they are if the number differs.
         name: of the graph.
+        architecture: its variables stay as they are written.
     """
     import tensorflow as tf
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
@@ -187,31 +203,60 @@ def concrete_function(function: Any, inputs: Sequence[str], outputs: Sequence[st
         inputs = [_plain(n) for n in own]
     if len(outputs) != len(ends):
         outputs = [_plain(n) for n in ends]
-    return _convert(graph_def, own, ends, inputs, outputs, name)
+    variables = _variables(function, captured) if architecture else {}
+    return convert_graph(graph_def, (own, ends), (inputs, outputs), name, variables)
 
 
-def _convert(
-    graph_def: Any, own: Sequence[str], ends: Sequence[str], inputs: Sequence[str], outputs: Sequence[str], name: str
+def _variables(function: Any, captured: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """By the node that holds it in the frozen graph: the name and the value of each variable of floating point."""
+    found: dict[str, tuple[str, Any]] = {}
+    for tensor, value in captured.items():
+        variable = next((v for v in function.graph.variables if v.handle is value), None)
+        if variable is not None and variable.dtype.is_floating:
+            found[_plain(tensor)] = _plain(variable.name), variable.numpy()
+    return found
+
+
+def convert_graph(
+    graph_def: Any,
+    ends: tuple[Sequence[str], Sequence[str]],
+    names: tuple[Sequence[str], Sequence[str]],
+    name: str,
+    variables: Mapping[str, tuple[str, Any]],
 ) -> bytes:
+    """A frozen graph as ONNX.
+
+    Args:
+        graph_def: edited.
+        ends: its tensors that are inputs, and that are outputs.
+        names: what these shall be called.
+        name: of the graph.
+        variables: constants that stay as they are written: by node the name and the value of each.
+    """
     import onnx.defs
     import tf2onnx
 
     _refuse_harmful(graph_def)
+    kept = as_placeholders(graph_def, variables)
+    own = [*ends[0], *(f"{node}:0" for node in kept)]
+    inputs = [*names[0], *(variable for variable, _ in kept.values())]
     renamed: dict[str, str] = {}
-    for tensor, wanted in (*zip(own, inputs, strict=True), *zip(ends, outputs, strict=True)):
+    for tensor, wanted in (*zip(own, inputs, strict=True), *zip(ends[1], names[1], strict=True)):
         renamed[tensor] = wanted if wanted not in renamed.values() else f"{wanted}_{len(renamed)}"
     with _complaints() as said:
         model, _ = tf2onnx.convert.from_graph_def(
             graph_def,
             name=name,
-            input_names=list(own),
-            output_names=list(ends),
+            input_names=own,
+            output_names=list(ends[1]),
             opset=OPSET,
             tensors_to_rename=renamed,
         )
     unknown = sorted({n.op_type for n in model.graph.node if not n.domain and not onnx.defs.has(n.op_type)})
     if unknown:
         raise NotImplementedError(f"tf2onnx cannot convert {', '.join(unknown)}" + (f" ({said[0]})" if said else ""))
+    if kept:
+        as_initializers(model, [(renamed[f"{node}:0"], array) for node, (_, array) in kept.items()])
     _tidy(model, name)
     return model.SerializeToString(deterministic=True)
 
