@@ -37,9 +37,10 @@ def run():
 """
 
 ONNX2TORCH = """import re, torch
-while "onnx2torch" not in sys.modules:
+while True:
     try:
         import onnx2torch
+        break
     except RuntimeError as error:  # torch's builds for CPUs lack what torchvision looks for
         torch.library.define(re.search(r"torchvision::\\w+", str(error))[0], "(Tensor x) -> Tensor")
         [sys.modules.pop(name) for name in [*sys.modules] if name.startswith(("torchvision", "onnx2torch"))]
