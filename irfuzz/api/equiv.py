@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain as chained
@@ -58,6 +59,10 @@ class EquivReport:
             "forms": dict(sorted(self.counts.forms.items())),
             "answers": _nested(self.counts.answers),
             "refused": _nested(self.counts.refused),
+            "undecided": [
+                {"target": target, "rewrite": rewrite, "reason": reason, "count": count}
+                for (target, rewrite, reason), count in sorted(self.counts.undecided.items())
+            ],
             "contradictions": [_row(item) for item in self.contradictions],
         }
 
@@ -73,6 +78,10 @@ class EquivReport:
         lines.append(f"{len(self.contradictions)} contradictions; {applied}")
         for target, row in _nested(self.counts.answers).items():
             lines.append(f"  {target}: " + ", ".join(f"{number} {answer}" for answer, number in row.items()))
+            reasons = Counter[str]()
+            for (name, _, reason), count in self.counts.undecided.items():
+                reasons[reason] += count if name == target else 0
+            lines += [f"    undecided: {reason} ({count})" for reason, count in reasons.most_common(3) if count]
         return "\n".join(lines)
 
 

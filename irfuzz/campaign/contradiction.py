@@ -58,10 +58,12 @@ class Counts:
         forms: forms that were made, by the rewrites in their chains, and runs by the ways in which they were made.
         answers: comparisons by target and answer.
         refused: forms that a target does not take, by target and last rewrite, or way.
+        undecided: forms that differ though that may be right, by target, last rewrite (or way) and reason.
         unusable: targets that do not run an original, with their reasons, by model and target.
     """
 
     forms: Counter[str] = field(default_factory=Counter[str])
     answers: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     refused: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    undecided: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
     unusable: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])

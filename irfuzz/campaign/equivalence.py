@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.campaign.contradiction import Contradiction, Counts
 from irfuzz.campaign.contradiction_reduction import located, with_fewer
+from irfuzz.campaign.nan_free import nan_free
 from irfuzz.campaign.pace import Pace
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
@@ -259,9 +260,10 @@ class Equivalence:
             form = chain[-1][1]
             try:
                 given = {**make_inputs(form, self._seed), **runs.inputs}
-            except Unsupported:
+            except Unsupported as error:
                 for result in before:
                     self.counts.answers[result.target.name, Answer.UNDECIDED] += 1
+                    self.counts.undecided[result.target.name, chain[-1][0].rewrite, str(error)] += 1
                 continue
             chains.append(chain)
             tasks.append(Task(form, given, [result.target for result in before]))
@@ -290,6 +292,8 @@ class Equivalence:
         self.counts.answers[name, seen.comparison.answer] += 1
         if seen.comparison.answer is Answer.REFUSED:
             self.counts.refused[name, last] += 1
+        elif seen.comparison.answer is Answer.UNDECIDED:
+            self.counts.undecided[name, last, seen.comparison.reason] += 1
         return seen
 
     def again(
@@ -369,7 +373,7 @@ class Equivalence:
         bitwise = all(step.exactness is Exactness.BITWISE for step, _ in chain) and (other is None or other.way.exact)
         found = compare_forms(
             program, form, given, (before, after), specs=self._specs, bitwise=bitwise, rerun=rerun,
-            optimised=other is not None and other.way.eagle == 1,
+            optimised=other is not None and other.way.eagle == 1, finite=nan_free,
         )  # fmt: skip
         return _Seen(found, given, (before, after))
 

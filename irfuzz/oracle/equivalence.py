@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.oracle.path import Path
     from irfuzz.spec import Specs
+
+Proof: TypeAlias = "Callable[[Program, Mapping[str, Value]], bool]"
+"""Whether every value of a program is a finite number on inputs like these; ``False`` if that is not known."""
 
 _DECIDED = frozenset({"Mod: integer_fmod"})
 """ONNX's text leaves open whether there is such a call, not what it computes: a component that takes it has decided."""
@@ -86,6 +89,7 @@ def compare_forms(
     bitwise: bool,
     optimised: bool = False,
     rerun: Rerun | None = None,
+    finite: Proof | None = None,
 ) -> Comparison:
     """Decide whether a target computes the same for both forms.
 
@@ -99,6 +103,7 @@ def compare_forms(
             output rounds; elsewhere a component may fuse the one form and not the other.
         optimised: the form is the original itself, only optimised: what an optimiser may not refuse.
         rerun: runs the original on the same target with other inputs.
+        finite: proves, where it can, that no value of a program is NaN, infinite or overflows on inputs like these.
 
     Returns:
         ``DIFFERENT`` only where an element is off by more than ``FACTOR`` times what rounding errors explain: the
@@ -110,6 +115,7 @@ def compare_forms(
     before = Case(program, inputs, [one, _renamed(other)], specs=specs, rerun=rerun)
     after = Case(form, inputs, [one, _renamed(other)], specs=specs)
     open_answer: Comparison | None = None
+    proofs = [functools.cache(functools.partial(finite, p, inputs)) if finite else None for p in (program, form)]
     for output in program.graph.outputs:
         name = output.name or ""
         if name not in one.outputs or name not in other.outputs:
@@ -124,7 +130,7 @@ def compare_forms(
         for label, array in mine.items():
             leaf = Leaf(name, label, output, {r.target.name: a for r, a in _pairs(before, array, its[label])})
             steady = functools.cache(functools.partial(far_from_steps, program, output, inputs, rerun))
-            found = _compare(before, after, leaf, array, its[label], paths, bitwise, steady)
+            found = _compare(before, after, leaf, array, its[label], paths, bitwise, steady, proofs)
             if found.answer is Answer.DIFFERENT:
                 return found
             if found.answer is Answer.UNDECIDED:
@@ -175,6 +181,7 @@ def _compare(
     paths: tuple[Path, Path],
     bitwise: bool,
     steady: Callable[[], bool],
+    proofs: Sequence[Callable[[], bool] | None],
 ) -> Comparison:
     name = leaf.output
     if mine.dtype != its.dtype or mine.shape != its.shape:
@@ -187,7 +194,7 @@ def _compare(
         return Comparison(Answer.SAME)
     place = tuple(int(i) for i in np.argwhere(~np.asarray(same))[0])
     exact = bitwise and (not paths[0].dtypes or paths[0].ops <= with_trait("bit_exact"))
-    doubt = _doubt(paths[:1] if exact else paths, mine, its, steady)
+    doubt = _doubt(paths[:1] if exact else paths, mine, its, steady, proofs)
     if doubt:
         return Comparison(Answer.UNDECIDED, "difference", name, doubt)
     if exact or not paths[0].dtypes:
@@ -226,11 +233,17 @@ def _differs(
     return Comparison(Answer.DIFFERENT, "difference", leaf.output, reason, element, expected, got, distance, bound)
 
 
-def _doubt(paths: Sequence[Path], mine: np.ndarray, its: np.ndarray, steady: Callable[[], bool]) -> str:
-    """Why a difference of elements is no fault; empty where nothing speaks against it."""
+def _doubt(
+    paths: Sequence[Path],
+    mine: np.ndarray,
+    its: np.ndarray,
+    steady: Callable[[], bool],
+    proofs: Sequence[Callable[[], bool] | None],
+) -> str:
+    """Why a difference of elements is no fault; empty if nothing speaks against it."""
     floats = is_float(mine.dtype)
     special = floats and not (np.isfinite(mine).all() and np.isfinite(its).all())
-    for path in paths:
+    for path, proof in zip(paths, proofs, strict=False):
         if path.random:
             return f"{', '.join(path.random)} draws"
         specials = path.specials or (floats and not np.isfinite(mine).all())
@@ -244,7 +257,10 @@ def _doubt(paths: Sequence[Path], mine: np.ndarray, its: np.ndarray, steady: Cal
             return "NaN or Inf stands in the inputs or in the original's results"
         if path.subnormal:
             return "subnormal numbers"
-        if blur := path.blur():
+        blur = path.blur()
+        if blur and proof is not None and proof():
+            blur = path.blur(clean=True)  # what cannot arise hides nothing
+        if blur:
             return blur
     if floats:
         finite = np.abs(mine[np.isfinite(mine)].astype(np.float64))

@@ -62,14 +62,13 @@ def _padded(program: Program, node: ir.Node) -> bool:
     return any(pads_of(program, node))
 
 
-def _unpadded(inserter: Inserter, node: ir.Node, filler: float | None = None) -> ir.Value:
+def _unpadded(inserter: Inserter, node: ir.Node, filler: ir.Value | None = None) -> ir.Value:
     """The node without padding, on an input that has it already."""
     program, x = inserter.program, operand(node)
     pads, count = pads_of(program, node), _spatial(program, node)
     attrs = {k: v for k, v in _attrs(node).items() if k not in ("auto_pad", "pads")}
     whole = inserter.ints([0, 0, *pads[:count], 0, 0, *pads[count:]])
-    rest = [] if filler is None else [inserter.scalar(filler, inserter.fact(x).dtype)]
-    wide = inserter.value("Pad", x, whole, *rest)
+    wide = inserter.value("Pad", x, whole, *([] if filler is None else [filler]))
     return inserter.node(node.op_type, [wide, *node.inputs[1:]], attrs).outputs[0]
 
 
@@ -78,7 +77,14 @@ def _explicit(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _explicit_max(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
-    return _unpadded(inserter, node, -np.inf)
+    return _unpadded(inserter, node, inserter.scalar(-np.inf, inserter.fact(operand(node)).dtype))
+
+
+def _padded_with_least(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    """The smallest element of all is no larger than any in a window, and unlike -inf it is an ordinary number."""
+    x = operand(node)
+    least = inserter.reduce("ReduceMin", x, list(range(inserter.fact(x).rank or 0)), keepdims=False)
+    return _unpadded(inserter, node, least)
 
 
 def _poolable(program: Program, node: ir.Node) -> bool:
@@ -137,7 +143,34 @@ def _per_group(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _dilated(program: Program, node: ir.Node) -> bool:
-    return max(_attrs(node).get("dilations", [1])) > 1 and program.const_array(node.inputs[1]) is not None
+    return max(_attrs(node).get("dilations", [1])) > 1
+
+
+def _dilated_computed(program: Program, node: ir.Node) -> bool:
+    return _dilated(program, node) and program.opset >= 11 and program.const_array(node.inputs[1]) is None
+
+
+def _dilated_constant(program: Program, node: ir.Node) -> bool:
+    return _dilated(program, node) and program.const_array(node.inputs[1]) is not None
+
+
+def _zero_spread(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    """As ``_zero_filled``, for weights that are computed: along each axis zeros are put behind every tap."""
+    program, count = inserter.program, _spatial(inserter.program, node)
+    attrs = _attrs(node)
+    dilations = attrs.pop("dilations")
+    kernel, shape = operand(node, 1), list(_shape(program, node.inputs[1]))
+    for axis, dilation in enumerate(dilations, 2):
+        if dilation == 1:
+            continue
+        apart = [*shape[: axis + 1], 1, *shape[axis + 1 :]]
+        ends = [dilation - 1 if d == axis + 1 else 0 for d in range(len(apart))]
+        spread = inserter.pad(inserter.reshape(kernel, apart), [0] * len(apart), ends)
+        taps, shape[axis] = shape[axis], (shape[axis] - 1) * dilation + 1
+        whole = inserter.reshape(spread, [*shape[:axis], taps * dilation, *shape[axis + 1 :]])
+        kernel = inserter.slice(whole, [axis], [0], [shape[axis]])
+    attrs |= {"kernel_shape": shape[2:], "dilations": [1] * count}
+    return inserter.node("Conv", [node.inputs[0], kernel, *node.inputs[2:]], attrs).outputs[0]
 
 
 def _zero_filled(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
@@ -204,6 +237,10 @@ REWRITES: tuple[Rewrite, ...] = (
         "max-pool-explicit-pad", Exactness.BITWISE, "padded MaxPool -> MaxPool(Pad(x, -inf))", ("MaxPool",),
         _explicit_max, _poolable, eagle=2,
     ),
+    rewrite_nodes(
+        "max-pool-least-pad", Exactness.BITWISE, "padded MaxPool -> MaxPool(Pad(x, ReduceMin(x)))", ("MaxPool",),
+        _padded_with_least, _poolable, eagle=2,
+    ),
     rewrite_nodes("conv-one-dimension-more", _BOUNDED, "n-D Conv -> (n+1)-D Conv", ("Conv",), _raised, _lower, eagle=3),
     rewrite_nodes(
         "conv-per-group", _BOUNDED, "grouped (depthwise) Conv -> Concat(Conv of each group)", ("Conv",), _per_group,
@@ -211,7 +248,11 @@ REWRITES: tuple[Rewrite, ...] = (
     ),
     rewrite_nodes(
         "conv-zero-filled", _BOUNDED, "dilated Conv -> Conv with zeros in the kernel", ("Conv",), _zero_filled,
-        _dilated, eagle=6,
+        _dilated_constant, eagle=6,
+    ),
+    rewrite_nodes(
+        "conv-zero-spread", _BOUNDED, "dilated Conv of computed weights -> Conv of them with zeros put in", ("Conv",),
+        _zero_spread, _dilated_computed, needs=("Pad", "Slice"), eagle=6,
     ),
     rewrite_nodes("conv-bias-apart", _BOUNDED, "Conv(x, w, b) -> Conv(x, w) + b", ("Conv",), _bias_apart, _biased),
     rewrite_nodes("pointwise-as-product", _BOUNDED, "1x1 Conv -> MatMul(w, x)", ("Conv",), _as_product, _pointwise),

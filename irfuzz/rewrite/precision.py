@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
@@ -29,6 +30,16 @@ WIDER: dict[ir.DataType, tuple[ir.DataType, ...]] = {
 }
 """Types that hold every element."""
 
+NARROWER: dict[ir.DataType, tuple[ir.DataType, ...]] = {
+    _D.INT64: (_D.INT32, _D.INT16, _D.INT8, _D.UINT8, _D.DOUBLE, _D.FLOAT),
+    _D.INT32: (_D.INT16, _D.INT8, _D.UINT8, _D.FLOAT),
+    _D.UINT8: (_D.INT8,),
+}
+"""Types that hold the elements if these are small enough."""
+
+_WHOLE = {_D.DOUBLE: 2**53, _D.FLOAT: 2**24}
+"""Up to which magnitude a type holds all integers."""
+
 _COMPARE = frozenset({"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"})
 _EXACT = frozenset({"Neg", "Abs", "Floor", "Ceil", "Relu"})
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div"})
@@ -37,6 +48,44 @@ _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div"})
 def _there_and_back(inserter: Inserter, value: ir.Value, choices: Choices) -> ir.Value:
     kind = inserter.fact(value).dtype
     return inserter.cast(inserter.cast(value, choices.pick(WIDER[kind])), kind)
+
+
+def _holding(fact: TensorFact) -> list[ir.DataType]:
+    """The narrower types that hold every element, as far as its range is known."""
+    if fact.low is None or fact.high is None:
+        return []
+    ends = {k: (-_WHOLE[k], _WHOLE[k]) if k in _WHOLE else _ends(k) for k in NARROWER.get(fact.dtype, ())}
+    return [kind for kind, (low, high) in ends.items() if low <= fact.low and fact.high <= high]
+
+
+def _ends(kind: ir.DataType) -> tuple[int, int]:
+    info = np.iinfo(kind.numpy())
+    return int(info.min), int(info.max)
+
+
+def _through_narrower(inserter: Inserter, value: ir.Value, choices: Choices) -> ir.Value:
+    fact = inserter.fact(value)
+    return inserter.cast(inserter.cast(value, choices.pick(_holding(fact))), fact.dtype)
+
+
+_INDEX = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "OneHot": 0}
+"""Operators whose indices may be of either type, and the input that holds them."""
+
+
+def _long_indices(program: Program, node: ir.Node) -> bool:
+    """Indices lie within an axis, and so in 32 bits; those of OneHot may be anything, and only the rest of a division
+    counts.
+    """
+    index = tensor_fact(program, operand(node, _INDEX[node.op_type]))
+    if index.dtype is not _D.INT64:
+        return False
+    return node.op_type != "OneHot" or _D.INT32 in _holding(index)
+
+
+def _short_indices(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    place = _INDEX[node.op_type]
+    given = [inserter.cast(operand(node, i), _D.INT32) if i == place else v for i, v in enumerate(node.inputs)]
+    return inserter.node(node.op_type, given, inserter.program.attrs(node)).outputs[0]
 
 
 def _wide(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
@@ -72,6 +121,13 @@ B = Exactness.BITWISE
 REWRITES: tuple[Rewrite, ...] = (
     rewrite_values(
         "cast-and-back", B, "x -> Cast(Cast(x to a wider type))", _there_and_back, lambda f: f.dtype in WIDER, eagle=12
+    ),
+    rewrite_values(
+        "cast-narrower", B, "x -> Cast(Cast(x to a narrower type that holds its range))", _through_narrower,
+        lambda f: bool(_holding(f)), eagle=12,
+    ),
+    rewrite_nodes(
+        "indices-narrower", B, "int64 indices -> int32 indices", _INDEX, _short_indices, _long_indices, eagle=12
     ),
     rewrite_nodes(
         "compare-wider", B, "a < b -> wide(a) < wide(b)", _COMPARE, _wide, _narrow(_D.FLOAT, _D.INT32), eagle=12

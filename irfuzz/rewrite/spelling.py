@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx_ir as ir
@@ -74,10 +75,49 @@ def _normalised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
     fact = inserter.fact(x)
     wide = [-1, *[1] * ((fact.rank or 2) - 2)]
     scale, bias, mean, variance = (inserter.reshape(v, wide) for v in node.inputs[1:5] if v is not None)
-    epsilon = float(np.float32(inserter.program.attrs(node).get("epsilon", 1e-5)))
-    root = inserter.value("Sqrt", inserter.value("Add", variance, inserter.scalar(epsilon, fact.dtype)))
+    epsilon = inserter.scalar(_epsilon(inserter.program.attrs(node)), fact.dtype)
+    root = inserter.value("Sqrt", inserter.value("Add", variance, epsilon))
     centred = inserter.value("Div", inserter.value("Sub", x, mean), root)
     return inserter.value("Add", inserter.value("Mul", centred, scale), bias)
+
+
+def _measured(inserter: Inserter, x: ir.Value, axes: list[int], epsilon: float) -> ir.Value:
+    """``(x - mean) / sqrt(var + epsilon)`` with both taken along the axes."""
+    value, dtype = inserter.value, inserter.fact(x).dtype
+    centred = value("Sub", x, inserter.reduce("ReduceMean", x, axes))
+    variance = inserter.reduce("ReduceMean", value("Mul", centred, centred), axes)
+    return value("Div", centred, value("Sqrt", value("Add", variance, inserter.scalar(epsilon, dtype))))
+
+
+def _single(program: Program, node: ir.Node) -> bool:
+    """Everything in single precision, in which LayerNormalization's ``stash_type`` has it compute."""
+    kinds = {tensor_fact(program, v).dtype for v in node.inputs if v is not None}
+    return kinds == {ir.DataType.FLOAT} and (tensor_fact(program, operand(node)).rank or 0) >= 1
+
+
+def _layer_normalised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    x, scale = pair(node)
+    attrs, rank = inserter.program.attrs(node), inserter.fact(x).rank or 1
+    axes = list(range(attrs.get("axis", -1) % rank, rank))
+    made = inserter.value("Mul", _measured(inserter, x, axes, _epsilon(attrs)), scale)
+    bias = node.inputs[2] if len(node.inputs) > 2 else None
+    return made if bias is None else inserter.value("Add", made, bias)
+
+
+def _instance_normalised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
+    x = operand(node)
+    rank = inserter.fact(x).rank or 3
+    scale, bias = (inserter.reshape(operand(node, i), [-1, *[1] * (rank - 2)]) for i in (1, 2))
+    made = _measured(inserter, x, list(range(2, rank)), _epsilon(inserter.program.attrs(node)))
+    return inserter.value("Add", inserter.value("Mul", made, scale), bias)
+
+
+def _instances(program: Program, node: ir.Node) -> bool:
+    return _float(program, node) and (tensor_fact(program, operand(node)).rank or 0) >= 3
+
+
+def _epsilon(attrs: Mapping[str, Any]) -> float:
+    return float(np.float32(attrs.get("epsilon", 1e-5)))
 
 
 _INTEGERS = (ir.DataType.INT32, ir.DataType.INT64, ir.DataType.UINT32, ir.DataType.UINT64)
@@ -119,6 +159,14 @@ REWRITES: tuple[Rewrite, ...] = (
     rewrite_nodes(
         "batch-normalization-formula", BOUNDED, "BatchNormalization -> (x - mean) / sqrt(var + epsilon) * scale + bias",
         ("BatchNormalization",), _normalised, _inference, eagle=7,
+    ),
+    rewrite_nodes(
+        "layer-normalization-formula", BOUNDED, "LayerNormalization -> (x - mean) / sqrt(var + epsilon) * scale + bias",
+        ("LayerNormalization",), _layer_normalised, _single, eagle=7,
+    ),
+    rewrite_nodes(
+        "instance-normalization-formula", BOUNDED, "InstanceNormalization -> the same along the spatial axes",
+        ("InstanceNormalization",), _instance_normalised, _instances, eagle=7,
     ),
     rewrite_nodes(
         "mod-as-division", B, "integer Mod(x, c) -> x - c * (x / c), with its sign", ("Mod",), _remainder, _divisible,
