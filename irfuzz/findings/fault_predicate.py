@@ -42,6 +42,11 @@ def same_fault(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
     """The verdict with the symptom and target that are looked for, unless it is a suspect."""
     for verdict in verdicts:
         if verdict.symptom is wanted.symptom and verdict.target == wanted.target and not verdict.suspect:
+            if wanted.symptom is Symptom.LENIENCY and (verdict.operator, verdict.rule) != (
+                wanted.operator,
+                wanted.rule,
+            ):
+                continue
             return verdict
     return None
 

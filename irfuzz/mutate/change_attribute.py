@@ -33,7 +33,15 @@ class ChangeAttribute:
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(
         weight=2.0,
-        papers=(Published("comet", 4, "MParam", "Mutate Parameter", note="values valid for the layer's inputs only"),),
+        papers=(
+            Published(
+                "comet",
+                4,
+                "MParam",
+                "Mutate Parameter",
+                note="values that the layer's inputs allow; `invalid-value` draws others",
+            ),
+        ),
     )
 
     def sites(self, program: Program) -> list[str]:

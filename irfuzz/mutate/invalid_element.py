@@ -22,7 +22,8 @@ from irfuzz.mutate.portable import INTEGER_LIMITS
 from irfuzz.mutate.relayer import dims_of, largest, sized_sites
 from irfuzz.mutate.sites import is_exact_input, node_after, tensor_fact, value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped, Use
-from irfuzz.spec import OpSpec, check_call
+from irfuzz.spec import OpSpec
+from irfuzz.spec.beyond import beyond
 
 _TRIES = 8
 _DIVISION = 0.15
@@ -33,14 +34,14 @@ _DIVISION = 0.15
 class InvalidElement:
     """Inserts a call with a constant of indices, axes, sizes or divisors, and spoils one element of it.
 
-    Integer divisors become zero; elsewhere a rule of ``ops/`` must be broken. Facts stay those of the valid call: of
-    what an invalid program computes nothing can be said. The engine makes no further edit, and nobody mutates the
-    result.
+    Integer divisors become zero; elsewhere an element lies just beyond a rule of ``ops/``. Facts stay those of the
+    valid call: of what an invalid program computes nothing can be said. The engine makes no further edit, and nobody
+    mutates the result.
     """
 
     context: Context
     name: ClassVar[str] = "invalid-element"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.INVALID
     profile: ClassVar[Profile] = Profile(weight=0.0, campaign_weight=0.75, use=Use.ON_DEMAND, covers=False)
 
@@ -107,17 +108,12 @@ def _spoil(spec: OpSpec, layer: Layer, choices: Choices) -> tuple[int, np.ndarra
             return position, array, np.ones(shape, kind)
         if plan.value is None or not np.asarray(plan.value).size:
             continue
-        low, high = INTEGER_LIMITS[plan.fact.dtype]
+        facts = [None if p is None else p.fact for p in call.inputs]
+        if layer.position is not None:
+            facts[layer.position] = layer.given
         array = np.array(plan.value, dtype=kind)
-        for other in choices.sample((-1, 0, low, high, 7, -7), 3):
-            if not low <= other <= high:
-                continue
-            changed = array.copy()
-            changed.reshape(-1)[choices.index(array.size)] = other
-            facts = [None if p is None else p.fact for p in call.inputs]
-            if layer.position is not None:
-                facts[layer.position] = layer.given
-            facts[position] = fact_of_elements(TensorFact(plan.fact.dtype, shape), changed)
-            if check_call(spec, facts, call.attrs):
-                return position, changed, array
+        facts[position] = fact_of_elements(TensorFact(plan.fact.dtype, shape), array)
+        crafted = [one for one in beyond(spec, facts, call.attrs) if one.position == position]
+        if crafted:
+            return position, np.array(choices.pick(crafted).value, kind).reshape(array.shape), array
     return None

@@ -35,6 +35,8 @@ def signature(verdict: Verdict, program: Program) -> str:
         parts.append(normalise_message(verdict.message, names_of(program)))
         if len(program.graph) <= SMALL_PROGRAM:
             parts.append(",".join(operators_of(verdict, program)))
+    elif verdict.symptom is Symptom.LENIENCY:
+        parts += [verdict.operator, verdict.rule]
     else:
         parts.append(",".join(operators_of(verdict, program)))
         if verdict.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):

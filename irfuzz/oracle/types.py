@@ -24,7 +24,7 @@ class Symptom(StrEnum):
     DIFFERENCE = "difference"
     PROTOCOL = "protocol"
     LENIENCY = "leniency"
-    """A component runs what is invalid on purpose and what others refuse; never more than a suspect."""
+    """A component runs what is invalid on purpose and what others refuse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,7 @@ def module_files(program: Program, framework: str) -> dict[str, bytes]:
 
 
 def _parties(finding: Finding) -> tuple[Run, list[Run]]:
-    """The blamed target and, best first, one witness of each component that went through."""
+    """The blamed target and, best first, one witness of each component that went through, or should not have."""
     verdict = finding.verdict
     found = {r.name: r for r in finding.runs}
     if verdict.target not in found:
@@ -216,6 +216,8 @@ def _parties(finding: Finding) -> tuple[Run, list[Run]]:
     if verdict.symptom in _ALONE:
         return blamed, []
     went = {r.name for r in finding.runs if (r.stage, r.exit) == (Stage.RUN, Exit.OK)}
+    if verdict.symptom is Symptom.LENIENCY:
+        went = {r.name for r in finding.runs if r.exit == Exit.REJECTED}  # these are right
     chosen: dict[tuple[str, str], Run] = {}
     for name in verdict.witnesses:
         if name in went and name != verdict.target:

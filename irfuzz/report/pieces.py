@@ -330,6 +330,11 @@ STAND_INS: Mapping[str, str] = {
             told[name] = "answers"
             print(f"{name}: answered when this was found")
 """,
+    "    mine, *others = told.values()": """    for name in RECORDED:
+        if name not in told:
+            told[name] = "refused"
+            print(f"{name}: refused when this was found")
+""",
     "    blamed, *others = ends.values()": """    for name in RECORDED:
         if ends.get(name, "misses").startswith("misses"):
             ends[name] = "answers"
@@ -362,6 +367,28 @@ def main():
         print("who answered it is missing here")
         return 2
     return verdict(blamed != "answers" and "answers" in others)
+"""
+
+MAIN_LENIENCY = """
+def main():
+    told = {}
+    for name, (run, options) in TARGETS.items():
+        try:
+            run(load_inputs(), **options)
+            told[name] = "answers"
+        except ImportError as error:
+            if name == BLAMED:
+                raise
+            print(f"{name}: left out, {error}")
+            continue
+        except Exception as error:
+            told[name] = f"raises {type(error).__name__}: {error}"
+        print(f"{name}: {told[name]}")
+    mine, *others = told.values()
+    if mine == "answers" and not others:
+        print("who refused it is missing here")
+        return 2
+    return verdict(mine == "answers" and "answers" not in others)
 """
 
 CHILD = '''

@@ -234,7 +234,7 @@ def _settings(scene: Scene) -> str:
             lines.append(f"MEMORY = {scene.memory!r}")
         return "\n".join(lines)
     lines.append(f"BLAMED = {scene.blamed.name!r}")
-    if scene.symptom is not Symptom.REJECTION:
+    if scene.symptom not in (Symptom.REJECTION, Symptom.LENIENCY):
         lines.append(f"OUTPUT = {scene.output!r}")
     return "\n".join(lines)
 
@@ -267,6 +267,8 @@ def _judgement(scene: Scene) -> list[str]:
         return [*extra, pieces.CHILD.replace("SHOWN", shown).replace("ANSWER", answer.strip())]
     if scene.symptom is Symptom.REJECTION:
         return [pieces.MAIN_REJECTION]
+    if scene.symptom is Symptom.LENIENCY:
+        return [pieces.MAIN_LENIENCY]
     if scene.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
         return [pieces.KIND, pieces.MAIN_VALUES.replace("{WHAT}", "{OUTPUT!r} is")]
     return _numbers(scene)

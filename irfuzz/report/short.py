@@ -124,6 +124,8 @@ def judged_lines(scene: Scene, right: str = "") -> list[str] | None:
             'print("expected an answer, got", "a process that dies" if shows else "one")',
         ]  # fmt: skip
     answers = {w.answer for w in scene.witnesses}
+    if scene.symptom is Symptom.LENIENCY:
+        return None  # what has to be seen is that others refuse
     if not answers or "" in answers or not scene.output:
         return None
     expected = scene.witnesses[0].answer

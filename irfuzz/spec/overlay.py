@@ -18,7 +18,8 @@ from irfuzz.spec.types import Domain, Generate, Numerics, Overlay, Patterns, Und
 
 _TOP = frozenset({
     "op", "domain", "doc", "since", "parameters", "dims", "attrs", "values", "sizes", "shapes", "require", "prefer",
-    "inputs", "outputs", "results", "schema", "numerics", "undefined", "portable", "sampled", "traits", "version",
+    "open", "inputs", "outputs", "results", "schema", "numerics", "undefined", "portable", "sampled", "traits",
+    "version",
 })  # fmt: skip
 _VERSIONED = _TOP - {"op", "domain", "version", "portable", "schema", "traits"}
 _DOMAIN = frozenset({
@@ -171,7 +172,15 @@ def build_overlay(
         present={k: float(v) for k, v in _table(inputs, "present", where).items()},
         source=file.path,
         sampled=bool(tables.get("sampled", True)),
+        open=_open(tables.get("open", []), where),
     )
+
+
+def _open(value: Any, where: str) -> frozenset[str]:
+    """Rules that are open. A rule that only some versions have may stand for all of them."""
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise SpecError(f"{where}: open must be a list of rules, got {value!r}")
+    return frozenset(value)
 
 
 def _rules(table: Mapping[str, Any], where: str) -> list[Expression]:

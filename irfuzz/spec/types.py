@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,6 +148,10 @@ class UndefinedBehaviour:
     test: str = ""
 
 
+_LIMIT = re.compile(r"(expected at (?:least|most)).*")
+_CAME_TO = re.compile(r" = \(?[-\d., ]+\)?(?= elements|$)")
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One broken rule of a call: ``where`` is the input or attribute, ``message`` says value, expected and got."""
@@ -154,6 +159,16 @@ class Violation:
     kind: str
     where: str
     message: str
+
+    @property
+    def rule(self) -> str:
+        """The rule alone, without what this call has in its place: equal for all calls that break it."""
+        text = self.message.partition(" does not hold")[0].partition(" has no value")[0]
+        if self.kind == "shape":
+            text = text.rpartition("expected ")[2]
+        # The text of a limit and of a length is the same for all calls, what it comes to is not.
+        text = _CAME_TO.sub("", _LIMIT.sub(r"\1", text.partition(", got ")[0]))
+        return f"{self.where}: {text}" if self.where else text
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}" if self.where else self.message
@@ -224,6 +239,7 @@ class Overlay:
         present: probability that an optional input is given.
         source: the file.
         sampled: calls can be drawn; false if they need what no draw gives (graphs, types, encoded images).
+        open: rules (``Violation.rule``) that ONNX's text does not spell out: who answers a call that breaks one may.
     """
 
     doc: str
@@ -241,6 +257,7 @@ class Overlay:
     present: Mapping[str, float]
     source: Path
     sampled: bool = True
+    open: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -274,15 +274,22 @@ def test_invalid_values_come_only_where_they_are_named(seeds: dict[str, Program]
     assert any(m.declared_invalid for m in weighted)
 
 
-def test_a_value_that_is_valid_here_is_not_called_invalid(specs: Specs, parse: Callable[..., Program]) -> None:
-    """Of 7 and -7 neither breaks a rule where there are 8 axes."""
+def test_invalid_values_lie_just_beyond_the_rules_of_this_call(specs: Specs, parse: Callable[..., Program]) -> None:
+    """Where there are 8 axes, 7 and -8 are valid."""
     shape = ", ".join("1" for _ in range(8))
     program = parse(f"g (float[{shape}] x) => (float[{shape}] y) {{ y = Softmax <axis = 1> (x) }}")
     mutator = table_module.build_mutators(Context(specs))["invalid-value"]
-    before = program.to_bytes()
     assert mutator.sites(program) == ["y"]
-    assert mutator.apply(program, "y", Choices.from_seed(0)) == Skipped("no declared value breaks a rule here")
-    assert program.to_bytes() == before
+    seen: set[int] = set()
+    for seed in range(12):
+        made = program.clone()
+        mutator.apply(made, "y", Choices.from_seed(seed))
+        seen.add(made.attrs(made.node("y"))["axis"])
+    assert seen == {8, -9}
+    copied = parse("g (float[2] x) => (float[2] y) { y = Identity (x) }")
+    assert mutator.sites(copied) == []
+    plain = parse("g (float[2] x) => (float[2] y) { y = Softplus (x) }")
+    assert mutator.apply(plain, "y", Choices.from_seed(0)) == Skipped("no value breaks a rule here")
 
 
 def test_what_was_found_out_about_a_program_is_forgotten_when_it_changes() -> None:

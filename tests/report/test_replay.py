@@ -13,13 +13,16 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx_ir as ir
 import pytest
 
+from irfuzz.execute.types import RunResult
 from irfuzz.findings.finding import Finding
+from irfuzz.oracle import judge
 from irfuzz.oracle.types import Symptom
 from irfuzz.report import bundle
 from irfuzz.report.bundle import replays, write_bundle
-from tests.report.conftest import FAULTS, RELU, WRONG, parse, run_script
+from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
 Make = Callable[..., Finding]
@@ -59,6 +62,28 @@ def test_a_fault_shows_again(finding: Make, tmp_path: Path, faulty: str, symptom
     text = (tmp_path / "it" / "repro.py").read_text()
     assert "irfuzz" not in text.replace("__irfuzz__", "")
     assert len(text.splitlines()) < 135
+
+
+def test_who_answers_what_others_refuse_shows_again(
+    run_on: Callable[..., list[RunResult]], tmp_path: Path, root: Path
+) -> None:
+    program = parse("g (float[2,3] x) => (float[2,k] values, int64[2,k] places) <int64[1] k = {1}> "
+                    "{ values, places = TopK(x, k) }")  # fmt: skip
+    program.node("values").inputs[1].const_value = ir.Tensor(np.array([-1], np.int64), name="k")
+    results = run_on(program, X, ["reference", "onnxruntime:disabled", "torch:eager"])
+    (verdict,) = [v for v in judge(program, X, results, expected_invalid=True) if v.symptom is Symptom.LENIENCY]
+    assert (verdict.target, verdict.suspect, verdict.rule) == ("reference", False, "K: expected at least")
+    write_bundle(tmp_path / "it", finding_of(program, X, results, verdict))
+    shown, log = replays(tmp_path / "it", seconds=60)
+    assert shown, log
+    assert "onnxruntime:disabled: raises" in log
+    _swap(
+        tmp_path / "it" / "repro.py",
+        "def run_reference(inputs):\n",
+        "def run_reference(inputs):\n    raise ValueError\n",
+    )
+    code, log = run_script(tmp_path / "it", root)
+    assert code == 0, log
 
 
 @pytest.mark.parametrize("faulty", ["Segfault", "NoDictionary", "Greedy"])

@@ -20,7 +20,7 @@ from irfuzz.search.coverage.record import Coverage
 from irfuzz.search.coverage.space import SCHEMA, load
 from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.pool import SIZE, Pool
-from irfuzz.search.strategies.table import SEARCHES, make_search
+from irfuzz.search.strategies.table import SEARCHES, USES, make_search
 from irfuzz.search.strategies.thompson import AIMED, Arms, Thompson
 from irfuzz.search.strategies.types import Outcome, Search
 from irfuzz.spec import load_specs
@@ -100,6 +100,18 @@ def test_members_that_come_to_nothing_give_their_places_to_seeds(name: str) -> N
     assert len(places) == SIZE
     assert sum(rows[place].nodes >= 200 for place in places) < SIZE / 4
     assert any(place < 10 for place in places), "no seed came back"
+
+
+@pytest.mark.parametrize("name", ["mcmc", "random"])
+def test_mparam_draws_forbidden_values_now_and_then(name: str) -> None:
+    search, choices = make_search(name, USES[name] or ()), Choices.from_seed(3)
+    plans = [search.plan(Row("s"), choices, 4) for _ in range(3000)]
+    forbidden = sum(plan == ("invalid-value",) for plan in plans)
+    parameter = sum(plan[0] == "change-attribute" for plan in plans)
+    assert 0.05 < forbidden / (forbidden + parameter) < 0.16
+    search.learn(Row("s"), ("invalid-value",), Outcome(("invalid-value",), 0, 0, 4))
+    valid = make_search(name, group("comet"))
+    assert not any("invalid-value" in valid.plan(Row("s"), choices, 4) for _ in range(500))
 
 
 def test_arms_that_bring_more_for_their_cost_are_drawn_more_often() -> None:

@@ -20,6 +20,18 @@ LAYERS = (1, 10)
 DIVERSE = 0.5
 """lambda of equation 4."""
 
+PARAMETER, FORBIDDEN, FORBIDDEN_SHARE = "change-attribute", "invalid-value", 0.1
+"""MParam, what gives a parameter a value that its operator forbids (as ``units = 0``, section 4.3), and how often
+MParam does: the paper names no share, and leaves out what cannot be built (section 3.3.4), so that it scores nothing.
+"""
+
+
+def planned(operator: str, choices: Choices, mutators: Sequence[str]) -> tuple[str | None, ...]:
+    """An operator on one to ten layers; of MParam's now and then one value that is forbidden."""
+    if operator == PARAMETER and FORBIDDEN in mutators and choices.boolean(FORBIDDEN_SHARE):
+        return (FORBIDDEN,)
+    return (operator,) * choices.integer(*LAYERS)
+
 
 class Mcmc:
     """Metropolis-Hastings over mutation operators, sorted by the mean score of what they made (equations 4 to 8).
@@ -29,11 +41,12 @@ class Mcmc:
     """
 
     name: ClassVar[str] = "mcmc"
-    mutators: ClassVar[tuple[str, ...] | None] = group("comet")
+    mutators: ClassVar[tuple[str, ...] | None] = (*group("comet"), FORBIDDEN)
     sprouts: ClassVar[bool] = False
 
     def __init__(self, mutators: Sequence[str]) -> None:
-        self._operators = tuple(mutators)
+        self._mutators = tuple(mutators)
+        self._operators = tuple(name for name in mutators if name != FORBIDDEN) or self._mutators
         self._score: dict[str, float] = defaultdict(float)
         self._made: dict[str, int] = defaultdict(int)
         self._last = ""
@@ -54,8 +67,7 @@ class Mcmc:
             if k2 <= k1 or choices.boolean((1.0 - SUCCESS) ** (k2 - k1)):
                 break
         self._last = ranked[k2]
-        layers = choices.integer(*LAYERS)
-        return (self._last,) * layers
+        return planned(self._last, choices, self._mutators)
 
     def fitness(self, operator: str) -> float:
         """Mean score of the models that an operator made (equation 7); 0 of none."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.published import group
-from irfuzz.search.strategies.mcmc import LAYERS, score
+from irfuzz.search.strategies.mcmc import FORBIDDEN, planned, score
 from irfuzz.search.strategies.pool import Pool
 from irfuzz.search.strategies.types import Outcome, P, Parent
 
@@ -16,11 +16,12 @@ class Uniform:
     """What COMET compares its search with (section 4.5): nothing is learnt."""
 
     name: ClassVar[str] = "random"
-    mutators: ClassVar[tuple[str, ...] | None] = group("comet")
+    mutators: ClassVar[tuple[str, ...] | None] = (*group("comet"), FORBIDDEN)
     sprouts: ClassVar[bool] = False
 
     def __init__(self, mutators: Sequence[str]) -> None:
-        self._operators = tuple(mutators)
+        self._mutators = tuple(mutators)
+        self._operators = tuple(name for name in mutators if name != FORBIDDEN) or self._mutators
         self._pool = Pool()
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
@@ -29,8 +30,7 @@ class Uniform:
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
         """Any operator, on one to ten layers."""
-        layers = choices.integer(*LAYERS)
-        return (choices.pick(self._operators),) * layers
+        return planned(choices.pick(self._operators), choices, self._mutators)
 
     def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
         """Nothing, but that a member came to nothing."""
