@@ -1,4 +1,4 @@
-"""Overlays enter; how often spec, reference evaluator, ONNXRuntime and our PyTorch lowering agree on calls leaves.
+"""How often spec, reference evaluator, ONNXRuntime and our PyTorch lowering agree on calls.
 
 Draws valid calls of every operator that has an overlay, perturbs each by one (size, rank, attribute, element type,
 presence, value), and compares what the spec says with what the components accept. The classes are described in

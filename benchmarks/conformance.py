@@ -1,4 +1,4 @@
-"""ONNX's own cases enter; how many of them pass in modules exported to PyTorch and TensorFlow, and which not, leaves.
+"""How many of ONNX's own cases pass in modules exported to PyTorch and TensorFlow, and which do not.
 
 Run ``python -m benchmarks.conformance [--write] [--framework torch]`` from the repository's root: about a minute. The
 exit code is 1 where a case is wrong, or too few pass. ``--write`` makes the tables of docs/conformance.md anew.

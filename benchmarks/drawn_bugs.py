@@ -1,4 +1,4 @@
-"""Mutants enter as a campaign draws them; how many of them hold, and show, each known fault leaves as a table.
+"""How many mutants, as a campaign draws them, hold and show each known fault, as a table.
 
 A campaign's luck hangs on the load of the machine; how often a trigger is drawn does not. Programs are made as ``irfuzz
 fuzz`` makes them: sprouts, seeds, and mutants that brought something new. A program *holds* a fault where its trigger

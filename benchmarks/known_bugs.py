@@ -1,4 +1,4 @@
-"""Ten faults of released versions enter as small models; whether each shows, and what is blamed, leaves as a table.
+"""Whether ten faults of released versions, as small models, show, and what is blamed, as a table.
 
 For each fault a campaign of one program runs the model on the version that has it, on the one that has not, and on
 witnesses, as ``benchmarks.recall`` does for those of its list.

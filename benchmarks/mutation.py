@@ -1,4 +1,4 @@
-"""Mutation: seeds enter, how fast mutants are made, and how many are valid, run and replay, leave as text and JSON.
+"""How fast mutants of seeds are made, and how many are valid, run and replay, as text and JSON.
 
 ``speed`` measures one mutation of 30-node programs (mutants of the seeds with 28 to 32 nodes): clone, choice, edit,
 inference and verification, without serialization. ``validity`` makes mutants of the shipped seeds and of ONNX's

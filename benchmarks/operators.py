@@ -1,4 +1,4 @@
-"""Operators in mutants: seeds enter, how many executed mutants each operator is in leaves, as text and JSON.
+"""In how many executed mutants of the seeds each operator is, as text and JSON.
 
 ``python benchmarks/operators.py [-n 2000] [--seed 0] [--json FILE]`` makes mutants of the shipped seeds, runs them on
 ONNXRuntime without optimisation and counts, for each operator of opset 17, the mutants that hold it and ran. The goal

@@ -1,4 +1,4 @@
-"""Planted findings in mutants of the seeds enter; how small they get, how fast, and whether they stay the same, leaves.
+"""Reduces planted findings in mutants of the seeds: how small they get, how fast, and whether they stay the same.
 
 A finding is a mutant of 30 to 200 nodes on which the oracle blames a target of ``benchmarks/twisted.py``, with onnx's
 evaluator and ONNXRuntime as witnesses. It is reduced as a campaign reduces it. Every other round of targets has a

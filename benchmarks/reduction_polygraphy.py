@@ -1,4 +1,4 @@
-"""Findings that ``benchmarks.reduction --keep`` reduced enter; what ``polygraphy debug reduce`` makes of them leaves.
+"""What ``polygraphy debug reduce`` makes of findings that ``benchmarks.reduction --keep`` reduced.
 
 Polygraphy reduces by halves and then node by node, each of its candidates judged as irfuzz judges its own, with
 the values that onnx's evaluator gives where a candidate begins in the middle. Findings that are in the ``--json`` file

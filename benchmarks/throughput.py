@@ -190,7 +190,7 @@ class Raw:
 
 
 def serve(kind: str, nodes: int) -> None:
-    """One benchmark process: a number of seconds enters on standard input, programs and seconds leave."""
+    """One benchmark process: reads a number of seconds on standard input and prints programs and seconds."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     if kind == "raw protobuf":
         _serve(Raw(nodes))

@@ -1,4 +1,4 @@
-"""Small programs enter, how many of them a second two ONNXRuntime levels run leaves: in process, isolated, pipelined.
+"""How many small programs a second two ONNXRuntime levels run: in process, isolated, pipelined.
 
 Usage: ``python benchmarks/throughput_execute.py [--nodes 30] [--count 600]``; prints JSON.
 """

@@ -1,4 +1,4 @@
-"""Programs enter, CPU time of each step of the hot loop leaves, in the job and in its worker.
+"""CPU time of each step of the hot loop, in the job and in its worker.
 
 Wall time means nothing on a busy machine. So this counts CPU time, makes the same programs several times over, and
 takes for each round of programs and each step the least; what remains is what other processes do to the caches.

@@ -1,4 +1,4 @@
-"""A model and inputs enter, what onnx's evaluator computes leaves, with one planted fault; a class for each fault.
+"""onnx's reference evaluator with one planted fault; a class for each fault.
 
 A fault is a run of nodes, each of which feeds the next, with a condition on the last one's attributes, and what becomes
 of its output. ``FAULTS`` lists them; ``benchmarks/twisted.py:NAME`` is a target, as any class of a user's is.

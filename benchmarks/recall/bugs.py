@@ -1,4 +1,4 @@
-"""``bugs.toml`` enters; bugs with their models, inputs and right answers leave, and in which half each is."""
+"""The bugs of ``bugs.toml`` with their models, inputs and right answers, and in which half each is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bug enters; what ``irfuzz fuzz`` says of its model on the versions with and without it leaves.
+"""What ``irfuzz fuzz`` says of a bug's model on the versions with and without it.
 
 The campaign has one program, the bug's own, on the bug's own inputs. Nothing tells it what is wrong with which version.
 Slow targets, which so short a campaign leaves out, are asked by ``irfuzz check``.

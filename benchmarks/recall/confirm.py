@@ -1,4 +1,4 @@
-"""A bug enters and runs on the versions that are said to have it and not; what they answer leaves.
+"""Runs a bug's model on the versions that are said to have it and not.
 
 No oracle is asked: the right answer stands in the list, and the faulty version must not give it.
 """

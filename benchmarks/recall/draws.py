@@ -1,4 +1,4 @@
-"""Bugs enter and programs are drawn as campaigns draw them; how many hold each bug's trigger leaves."""
+"""In how many programs, drawn as campaigns draw them, each bug's trigger stands."""
 
 from __future__ import annotations
 

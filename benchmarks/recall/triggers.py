@@ -1,4 +1,4 @@
-"""A node of a drawn program enters; which bugs it would trigger leaves.
+"""Which bugs a node of a drawn program would trigger.
 
 A trigger is what the bug needs: operators, attributes, types, shapes, and values as far as they are constants or inputs
 of the graph. A value that is computed inside counts as not known, so that a trigger is rather missed than imagined.

@@ -1,5 +1,4 @@
-// NumPy arrays as Python passes them enter, memory that kernels can take leaves: row-major, aligned, in native byte
-// order.
+// Turns NumPy arrays as Python passes them into memory that kernels can take: row-major, aligned, in native byte order.
 #pragma once
 
 #include <pybind11/numpy.h>

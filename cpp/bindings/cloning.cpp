@@ -1,4 +1,4 @@
-// A graph of Python objects enters, a copy leaves in which no object that can change is shared.
+// Copies a graph of Python objects; no object that can change is shared.
 //
 // copy.deepcopy in native code, without its recursion: a model of 30 nodes is a thousand small objects, and running
 // their constructors again takes most of a millisecond. Nothing is known here of the classes: the caller says of each

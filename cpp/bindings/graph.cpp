@@ -1,4 +1,4 @@
-// The nodes of an onnx-ir graph enter, the protobuf fields that state them leave.
+// Writes the nodes of an onnx-ir graph as protobuf fields.
 //
 // Every program is written at least once, and in Python writing thirty nodes takes as long as a small edit. Attributes
 // of Python objects are read by name, as Python code would; what is seldom there is left to functions of the caller.

@@ -1,4 +1,4 @@
-// The module irfuzz._native: NumPy arrays enter, kernels run on their memory, plain results leave.
+// The module irfuzz._native: runs kernels on the memory of NumPy arrays and returns plain results.
 #include <pybind11/pybind11.h>
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace {
 }  // namespace
 
 PYBIND11_MODULE(_native, module) {
-    module.doc() = "Native kernels of irfuzz: arrays enter, numbers leave. Signatures: _native.pyi.";
+    module.doc() = "Native kernels of irfuzz on NumPy arrays. Signatures: _native.pyi.";
     if (const char* name = std::getenv("IRFUZZ_INSTRUCTION_SET"); name != nullptr && *name != '\0') {
         irfuzz::choose_kernels(name);
     }

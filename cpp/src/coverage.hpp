@@ -1,4 +1,4 @@
-// Activations and bitmaps enter, bits for what they cover are set in place, the number of new ones leaves.
+// Sets bits for what activations cover in bitmaps, in place, and returns the number of new ones.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Pairs of spans of one length and element type enter, a record of figures for each leaves, in one pass over memory.
+// Figures on pairs of spans of one length and element type, in one pass over memory.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Elements that C++ has no type for enter as bytes or bit patterns, the same numbers as float leave.
+// Reads elements that C++ has no type for, as bytes or bit patterns, as float.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A set of 64-bit features with counts: batches of keys enter, which of them are new leaves.
+// A set of 64-bit features with counts, which says which keys of a batch are new.
 #pragma once
 
 #include <cstddef>

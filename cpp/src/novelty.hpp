@@ -1,4 +1,4 @@
-// Vectors enter, how far each is from the nearest of those before leaves; exact, though most of them are never read.
+// How far each vector is from the nearest of those before; exact, though most of them are never read.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""ONNX's own cases enter, what becomes of each in an exported module leaves: it passes, is refused, or is wrong."""
+"""What becomes of ONNX's own cases in an exported module: each passes, is refused, or is wrong."""
 
 from __future__ import annotations
 

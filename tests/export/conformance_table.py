@@ -1,4 +1,4 @@
-"""Outcomes of ONNX's own cases enter; the page of the documentation leaves, and the figures that it states."""
+"""The page of the documentation, and the figures that it states, from outcomes of ONNX's own cases."""
 
 from __future__ import annotations
 

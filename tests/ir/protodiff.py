@@ -1,4 +1,4 @@
-"""Two protobuf messages enter, the list of places where they differ leaves; written against descriptors only."""
+"""The places where two protobuf messages differ; written against descriptors only."""
 
 from __future__ import annotations
 

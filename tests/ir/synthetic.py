@@ -1,4 +1,4 @@
-"""A seed enters, an ONNX model that uses many optional fields leaves; it is well formed but computes nothing."""
+"""ONNX models, by a seed, that use many optional fields; they are well formed but compute nothing."""
 
 from __future__ import annotations
 

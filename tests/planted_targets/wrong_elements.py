@@ -1,4 +1,4 @@
-"""The right kernel, inputs and attributes enter, faulty outputs leave: arithmetic, activations and reductions."""
+"""Faulty kernels of arithmetic, activations and reductions, made of the right ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The right kernel, inputs and attributes enter, faulty outputs leave: convolutions, pooling and normalisation."""
+"""Faulty kernels of convolutions, pooling and normalisation, made of the right ones."""
 
 from __future__ import annotations
 

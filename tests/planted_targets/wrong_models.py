@@ -1,4 +1,4 @@
-"""A name enters, a small model leaves that has what the shipped seeds lack: odd padding, ties, time, NaN."""
+"""Small models that have what the shipped seeds lack: odd padding, ties, time, NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The right kernel, inputs and attributes enter, faulty outputs leave: what moves, quantises or steps through time."""
+"""Faulty kernels of what moves, quantises or steps through time, made of the right ones."""
 
 from __future__ import annotations
 

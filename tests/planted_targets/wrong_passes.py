@@ -1,4 +1,4 @@
-"""Nodes in a row that nothing else reads enter, what a faulty fusion makes of them leaves."""
+"""Faulty fusions of nodes in a row that nothing else reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sampled call enters, a one-node model leaves; models enter, ONNXRuntime's answers leave (crashes too)."""
+"""One-node models of sampled calls, and ONNXRuntime's answers to them (crashes too)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Length-prefixed ONNX models enter on stdin; how ONNXRuntime ran each leaves on stdout, one JSON line a model."""
+"""Runs length-prefixed ONNX models from stdin on ONNXRuntime; one JSON line a model on stdout."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Seeds enter, figures on sampled calls leave: how many were found, and how many load and run on ONNXRuntime.
+"""Figures on sampled calls of seeds: how many were found, and how many load and run on ONNXRuntime.
 
 Usage: ``python -m tests.spec.stress [--per-op N] [--opset V] [OP...]`` from the repository's root.
 """

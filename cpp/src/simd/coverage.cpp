@@ -1,4 +1,4 @@
-// The coverage kernels of one instruction set: rows of activations and bitmaps enter, bits and places leave.
+// The coverage kernels of one instruction set: bits and places for rows of activations and bitmaps.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The distance kernels of one instruction set: a chunk of two arrays enters, totals and sums leave.
+// The distance kernels of one instruction set: totals and sums of a chunk of two arrays.
 //
 // A chunk is taken in blocks that stay in the first-level cache. A block is first taken to hold finite numbers only;
 // its sum shows whether that was so, and if not it is taken again, with care. Sums are kept in 16 lanes, each of them

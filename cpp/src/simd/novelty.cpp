@@ -1,4 +1,4 @@
-// The scan of one instruction set: codes of a corpus and of queries enter, the nearest vector of each leaves.
+// The scan of one instruction set: the nearest vector of a corpus for each query, by their codes.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-"""A sampled call enters with values for all of its inputs; its facts, and a model of one node, leave."""
+"""A sampled call with values for all of its inputs: its facts, and a model of one node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call and what every component made of it enter; the class of the agreement between them and the spec leaves."""
+"""Classes the agreement between a call's spec and what every component made of it."""
 
 from __future__ import annotations
 

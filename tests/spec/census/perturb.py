@@ -1,4 +1,4 @@
-"""A valid call enters, its neighbours leave: one size, one rank, one attribute, one element type or one value apart."""
+"""The neighbours of a valid call: one size, one rank, one attribute, one element type or one value apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators enter; their valid calls and all neighbours of these are run, and one record an operator version leaves."""
+"""Runs valid calls of operators, and all neighbours of these, and records one row an operator version."""
 
 from __future__ import annotations
 

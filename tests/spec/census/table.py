@@ -1,4 +1,4 @@
-"""Records of a census enter; the table, the page of the documentation and what is wrong leave as text."""
+"""The table, the page of the documentation and what is wrong, as text, from the records of a census."""
 
 from __future__ import annotations
 

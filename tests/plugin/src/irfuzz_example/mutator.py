@@ -1,4 +1,4 @@
-"""A program enters, the same with one value negated on its way to one reader leaves."""
+"""Negates one value on its way to one reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case enters, a suspect leaves for each output that everybody computes as NaN though nothing that went in was."""
+"""Suspects each output that everybody computes as NaN though nothing that went in was."""
 
 from __future__ import annotations
 

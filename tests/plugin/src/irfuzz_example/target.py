@@ -1,4 +1,4 @@
-"""A model and inputs enter, what NumPy makes of its chain of operators leaves."""
+"""Runs a model's chain of operators with NumPy."""
 
 from __future__ import annotations
 
