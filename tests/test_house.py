@@ -261,7 +261,7 @@ WAY = (
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.
 SAME = frozenset({
-    "Availability", "Bench", "Constraints", "Hearing", "InputSpec", "InsertNeighbours", "InsertPattern", "Known",
+    "Availability", "Bench", "Constraints", "Hearing", "InputSpec", "InsertNeighbours", "Known",
     "Limits", "Space", "Target", "ToolAdapter", "WorkerSpec",
 })  # fmt: skip
 

@@ -233,6 +233,7 @@ class Differential(Strategy[Runs, Verdict]):
         """Take note of what is new."""
         if not wrong:
             return
+        self.steering.disagreed(testcase, wrong, runs)
         trace = self.corpus.trace_of(testcase).to_json()
         case, job, at = FailingCase(testcase.program, testcase.inputs), testcase.job, testcase.iteration
         found = [

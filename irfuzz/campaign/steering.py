@@ -9,6 +9,7 @@ from typing import Any
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus import Corpus
+from irfuzz.campaign.fault_triggers import FaultTriggers
 from irfuzz.campaign.lines import LINES, Lines
 from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.choices import Choices
@@ -16,13 +17,14 @@ from irfuzz.execute.types import RunResult
 from irfuzz.ir.program import Program
 from irfuzz.mutate.engine import Engine, Mutant
 from irfuzz.mutate.insert_neighbours import InsertNeighbours
-from irfuzz.mutate.insert_pattern import InsertPattern
-from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.novelty import Feature, Seen
 from irfuzz.mutate.start_anew import bare
 from irfuzz.mutate.table import campaign_weights
+from irfuzz.oracle.types import Verdict
 from irfuzz.search.coverage.frontier import Frontier
 from irfuzz.search.coverage.fusions import Fusions
 from irfuzz.search.coverage.pass_coverage import PassCoverage
+from irfuzz.search.coverage.pattern_aims import PatternAims
 from irfuzz.search.coverage.space import load
 from irfuzz.search.strategies.table import USES, make_search
 from irfuzz.search.strategies.types import Outcome, Parent, Search
@@ -40,6 +42,12 @@ FUSIONS = "fusion patterns of job "
 
 PASSES = "passes of job "
 """Key of the setting in which a job says which passes of optimisers its programs fired, before its number."""
+
+AIMS = "pattern aims of job "
+"""Key of the setting in which a job says which passes its patterns fired, before its number."""
+
+TRIGGERS = "fault triggers of job "
+"""Key of the setting in which a job says what it draws less because of known faults, before its number."""
 
 ASKED = 8
 """Of every so many programs one is asked which passes changed it, beside those that are likely to fire what is new.
@@ -75,6 +83,8 @@ class Steering:
         self.fusions = Fusions()
         self.lines = Lines()
         self.passes = PassCoverage()
+        self.aims = PatternAims(self.passes)
+        self.triggers = FaultTriggers()
         self._told = (0.0, 0, 0, 0)
         self._learnt: dict[str, Any] | None = None
         self._known = 0
@@ -105,12 +115,21 @@ class Steering:
 
     def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, tuple[str | None, ...]]:
         """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
+        self._seen.favour(self._favours(entry))
         plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)
         mutant = self.engine.mutate(program, choices, len(plan), plan, max_nodes=most)
         if mutant is None:
             self.search.learn(entry, plan, Outcome((), 0, 0, entry.nodes))
         return mutant, plan
+
+    def _favours(self, entry: Entry) -> Mapping[Feature, float]:
+        """What draws on a parent are worth: patterns by the passes that they may fire, known faults' triggers less."""
+        aimed, shunned = self.aims.worths(entry.digest), self.triggers.favours()
+        found = {**aimed, **shunned}
+        for feature in shunned.keys() & aimed.keys():
+            found[feature] = aimed[feature] * shunned[feature]
+        return found
 
     def count(self, testcase: Testcase) -> tuple[int, bool]:
         """How many features of a valid mutant are new to mutation, and whether it is to be a parent."""
@@ -128,7 +147,7 @@ class Steering:
 
     def asks(self, testcase: Testcase, features: int) -> Mapping[str, str] | None:
         """What the targets are asked for besides: which passes changed the program, if that may be new."""
-        edited = any(edit.mutator == InsertPattern.name for edit in testcase.edits)
+        edited = bool(testcase.patterns)
         likely = not testcase.edits or features > 0 or edited or testcase.iteration % ASKED == 0
         return self.passes.asks() if likely and not testcase.invalid else None
 
@@ -137,15 +156,27 @@ class Steering:
         new = self.lines.add(results)
         fired = self.passes.add(results, testcase.program.digest) if testcase.asks is not None else 0
         new += fired if testcase.edits else 0
+        if testcase.asks is not None:
+            self.aims.ran(testcase.patterns, results)
+            if new or testcase.keep:
+                self.aims.keep(testcase.program.digest, results)
         if new and testcase.edits:
             self._credits.append((testcase.entry, tuple(edit.mutator for edit in testcase.edits), new))
         return new > 0
 
+    def disagreed(self, testcase: Testcase, wrong: Sequence[Verdict], results: Sequence[RunResult]) -> None:
+        """Take note of what is said against a mutant: what it hangs on is drawn less from the next ``credit`` on."""
+        if testcase.edits:
+            slow = {result.target.name for result in results if result.target.slow}
+            self.triggers.add(wrong, testcase.program, testcase.patterns, slow)
+
     def credit(self) -> None:
-        """Let the search know what ran, at times that do not depend on how many programs travel together."""
+        """Let what ran steer what comes, at times that do not depend on how many programs travel together."""
         for entry, mutators, new in self._credits:
             self.search.ran(entry, mutators, new)
         self._credits.clear()
+        self.aims.settle()
+        self.triggers.settle()
 
     def add(self, program: Program) -> None:
         """Count a program of the corpus; what this job covered before it was stopped holds the older ones already."""
@@ -166,6 +197,8 @@ class Steering:
         self.fusions.absorb(json.loads(settings.get(f"{FUSIONS}{number}") or "{}"))
         self.lines.absorb(json.loads(settings.get(f"{LINES}{number}") or "{}"))
         self.passes.absorb(json.loads(settings.get(f"{PASSES}{number}") or "{}"))
+        self.aims.recall(json.loads(settings.get(f"{AIMS}{number}") or "{}"))
+        self.triggers.recall(json.loads(settings.get(f"{TRIGGERS}{number}") or "{}"))
         learnt = settings.get(f"{LEARNT}{number}")
         found: dict[str, Any] = json.loads(learnt) if learnt else {}
         if (found.get("schema"), found.get("name")) == (SCHEMA, self.search.name):
@@ -185,6 +218,8 @@ class Steering:
             database.set(f"{FUSIONS}{number}", _text(self.fusions.state()))
         if self.passes.covered != fired:
             database.set(f"{PASSES}{number}", _text(self.passes.state()))
+        database.set(f"{AIMS}{number}", _text(self.aims.state()))
+        database.set(f"{TRIGGERS}{number}", _text(self.triggers.state()))
         if self._config.python_coverage:
             database.set(f"{LINES}{number}", _text(self.lines.state()))
         if covered != known:

@@ -76,6 +76,11 @@ class Testcase:
         return any(edit.relation is Relation.INVALID for edit in self.edits)
 
     @property
+    def patterns(self) -> tuple[str, ...]:
+        """Names of the patterns that its edits inserted."""
+        return tuple(edit.pattern for edit in self.edits if edit.pattern)
+
+    @property
     def tag(self) -> str:
         """What its runs are called."""
         return f"{self.job}/{self.iteration}"

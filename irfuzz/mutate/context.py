@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class Novelty(Protocol):
-    """Anything that knows how often a feature has been seen."""
+    """Anything that knows what draws are worth, by the features that they show."""
 
-    def count(self, feature: Feature) -> int:
-        """Number of times it was seen."""
+    def weight(self, feature: Feature) -> float:
+        """How much a draw that shows a feature is worth; above 0, and less the more often it was seen."""
         ...
 
 
@@ -54,12 +54,12 @@ class _Drawn:
 
     seen: Novelty
 
-    def count(self, feature: tuple[Any, ...]) -> int:
-        """The count of the feature under which programs show what was drawn."""
+    def weight(self, feature: tuple[Any, ...]) -> float:
+        """The weight of the feature under which programs show what was drawn."""
         kind, op, name, item = feature
         if kind == "attr":
-            return self.seen.count(("attr", op, name, attribute_bucket(item)))
-        return self.seen.count(("dtype", op, 0, item.value))
+            return self.seen.weight(("attr", op, name, attribute_bucket(item)))
+        return self.seen.weight(("dtype", op, 0, item.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Context:
         return None if self.seen is None else _Drawn(self.seen)
 
     def prefer(self, choices: Choices, items: Sequence[T], feature: Callable[[T], Feature]) -> T:
-        """One of ``items``, each with weight ``1 / (1 + times its feature was seen)``; the record holds its index."""
+        """One of ``items``, each with the weight of its feature; the record holds its index."""
         seen = self.seen
         if seen is None:
             return choices.pick(items)
-        return choices.weighted(items, [1.0 / (1 + seen.count(feature(item))) for item in items])
+        return choices.weighted(items, [seen.weight(feature(item)) for item in items])

@@ -110,7 +110,7 @@ class CoverNext:
         if wanted is not None:
             worths = wanted.pairs(producer, names)
         elif seen is not None:
-            worths = [1.0 / (1 + seen.count(("edge", producer, name))) ** 2 for name in names]
+            worths = [seen.weight(("edge", producer, name)) ** 2 for name in names]
         else:
             worths = [1.0] * len(names)
         return None if worths is None else [w if f else 0.0 for w, f in zip(worths, fits, strict=True)]

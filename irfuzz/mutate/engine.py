@@ -256,8 +256,8 @@ class Engine:
             return work
         if isinstance(answer, Skipped):
             return work
-        detail, relation = described(mutator, answer)
-        done.append(Edit(mutator.name, mutator.version, site, (), relation, detail))
+        applied = described(mutator, answer)
+        done.append(Edit(mutator.name, mutator.version, site, (), applied.relation, applied.detail))
         made.asked = {}
         return made
 
@@ -295,8 +295,9 @@ class Engine:
             counts.skipped[name, TOO_LARGE] += 1
             return _Failed.GROWN
         counts.applied[name] += 1
-        detail, relation = described(mutator, answer)
-        return Edit(name, mutator.version, site, tuple(choices.record[mark:]), relation, detail)
+        applied = described(mutator, answer)
+        draws = tuple(choices.record[mark:])
+        return Edit(name, mutator.version, site, draws, applied.relation, applied.detail, applied.pattern)
 
     def _check(self, work: Program, before: Snapshot) -> None:
         problems = verify(work, self.specs, nodes=changed_nodes(work, before))
@@ -324,9 +325,9 @@ def why_not_mutated(program: Program) -> str:
     return ""
 
 
-def described(mutator: Mutator, answer: str | Applied) -> tuple[str, Relation]:
-    """The sentence and the relation of an edit."""
-    return (answer.detail, answer.relation) if isinstance(answer, Applied) else (answer, mutator.relation)
+def described(mutator: Mutator, answer: str | Applied) -> Applied:
+    """What there is to say of an edit, whatever its mutator left out."""
+    return answer if isinstance(answer, Applied) else Applied(answer, mutator.relation)
 
 
 Snapshot: TypeAlias = "dict[int, tuple[ir.Node, Sequence[ir.Value | None]]]"

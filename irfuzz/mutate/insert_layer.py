@@ -105,9 +105,7 @@ class InsertLayer:
         seen = self.context.seen
         if seen is None:
             return choices.pick(specs)
-        weights = [
-            1.0 / ((1 + seen.count(("edge", previous, s.name))) * (1 + seen.count(("operator", s.name)))) for s in specs
-        ]
+        weights = [seen.weight(("edge", previous, s.name)) * seen.weight(("operator", s.name)) for s in specs]
         return choices.weighted(specs, weights)
 
     def _way(self, opset: int, layer: Layer, fact: TensorFact, choices: Choices) -> _Way | None:

@@ -145,7 +145,7 @@ class InsertNeighbours:
         specs = layers(self.context.specs, opset, ir.DataType.FLOAT)
         seen = self.context.seen
         weights = [
-            (1 + len(s.attrs) + len(s.inputs) - s.min_inputs) / (1 + (seen.count(("operator", s.op)) if seen else 0))
+            (1 + len(s.attrs) + len(s.inputs) - s.min_inputs) * (seen.weight(("operator", s.op)) if seen else 1.0)
             for s in specs
         ]
         return choices.weighted(specs, weights).op

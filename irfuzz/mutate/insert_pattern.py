@@ -12,6 +12,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.adapt import why_not
 from irfuzz.mutate.context import Context
+from irfuzz.mutate.novelty import Feature
 from irfuzz.mutate.pattern_book import Pattern, patterns
 from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, bind, draw_rest, draw_sizes, make, sizes_of
@@ -20,7 +21,7 @@ from irfuzz.mutate.portable import CASTABLE
 from irfuzz.mutate.quantised_types import requantised
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.sites import tensor_fact, value_at
-from irfuzz.mutate.types import Profile, Relation, Skipped
+from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 
 EXACT = 0.3
 """How often a pattern is inserted as optimisers know it."""
@@ -33,13 +34,18 @@ _BESIDE = 0.4
 """How often the result becomes an output of its own instead of taking the value's place."""
 
 
+def feature_of(pattern: Pattern) -> Feature:
+    """What the choice of a pattern is weighed by."""
+    return ("pattern", pattern.name)
+
+
 @dataclass(frozen=True, slots=True)
 class InsertPattern:
     """Draws a pattern of ``patterns/``, what is off, and sizes; adapts the value to it and the result to the value."""
 
     context: Context
     name: ClassVar[str] = "insert-pattern"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(weight=4.0, campaign_weight=10.0, cost=0.8, grows=True)
 
@@ -47,7 +53,7 @@ class InsertPattern:
         """Values between layers, all of whose sizes are known or have names, of a type that casts lead from."""
         return sized_sites(program, CASTABLE)
 
-    def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
+    def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
         """Draw until the specs allow the pattern, and what is off, on this value."""
         value = value_at(program, site)
         fact = tensor_fact(program, value)
@@ -55,7 +61,7 @@ class InsertPattern:
             return Skipped("a type or a size that cannot be adapted")
         limit = largest(program)
         for _ in range(_TRIES):
-            pattern = choices.pick(patterns())
+            pattern = self.context.prefer(choices, patterns(), feature_of)
             drafted = self._draft(program, pattern, value, choices, limit)
             if drafted is None:
                 continue
@@ -64,7 +70,8 @@ class InsertPattern:
             if not how:
                 continue
             place(self.context, program, value, draft, choices, whole=how == 2)
-            return f"{pattern.name}{off} behind {site}, on {shape_text(draft.given['x'])}"
+            detail = f"{pattern.name}{off} behind {site}, on {shape_text(draft.given['x'])}"
+            return Applied(detail, self.relation, pattern.name)
         return Skipped("no pattern fits")
 
     def _draft(

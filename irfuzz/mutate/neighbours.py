@@ -50,8 +50,9 @@ def _drawn(
 ) -> tuple[str, str]:
     """One of some pairs; those seen often come less."""
     if seen is not None:
-        often = [seen.count(("edge", *pair)) for pair in known]
-        weights = [weight / math.sqrt(1 + count) for weight, count in zip(weights, often, strict=True)]
+        weights = [
+            weight * math.sqrt(seen.weight(("edge", *pair))) for pair, weight in zip(known, weights, strict=True)
+        ]
     return choices.weighted(known, weights)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
@@ -81,10 +81,11 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
 class Seen:
     """Counts of features over all programs that were added."""
 
-    __slots__ = ("_counts", "programs")
+    __slots__ = ("_counts", "_favours", "programs")
 
     def __init__(self) -> None:
         self._counts: dict[Feature, int] = {}
+        self._favours: Mapping[Feature, float] = {}
         self.programs = 0
 
     def __len__(self) -> int:
@@ -93,6 +94,14 @@ class Seen:
     def count(self, feature: Feature) -> int:
         """In how many nodes of added programs the feature occurred."""
         return self._counts.get(feature, 0)
+
+    def weight(self, feature: Feature) -> float:
+        """How much a draw that shows the feature is worth: less the more often it was seen, times its favour."""
+        return self._favours.get(feature, 1.0) / (1 + self._counts.get(feature, 0))
+
+    def favour(self, favours: Mapping[Feature, float]) -> None:
+        """Weigh features by numbers above 0 from now on, in place of those before; what is not among them by 1."""
+        self._favours = favours
 
     def add(self, feature: Feature) -> bool:
         """Count one feature; true where it is new."""

@@ -21,6 +21,7 @@ TYPES: dict[str, ir.DataType] = {
     "float": ir.DataType.FLOAT,
     "double": ir.DataType.DOUBLE,
     "float16": ir.DataType.FLOAT16,
+    "int4": ir.DataType.INT4,
     "int8": ir.DataType.INT8,
     "int16": ir.DataType.INT16,
     "int32": ir.DataType.INT32,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -33,6 +33,7 @@ class Edit:
         choices: every draw it made, in order.
         relation: what it did to the meaning.
         detail: one readable sentence, for reports.
+        pattern: that was inserted, by its name; empty if there is none, and of an edit that was read from a trace.
     """
 
     mutator: str
@@ -41,6 +42,7 @@ class Edit:
     choices: tuple[Draw, ...]
     relation: Relation
     detail: str
+    pattern: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """An edit whose relation is its own and not that of all edits of its mutator.
+    """An edit of which there is more to say than a sentence.
 
     Attributes:
         detail: one readable sentence.
-        relation: what this edit did to the meaning.
+        relation: what this edit did to the meaning, if that is not what all edits of its mutator do.
+        pattern: that was inserted, by its name; empty if there is none.
     """
 
     detail: str
     relation: Relation
+    pattern: str = ""
 
 
 class Use(StrEnum):

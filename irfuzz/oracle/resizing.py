@@ -28,7 +28,7 @@ def rounded_coordinate(call: Call) -> bool:
         return False
     axes = _axes(call)
     return axes is None or any(
-        _unclear(call, size, scale, length) for size, scale, length in axes if (length, scale) != (size, 1)
+        _unclear(call, size, scale, length) for size, scale, length in axes if size and (length, scale) != (size, 1)
     )
 
 

@@ -147,11 +147,11 @@ def rewrite_by(make: Callable[[Context], Mutator], exactness: Exactness, about: 
         answer = mutator.apply(program.clone(), site, choices)
         if isinstance(answer, Skipped):
             return answer
-        detail, relation = described(mutator, answer)
-        if relation is not Relation.EQUIVALENT:
+        applied = described(mutator, answer)
+        if applied.relation is not Relation.EQUIVALENT:
             return Skipped("this edit would change the meaning")
         mutator.apply(program, site, Choices.from_record(choices.record[mark:]))
-        return detail
+        return applied.detail
 
     return Rewrite(name, exactness, about, sites, apply)
 

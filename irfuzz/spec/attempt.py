@@ -159,7 +159,7 @@ class Attempt:
         """One of several, unseen ones preferred."""
         if self.seen is None or len(items) == 1:
             return self.choices.pick(items)
-        weights = [1.0 / (1 + self.seen.count((kind, self.spec.op, name, i))) for i in items]
+        weights = [self.seen.weight((kind, self.spec.op, name, i)) for i in items]
         return self.choices.weighted(items, weights)
 
     def alternative(self, position: int) -> int:

@@ -26,10 +26,10 @@ class Impossible(Exception):
 
 
 class Seen(Protocol):
-    """Counts of what a campaign has already covered."""
+    """Weights of what may be drawn, such as ``1 / (1 + times it was seen)``."""
 
-    def count(self, feature: tuple[Any, ...]) -> int:
-        """How often a feature, such as ``("attr", "Conv", "group", 2)``, was seen."""
+    def weight(self, feature: tuple[Any, ...]) -> float:
+        """How much it is worth to draw a feature, such as ``("attr", "Conv", "group", 2)``; above 0."""
         ...
 
 

@@ -38,8 +38,8 @@ class Only:
     def __init__(self, op: str) -> None:
         self.op = op
 
-    def count(self, feature: tuple[Any, ...]) -> int:
-        return 10**9 if feature[0] == "operator" and feature[1] != self.op else 0
+    def weight(self, feature: tuple[Any, ...]) -> float:
+        return 1e-9 if feature[0] == "operator" and feature[1] != self.op else 1.0
 
 
 def inserted(specs: Specs, program: Program, op: str) -> Program | None:

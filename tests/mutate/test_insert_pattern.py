@@ -20,13 +20,14 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.decisive_miss import decisive
 from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.insert_pattern import InsertPattern
+from irfuzz.mutate.insert_pattern import InsertPattern, feature_of
 from irfuzz.mutate.near_miss import MISSES, body_read, tapped
+from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.pattern_book import Pattern, patterns, read
 from irfuzz.mutate.pattern_call import judge, spell
 from irfuzz.mutate.pattern_draft import Draft, Step, bind, draw_rest, draw_sizes, make, retyped, sizes_of
 from irfuzz.mutate.pattern_place import place
-from irfuzz.mutate.types import Skipped
+from irfuzz.mutate.types import Applied, Skipped
 from irfuzz.spec import Specs
 
 OPSETS = (17, 13, 21, 11, 18, 9)
@@ -72,8 +73,8 @@ def test_each_is_valid_as_it_stands(specs: Specs, pattern: Pattern) -> None:
     reasons = Counter[str]()
     for seed in range(6):
         draft = drafted(pattern, seed)
-        reason = "a size" if draft is None else judge(specs, 17, draft, 1 << 16)
-        reasons[reason or ""] += 1
+        told = {"a size"} if draft is None else {judge(specs, opset, draft, 1 << 16) for opset in (17, 21)}
+        reasons["" if None in told else str(told)] += 1
     assert reasons[""] >= 4, reasons
 
 
@@ -117,6 +118,25 @@ def test_an_edit_replays_to_the_same_bytes(specs: Specs, parse: Callable[..., Pr
         mutant = engine.mutate(program, Choices.from_seed(seed), edits=2)
         assert mutant is not None
         assert replay(program, mutant.edits, specs).to_bytes() == mutant.to_bytes()
+
+
+@pytest.mark.unit
+def test_favoured_patterns_are_drawn_more_and_the_edit_names_them(specs: Specs, parse: Callable[..., Program]) -> None:
+    seen, program = Seen(), tiny(parse, "float[2, 3]", 17)
+    names = Counter[str]()
+    for times in (0, 1):
+        mutator = InsertPattern(Context(specs, seen))
+        for seed in range(40):
+            answer = mutator.apply(program.clone(), "x", Choices.from_seed(seed))
+            assert isinstance(answer, Applied)
+            assert answer.detail.startswith(answer.pattern)
+            names[answer.pattern] += times
+        seen.favour({feature_of(pattern): 1e-6 for pattern in patterns() if pattern.name != "mish"})
+    assert set(names) > {"mish"}
+    assert names["mish"] > 30
+    mutant = Engine(specs, ["insert-pattern"], seen=seen).mutate(program, Choices.from_seed(1))
+    assert mutant is not None
+    assert mutant.edits[-1].pattern == "mish"
 
 
 @pytest.mark.unit

@@ -387,3 +387,13 @@ def test_what_later_versions_prescribe_is_open_before(parse, text, elements, met
         fed = {"x": np.array(elements, np.float32)}
         call = Call(program, node, spec, fed, set(), ExactIntegers(program, fed))
         assert list(can_be_met(call, bindings(spec, facts, program.attrs(node))[0])) == names
+
+
+def test_an_axis_without_elements_has_no_coordinates(parse, run) -> None:
+    call = NEAREST.format("half_pixel")
+    scales = "s = Constant<value=float[2]{1.5, 1.0}>()"
+    program = parse(f"g (float[0,3] x) => (float y) {{ {scales} r = {call} y = ReduceSum<keepdims=0>(r) }}")
+    zero, one = np.zeros((), np.float32), np.ones((), np.float32)
+    results = [run("reference", zero), run("torch:eager", zero), run("onnxruntime:disabled", one)]
+    (verdict,) = judge(program, {"x": np.ones((0, 3), np.float32)}, results)
+    assert not verdict.suspect

@@ -161,8 +161,8 @@ class Counts:
     def __init__(self) -> None:
         self.counts: collections.Counter[tuple[Any, ...]] = collections.Counter()
 
-    def count(self, feature: tuple[Any, ...]) -> int:
-        return self.counts[feature]
+    def weight(self, feature: tuple[Any, ...]) -> float:
+        return 1 / (1 + self.counts[feature])
 
 
 @pytest.mark.property

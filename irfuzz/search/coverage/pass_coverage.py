@@ -29,7 +29,7 @@ class PassCoverage:
 
     def register(self, target: Target, names: Sequence[str]) -> None:
         """Take note of what passes a target's version has."""
-        wanted = self._names.setdefault(_version(target), set())
+        wanted = self._names.setdefault(version_of(target), set())
         wanted.update(name for name in names if name not in excluded() and name not in rules())
 
     def asks(self) -> Mapping[str, str] | None:
@@ -53,7 +53,7 @@ class PassCoverage:
         before = self.covered
         for result in results:
             if result.passes and result.exit is Exit.OK:
-                self._count(_version(result.target), result.passes, digest)
+                self._count(version_of(result.target), result.passes, digest)
         return self.covered - before
 
     def _count(self, version: str, names: Sequence[str], digest: str) -> None:
@@ -90,6 +90,15 @@ class PassCoverage:
         """By version and pass: the digest of the first program that it changed."""
         return {version: dict(sorted(found.items())) for version, found in sorted(self._fired.items())}
 
+    def names(self, version: str) -> frozenset[str]:
+        """Passes of a version that the CPU can reach."""
+        return frozenset(self._names.get(version, ()))
+
+    def paired(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """By version: pairs of graph transformers that changed one program, each in alphabetical order."""
+        split = {version: (pair.split(" ") for pair in found) for version, found in self._pairs.items()}
+        return {version: frozenset((one, other) for one, other in found) for version, found in split.items()}
+
     def pairs(self) -> dict[str, int]:
         """By version: how many pairs of graph transformers changed one program."""
         return {version: len(found) for version, found in sorted(self._pairs.items())}
@@ -117,5 +126,6 @@ class PassCoverage:
             self._pairs.setdefault(version, set()).update(found)
 
 
-def _version(target: Target) -> str:
+def version_of(target: Target) -> str:
+    """What a target's passes are counted under: its component and version."""
     return f"{target.component} {target.version}"
