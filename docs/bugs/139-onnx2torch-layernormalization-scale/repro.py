@@ -1,0 +1,38 @@
+"""onnx2torch rejects a program that others run in LayerNormalization: RuntimeError: Expected weight to be of same shape as normalized_shape, but got weight of shape [#] and normalized_shape = [#]
+
+Seen with onnx2torch 1.5.15; needs numpy, onnx, onnx2torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
+  LayerNormalization-17, https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import re, torch
+while True:
+    try:
+        import onnx2torch
+        break
+    except RuntimeError as error:  # torch's builds for CPUs lack what torchvision looks for
+        torch.library.define(re.search(r"torchvision::\w+", str(error))[0], "(Tensor x) -> Tensor")
+        [sys.modules.pop(name) for name in [*sys.modules] if name.startswith(("torchvision", "onnx2torch"))]
+from onnx import helper, numpy_helper
+
+inputs = {'x': np.full((1, 2), 0.0, 'float32')}
+weights = {'w0': np.array([0.0], 'float32')}
+nodes = [helper.make_node('LayerNormalization', ['x', 'w0'], ['y'])]
+sides = [helper.make_tensor_value_info('x', onnx.TensorProto.FLOAT, [1, 2])], [helper.make_tensor_value_info('y', onnx.TensorProto.FLOAT, [1, 2])]
+graph = helper.make_graph(nodes, 'g', *sides, [numpy_helper.from_array(a, n) for n, a in weights.items()])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)], ir_version=8).SerializeToString()
+def run():
+    module = onnx2torch.convert(onnx.load_model_from_string(model)).eval()
+    with torch.inference_mode():
+        return module(*(torch.from_numpy(inputs[name]) for name in ['x'])).numpy()
+shows, got = False, None
+try:
+    got = run()
+except Exception as error:
+    shows, got = True, f"{type(error).__name__}: {error}"
+print("expected an answer, got", got)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
