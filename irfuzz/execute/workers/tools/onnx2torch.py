@@ -22,8 +22,10 @@ except ImportError:  # an old environment; the transport then passes no such ten
 LACKING = re.compile(r"operator torchvision::(\w+) does not exist")
 """How a torchvision that was built for another torch ends when it is imported."""
 
-GAP = re.compile(r"Converter is not registered|[Tt]orchvision|Couldn't load custom C\+\+ ops")
-"""Unknown operators; and those of a torchvision that cannot load them, which is not onnx2torch's fault."""
+GAP = re.compile(
+    r"Converter is not registered|[Tt]orchvision|Couldn't load custom C\+\+ ops|(alpha|gamma) parameter must be "
+)
+"""Unknown operators and attributes; and what a torchvision cannot load, which is not onnx2torch's fault."""
 
 
 def _imported() -> tuple[Any, list[str]]:

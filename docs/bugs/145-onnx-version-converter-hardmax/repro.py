@@ -1,0 +1,31 @@
+"""onnx-version-converter:up gives 1.0 instead of 0.0 in Hardmax
+
+Seen with onnx-version-converter 1.23.2, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
+  Hardmax-1, https://onnx.ai/onnx/operators/onnx__Hardmax.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import onnx.version_converter
+import onnxruntime as ort
+from onnx import helper
+
+inputs = {'x': np.full((1, 2, 1), 0.0, 'float32')}
+nodes = [helper.make_node('Hardmax', ['x'], ['y'])]
+sides = [helper.make_tensor_value_info('x', onnx.TensorProto.FLOAT, [1, 2, 1])], [helper.make_tensor_value_info('y', onnx.TensorProto.FLOAT, [1, 2, 1])]
+graph = helper.make_graph(nodes, 'g', *sides)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 7)], ir_version=8).SerializeToString()
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+def run():
+    proto = onnx.load_model_from_string(model)
+    session = ort.InferenceSession(onnx.version_converter.convert_version(proto, 21).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(['y'], {value.name: inputs[value.name] for value in session.get_inputs()})[0]
+got = np.asarray(run())[0, 1, 0]
+expected = 0.0
+print("expected", expected, "got", got)
+shows = abs(float(got) - float(expected)) > 1.0842021724855044e-19
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
