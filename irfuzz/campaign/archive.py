@@ -9,8 +9,8 @@ from dataclasses import replace
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.hunt import marked
 from irfuzz.campaign.likely import Likely
-from irfuzz.campaign.places import place_bundle, replace_bundle
-from irfuzz.findings.codec import explained_by, row_of
+from irfuzz.campaign.places import move_bundle, place_bundle, withdraw_bundle
+from irfuzz.findings.codec import explained_by, finding_of, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.pipeline import Dropped, Step, pass_through
@@ -73,14 +73,20 @@ class Archive:
         self._aliases: dict[str, str] = {}
         self.likely = Likely()
 
-    def knows(self, verdict: Verdict, program: Program) -> bool:
-        """Whether a verdict is a known finding's by its message alone; it is counted then."""
+    def knows(self, verdict: Verdict, program: Program, *, doubted: int = 0) -> bool:
+        """Whether a verdict is a known finding's by its message alone; it is counted then.
+
+        Args:
+            verdict: what is seen.
+            program: on which.
+            doubted: number under which it is stored as a suspect; 0 if it is not.
+        """
         if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
             return False
         key = signature(verdict, program)
         if key not in self._known:
             return False
-        self._database.count_again(self._aliases.get(key, key))
+        self._repeats(self._aliases.get(key, key), doubted)
         return True
 
     def count_again(self, key: str) -> bool:
@@ -108,7 +114,7 @@ class Archive:
             self.likely.add(seen, words_of(seen, program), verdict, finding.case.program)
             self._known.add(signature(seen, program) if seen.symptom in TELLING else key)
         self._known.add(key)
-        if not finding.number and self._database.count_again(self._aliases.get(key, key)):
+        if not finding.number and self._repeats(self._aliases.get(key, key), finding.doubted):
             return REPEATED
         cut_out = finding.before is not None and finding.before.case is not finding.original
         finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
@@ -132,7 +138,7 @@ class Archive:
 
     def replay(self, finding: Finding) -> Finding | Dropped:
         """The finding with the issues that explain it, and with a script, as a draft's folder shows it."""
-        if not finding.number and self._database.count_again(finding.signature):
+        if not finding.number and self._repeats(finding.signature, finding.doubted):
             return REPEATED
         draft = self._layout.drafts / f"job{finding.job}"
         shutil.rmtree(draft, ignore_errors=True)
@@ -147,6 +153,8 @@ class Archive:
         """Store a finding, and write its folder, which can be made from its row at any time."""
         if finding.number:
             return self._stands_for(finding)
+        if finding.doubted:
+            return self._promote(finding)
         number = self._database.add_finding(row_of(finding))
         if number is None:
             return REPEATED
@@ -157,20 +165,79 @@ class Archive:
     def _stands_for(self, finding: Finding) -> Finding | Dropped:
         """Let a smaller program stand for the finding of its number; what a person has labelled stays as it is."""
         if finding.status is not Status.CONFIRMED:
-            self._database.count_again(finding.signature)
+            self._repeats(finding.signature, finding.doubted)
             return REPEATED
-        self._database.replace_finding(row_of(finding))
-        replace_bundle(self._layout, finding)
+        withdrawn = withdraw_bundle(self._layout, finding.number)
+        self._database.replace_finding(row_of(finding), explains=finding.doubted)
+        if withdrawn:
+            place_bundle(self._layout, finding)
+        self._leave(finding.doubted)
         return REPEATED
 
-    def keep_suspect(self, finding: Finding, label: str = SUSPECT) -> None:
-        """Store what has no proof, once for each place in which it shows."""
+    def _promote(self, finding: Finding) -> Finding | Dropped:
+        """Let a finding take the row and the folder of the suspect that it was."""
+        finding = replace(finding, number=finding.doubted, doubted=0, group="")
+        if not self._database.promote(row_of(finding)):
+            self._leave(finding.number)
+            return REPEATED
+        move_bundle(self._layout, finding)
+        return finding
+
+    def _repeats(self, key: str, doubted: int) -> bool:
+        """Count a stored finding once more, which explains a suspect; False if its signature is new."""
+        if not self._database.count_again(key, explains=doubted):
+            return False
+        self._leave(doubted)
+        return True
+
+    def _leave(self, doubted: int) -> None:
+        """Remove the folder of a suspect that a finding explains."""
+        if doubted:
+            move_bundle(self._layout, finding_of(self._database.finding(doubted)))
+
+    def keep_suspect(self, finding: Finding, label: str = SUSPECT) -> Finding:
+        """Store what has no proof, once for each place in which it shows.
+
+        Returns:
+            The finding with the number under which it is stored now; as it was if its place is known.
+        """
         key = _suspect_key(finding, label)
-        known = key in self._known or self._database.count_again(key)
+        known = bool(finding.doubted) or key in self._known or self._database.count_again(key)
         self._known.add(key)
-        if not known:
-            group = finding.group or group_of(finding.verdict, finding.case.program)
-            self.store(replace(_marked(finding).signed(), signature=key, group=group, status=Status.UNREPLAYED))
+        if known:
+            return finding
+        group = finding.group or group_of(finding.verdict, finding.case.program)
+        stored = self.store(replace(_marked(finding).signed(), signature=key, group=group, status=Status.UNREPLAYED))
+        return finding if isinstance(stored, Dropped) else replace(finding, doubted=stored.number)
+
+    def has(self, finding: Finding) -> bool:
+        """Whether a stored finding is the same as a signed one, or of its cause."""
+        return bool(self._stored_as(finding))
+
+    def explains(self, finding: Finding) -> bool:
+        """Like ``has``; the stored finding is counted then, and explains the suspect that the other one was."""
+        key = self._stored_as(finding)
+        return bool(key) and self._repeats(key, finding.doubted)
+
+    def _stored_as(self, finding: Finding) -> str:
+        known = self._database.known()
+        key = self._aliases.get(finding.signature, finding.signature)
+        if any(one == key for _, one, _ in known):
+            return key
+        found = explained_by(finding, [verdict for _, _, verdict in known])
+        return "" if found is None else known[found[0]][1]
+
+    def keep_smaller(self, suspect: Finding) -> None:
+        """Let a smaller case stand for a stored suspect, whose doubt did not fall."""
+        row = self._database.finding(suspect.doubted)
+        smaller = replace(
+            _marked(suspect).signed(), signature=row.signature, number=row.number, status=Status.UNREPLAYED,
+            group=group_of(suspect.verdict, suspect.case.program),
+        )  # fmt: skip
+        withdrawn = withdraw_bundle(self._layout, row.number)
+        self._database.replace_finding(row_of(smaller))
+        if withdrawn:
+            place_bundle(self._layout, smaller)
 
 
 def _suspect_key(finding: Finding, label: str) -> str:

@@ -19,7 +19,7 @@ from irfuzz.campaign.covered import Covered
 from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
 from irfuzz.campaign.folder import Folder
 from irfuzz.campaign.job_targets import together
-from irfuzz.campaign.places import bundle_folder, place_bundle
+from irfuzz.campaign.places import bundle_folder, is_placed, move_bundle
 from irfuzz.campaign.processes import Death, Processes
 from irfuzz.campaign.seed_inputs import remember
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
@@ -277,7 +277,7 @@ class Campaign:
 
     def suspects(self) -> list[Finding]:
         """What is too thinly proven, the likeliest fault first, without models and inputs."""
-        return ranked(f for f in self._read() if f.verdict.suspect)
+        return ranked(f for f in self._read() if f.verdict.suspect and f.status is not Status.EXPLAINED)
 
     def folder_of(self, finding: Finding) -> Path:
         """The finding's folder."""
@@ -290,7 +290,7 @@ class Campaign:
             known = self._found.get(row.number)
             self._found[row.number] = (
                 finding_of(row)
-                if known is None or known.title != row.title
+                if known is None or (known.title, known.status) != (row.title, row.status)
                 else replace(known, times=row.times, last=row.last)
             )
         return [self._found[row.number] for row in rows]
@@ -298,11 +298,11 @@ class Campaign:
     def _place_all(self) -> None:
         """A kill may have come between a finding and its folder; one that cannot be written costs no other."""
         for finding in self._read():
-            if bundle_folder(self.layout, finding).exists():
+            if is_placed(self.layout, finding):
                 continue
             finding = with_cases(finding, self.database.finding(finding.number))
             try:
-                place_bundle(self.layout, finding)
+                move_bundle(self.layout, finding)
             except (InvalidProgram, Unsupported) as error:
                 about = {"job": finding.job, "iteration": finding.iteration, "seed": self.config.seed}
                 models = {"model.onnx": finding.case.model}

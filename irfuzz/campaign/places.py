@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from irfuzz.campaign.config import Layout
@@ -28,14 +29,49 @@ def bundle_folder(layout: Layout, finding: Finding) -> Path:
     return kind / folder_name(finding)
 
 
-def replace_bundle(layout: Layout, finding: Finding) -> None:
-    """Write the folder of a finding for which another case stands now, unless a person has labelled the one there."""
-    old = [*layout.findings.glob(f"{finding.number:04d}-*"), *layout.unreplayed.glob(f"{finding.number:04d}-*")]
+def withdraw_bundle(layout: Layout, number: int) -> bool:
+    """Remove the folder of a finding for which another case is to stand; False if a person has labelled it.
+
+    It goes before the row changes: after a kill in between it is made again from whatever the row holds.
+    """
+    old = [f for kind in (layout.findings, layout.suspects, layout.unreplayed) for f in _numbered(kind, number)]
     if any(label_of(folder) for folder in old):
-        return
+        return False
     for folder in old:
         shutil.rmtree(folder, ignore_errors=True)
-    place_bundle(layout, finding)
+    return True
+
+
+def move_bundle(layout: Layout, finding: Finding) -> None:
+    """Write a stored finding's folder where it belongs, and remove the one that it had as a suspect.
+
+    What a person said of the suspect is said of the finding. A suspect that a finding explains has no folder any more,
+    unless it has a label.
+    """
+    old = _as_suspect(layout, finding)
+    if finding.status is not Status.EXPLAINED:
+        label = next((text for folder in old if (text := label_of(folder))), finding.label)
+        place_bundle(layout, replace(finding, label=label))
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_placed(layout: Layout, finding: Finding) -> bool:
+    """Whether a stored finding has its folder, and nothing is left of what it was as a suspect."""
+    there = finding.status is Status.EXPLAINED or bundle_folder(layout, finding).exists()
+    return there and not _as_suspect(layout, finding)
+
+
+def _as_suspect(layout: Layout, finding: Finding) -> list[Path]:
+    """What is left of the folder that a finding, or a suspect that one explains, had as a suspect."""
+    found = _numbered(layout.suspects, finding.number)
+    if finding.status is Status.EXPLAINED:
+        return [folder for folder in found if not label_of(folder)]
+    return [] if finding.verdict.suspect else found
+
+
+def _numbered(kind: Path, number: int) -> list[Path]:
+    return list(kind.glob(f"{number:04d}-*"))
 
 
 def place_bundle(layout: Layout, finding: Finding) -> Path:

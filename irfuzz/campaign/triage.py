@@ -13,6 +13,7 @@ from irfuzz.campaign.archive import Archive, words_of
 from irfuzz.campaign.budget import GRACE, Budget
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.likely import Tried
+from irfuzz.campaign.suspects import Means, Suspects
 from irfuzz.campaign.waiting import Item, Waiting
 from irfuzz.execute.runner import PATIENCE, Runner
 from irfuzz.execute.types import RunResult, Target
@@ -38,10 +39,13 @@ MILLISECONDS = "milliseconds of triage"
 SUSPECTS = 0.5
 """Part of the time for triage up to which suspects are looked into."""
 
+PART = 0.5
+"""Of the time in which a finding is made small a suspect has so much: most of them stay what they are."""
+
 CUT = frozenset(
     {Symptom.REJECTION, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.DIFFERENCE, Symptom.NAN_INF}
 )  # fmt: skip
-"""Symptoms whose suspects are looked at node by node."""
+"""Symptoms whose suspects are looked into."""
 
 CUT_NODES = 150
 """Of programs with more nodes no suspects are."""
@@ -87,6 +91,8 @@ class Triage:
         self._bench = Bench(
             [runner], self._involved, self._heard, self._shrunk, self._unseen, self._unheard, stopping
         )  # fmt: skip
+        means = Means(runner, self._bench, self._archive, self._heard, PART * config.reduce, stopping)
+        self._suspects = Suspects(means, self._came_to)
         self._began = time.monotonic()
         self._budget = Budget(tuple(t.name for t in runner.targets))
         self._waiting = Waiting()
@@ -103,15 +109,14 @@ class Triage:
             verdict, program = finding.verdict, finding.case.program
             words = words_of(verdict, program)
             suspect = verdict.suspect and not _undecided(verdict)
-            if suspect:
-                counts["suspect runs"] += 1
-                finding = replace(finding, group=group_of(verdict, program))
-                self._archive.keep_suspect(finding)
-                if verdict.invalid or verdict.symptom not in CUT or len(program.nodes()) > CUT_NODES:
-                    continue
+            counts["suspect runs"] += suspect
             if self._archive.knows(verdict, program):
                 counts["repeated"] += 1
                 continue
+            if suspect:
+                finding = self._archive.keep_suspect(replace(finding, group=group_of(verdict, program)))
+                if verdict.invalid or verdict.symptom not in CUT or len(program.nodes()) > CUT_NODES:
+                    continue
             again = self._likely.knows(verdict, program, words)
             if suspect:
                 if not again:
@@ -153,7 +158,7 @@ class Triage:
     def _look_into(self, item: Item) -> str:
         """What one case comes to, for a count; nothing if it waits again, or is a suspect of a known fault."""
         verdict, program = item.finding.verdict, item.finding.case.program
-        if self._archive.knows(verdict, program):
+        if self._archive.knows(verdict, program, doubted=item.finding.doubted):
             return "repeated"
         if verdict.suspect:
             group = item.finding.group
@@ -162,7 +167,7 @@ class Triage:
             if not item.again and self._tried.again(group):  # another variant of the component came first
                 return "suspects repeated"
             self._tried.add(group)
-            came_to = self._cut_out(item.finding)
+            came_to = self._suspects.look_into(item.finding)
         elif item.again or not self._likely.knows(verdict, program, item.words):
             came_to = self._came_to(item.finding)
         elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
@@ -184,26 +189,6 @@ class Triage:
         counts[MILLISECONDS] += round(1000 * seconds)
 
     # ---- the two ways -----------------------------------------------------------------------
-
-    def _cut_out(self, suspect: Finding) -> str:
-        """What excuses a suspect may stand elsewhere in its program: look at the nodes that do wrong alone.
-
-        Each is a program of its own, on what it was fed there. Returns what to count.
-        """
-        heard = self._heard(suspect.verdict)
-        whole = suspect.case
-        watch = Watch([self._runner], suspect.verdict, whole.program, targets=heard, stopping=self._stopping)
-        for program, inputs in watch.faulty_parts(whole.program, whole.inputs):
-            case = FailingCase(program, inputs)
-            results = self._bench.run(case, heard, fresh=False)
-            for verdict in self._bench.judge(case, results, invalid=False):
-                if verdict.suspect or suspect.verdict.target not in verdict.blamed:
-                    continue
-                if self._archive.knows(verdict, program):
-                    continue
-                if not self._likely.knows(verdict, program, words_of(verdict, program)):
-                    return self._came_to(replace(suspect, verdict=verdict, case=case, results=results))
-        return "suspects without a fault alone"
 
     def _came_to(self, finding: Finding) -> str:
         """Send a disagreement through the pipeline; returns what to count."""

@@ -132,6 +132,7 @@ class Finding:
         iteration: and when.
         times: how often it was seen.
         number: in its campaign; 0 before it is stored.
+        doubted: number under which it is stored as a suspect, if it may be a finding after all; not stored.
         first: when it was stored, in seconds since 1970.
         last: when it was last seen.
     """
@@ -159,6 +160,7 @@ class Finding:
     iteration: int = 0
     times: int = 1
     number: int = 0
+    doubted: int = 0
     first: float = 0.0
     last: float = 0.0
 

@@ -54,10 +54,15 @@ class Excuse:
 
 def excuse_of(dispute: Dispute) -> str:
     """The reason of the first excuse in the table that applies; empty if nothing speaks for the target."""
+    return _first(dispute)[1]
+
+
+def _first(dispute: Dispute) -> tuple[str, str]:
+    """Name and reason of the first excuse that applies."""
     for excuse in EXCUSES:
         if dispute.symptom in excuse.symptoms and (why := excuse.why(dispute)):
-            return why
-    return ""
+            return excuse.name, why
+    return "", ""
 
 
 class Seen(TypedDict, total=False):
@@ -94,7 +99,7 @@ def verdict_on(
     told = dict(evidence or {})
     if dispute.unsteady:
         told["unsteady"] = ", ".join(sorted(dispute.unsteady))
-    why = excuse_of(dispute)
+    excuse, why = _first(dispute)
     return Verdict(
         oracle,
         dispute.symptom,
@@ -104,6 +109,7 @@ def verdict_on(
         distance=dispute.distance,
         evidence=told,
         doubt=why,
+        excuse=excuse,
         also=tuple(t.name for t in others),
         **seen,
     )

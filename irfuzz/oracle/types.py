@@ -42,6 +42,7 @@ class Verdict:
         bound: what would still have been accepted.
         evidence: facts for readers (spreads, counts, ...); no code looks at them.
         doubt: why it is a suspect; empty for a finding.
+        excuse: name of the excuse that the doubt comes of (``oracle.excuses``); empty if it comes of none.
         also: names of the other targets of the same component that show it.
         element: the element that shows it best, ``"y[0, 3]"``, with positions in sequences before the index.
         got: what the target gives there, or the dtype and shape that it gives.
@@ -71,6 +72,7 @@ class Verdict:
     bound: float | None = None
     evidence: Mapping[str, Fact] = field(default_factory=dict[str, Fact])
     doubt: str = ""
+    excuse: str = ""
     also: tuple[str, ...] = ()
     element: str = ""
     got: str = ""
@@ -113,6 +115,7 @@ class Verdict:
             "rule": rule,
             "also": ", ".join(self.also),
             "suspect": self.doubt,
+            "excuse": self.excuse,
             "invalid": _INVALID if self.invalid else "",
             "cut out": _CUT_OUT if self.cut_out else "",
             "place": self.place,
@@ -158,6 +161,7 @@ class Verdict:
             None if data["distance"] is None else float(data["distance"]),
             None if data["bound"] is None else float(data["bound"]),
             doubt=str(evidence.pop("suspect", "")),
+            excuse=str(evidence.pop("excuse", "")),
             also=tuple(also.split(", ")) if also else (),
             **texts,
             passes=tuple(name for part in passes.split(" + ") for name in part.split(" / ") if name),

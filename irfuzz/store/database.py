@@ -1,10 +1,10 @@
-"""A campaign's memory: programs, counts and findings enter one SQLite file and survive kill -9."""
+"""A campaign's memory: programs, counts and findings in one SQLite file, which survives kill -9."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -29,6 +29,8 @@ class Status(StrEnum):
     """Its ``repro.py`` shows it in a fresh process."""
     UNREPLAYED = "unreplayed"
     """It was seen, but its ``repro.py`` does not show it; reported apart from the findings."""
+    EXPLAINED = "explained"
+    """A suspect that turned out to be a finding that was known; its row stays, and nobody is told of it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +205,15 @@ class Database:
 
     # ---- findings ---------------------------------------------------------------------------
 
-    def count_again(self, signature: str) -> bool:
-        """Count a finding once more; False if its signature is new."""
+    def count_again(self, signature: str, *, explains: int = 0) -> bool:
+        """Count a finding once more; False if its signature is new.
+
+        Args:
+            signature: of the finding.
+            explains: number of a suspect that turned out to be this finding; 0 for none.
+        """
         with self._transaction() as connection:
-            statement = (
-                update(FINDING)
-                .where(FINDING.c.signature == signature)
-                .values(times=FINDING.c.times + 1, last=time.time())
-            )
-            return connection.execute(statement).rowcount == 1
+            return _count(connection, signature, explains)
 
     def set_verdict(self, number: int, verdict: str) -> None:
         """Replace the verdict's text of a finding, to which something was added."""
@@ -224,22 +226,45 @@ class Database:
         with self._transaction() as connection:
             return [tuple(row) for row in connection.execute(query.order_by(FINDING.c.number))]
 
-    def replace_finding(self, row: FindingRow) -> None:
-        """Let a better case stand for the finding of its number, which is counted once more."""
-        kept = {"number", "first", "last", "times", "signature"}
-        values = {name: getattr(row, name) for name in FindingRow.__slots__ if name not in kept}
-        values |= {name: pack_model(getattr(row, name), self.blobs) for name in _MODELS}
+    def replace_finding(self, row: FindingRow, *, explains: int = 0) -> None:
+        """Let a better case stand for the finding of its number, which is counted once more.
+
+        Args:
+            row: of the better case.
+            explains: as in ``count_again``.
+        """
+        values = self._values(row, {"number", "first", "last", "times", "signature"})
         with self._transaction() as connection:
             statement = update(FINDING).where(FINDING.c.number == row.number)
             connection.execute(statement.values(**values, times=FINDING.c.times + 1, last=time.time()))
+            _explain(connection, explains)
+
+    def promote(self, row: FindingRow) -> bool:
+        """Let the suspect of a row's number be the finding that the row holds, in one transaction.
+
+        Returns:
+            False if there is a finding of that signature, which is counted and explains the suspect then.
+        """
+        values = self._values(row, {"number", "first", "last", "times"})
+        with self._transaction() as connection:
+            if _count(connection, row.signature, row.number):
+                return False
+            now = time.time()
+            statement = update(FINDING).where(FINDING.c.number == row.number)
+            connection.execute(statement.values(**values, first=now, last=now))
+            return True
+
+    def _values(self, row: FindingRow, kept: Collection[str]) -> dict[str, Any]:
+        """What is stored of a row, but for columns that keep what they hold."""
+        values = {name: getattr(row, name) for name in FindingRow.__slots__ if name not in kept}
+        return {**values, **{name: pack_model(getattr(row, name), self.blobs) for name in _MODELS}}
 
     def add_finding(self, row: FindingRow) -> int | None:
         """Add a finding and return its number; if its signature is known, count that one and return ``None``."""
-        names = [name for name in FindingRow.__slots__ if name not in {"number", "first", "last"}]
-        row = replace(row, **{name: pack_model(getattr(row, name), self.blobs) for name in _MODELS})
+        values = self._values(row, {"number", "first", "last"})
         now = time.time()
         with self._transaction() as connection:
-            statement = insert(FINDING).values(**{name: getattr(row, name) for name in names}, first=now, last=now)
+            statement = insert(FINDING).values(**values, first=now, last=now)
             result = connection.execute(
                 statement.on_conflict_do_nothing(index_elements=["signature"]).returning(FINDING.c.number)
             )
@@ -273,7 +298,10 @@ class Database:
         return replace(found, **{name: whole_model(getattr(found, name), self.blobs) for name in _MODELS})
 
     def finding_counts(self) -> dict[str, int]:
-        """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none)."""
+        """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none).
+
+        Suspects that a finding explains are in none of them.
+        """
         with self._transaction() as connection:
             rows = connection.execute(
                 select(FINDING.c.suspect, FINDING.c.status, func.count(), func.max(FINDING.c.first)).group_by(
@@ -283,13 +311,28 @@ class Database:
         counts = {"findings": 0, "suspects": 0, "unreplayed": 0, "last": 0}
         for suspect, status, count, first in rows:
             if suspect:
-                counts["suspects"] += count
+                counts["suspects"] += count if status != Status.EXPLAINED else 0
             elif status == Status.CONFIRMED:
                 counts["findings"] += count
                 counts["last"] = max(counts["last"], int(first))
             else:
                 counts["unreplayed"] += count
         return counts
+
+
+def _count(connection: Connection, signature: str, explains: int) -> bool:
+    """Count the finding of a signature once more, and mark the suspect that it explains; False if there is none."""
+    statement = update(FINDING).where(FINDING.c.signature == signature)
+    found = connection.execute(statement.values(times=FINDING.c.times + 1, last=time.time())).rowcount == 1
+    if found:
+        _explain(connection, explains)
+    return found
+
+
+def _explain(connection: Connection, number: int) -> None:
+    if number:
+        statement = update(FINDING).where(FINDING.c.number == number, FINDING.c.suspect)
+        connection.execute(statement.values(status=Status.EXPLAINED.value))
 
 
 def _add(connection: Connection, row: ProgramRow) -> int:

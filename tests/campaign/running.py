@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import irfuzz
 from irfuzz.isolate import linux
@@ -48,11 +48,29 @@ def alive(pid: int) -> bool:
         return False
 
 
+class Row(NamedTuple):
+    """What is told of a finding or suspect."""
+
+    signature: str
+    status: str
+    suspect: bool
+    model: bytes
+
+    def may_become(self, later: Row | None) -> bool:
+        """Whether nothing is lost: a finding stays; a suspect gets smaller, becomes a finding, or one explains it."""
+        if later is None or (later.suspect and not self.suspect):
+            return False
+        if not self.suspect:
+            return later == self
+        same = later.signature == self.signature
+        return same and (later.model == self.model or len(later.model) < len(self.model)) if later.suspect else True
+
+
 @dataclass(frozen=True)
 class Seen:
     """What anybody could have been told of a campaign at one moment."""
 
-    findings: dict[int, tuple[str, str, bytes]] = field(default_factory=dict)
+    findings: dict[int, Row] = field(default_factory=dict)
     programs: frozenset[str] = frozenset()
     tallies: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -66,18 +84,21 @@ class Seen:
             tables = {row[0] for row in database.execute("select name from sqlite_master")}
             if not {"finding", "program", "tally"} <= tables:
                 return Seen()
-            findings = database.execute("select number, signature, status, model from finding").fetchall()
+            findings = database.execute("select number, signature, status, suspect, model from finding").fetchall()
             programs = database.execute("select digest from program").fetchall()
             tallies = database.execute("select job, iteration, programs from tally").fetchall()
         return Seen(
-            {number: (signature, status, model) for number, signature, status, model in findings},
+            {
+                number: Row(signature, status, bool(suspect), model)
+                for number, signature, status, suspect, model in findings
+            },
             frozenset(digest for (digest,) in programs),
             {job: (iteration, count) for job, iteration, count in tallies},
         )
 
     def lost_in(self, later: Seen) -> list[str]:
         """What was there and is not, or went backwards."""
-        lost = [f"finding {n}: {f[0]}" for n, f in self.findings.items() if later.findings.get(n) != f]
+        lost = [f"finding {n}: {f[0]}" for n, f in self.findings.items() if not f.may_become(later.findings.get(n))]
         lost += [f"program {digest}" for digest in self.programs - later.programs]
         lost += [
             f"job {job}: {tally}, later {later.tallies.get(job)}"

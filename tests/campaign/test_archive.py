@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 
 from irfuzz.campaign import archive as module
 from irfuzz.campaign.archive import Archive
+from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.execute.types import Exit, RunResult, Stage, Target
-from irfuzz.findings.codec import finding_of
+from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, Shown
 from irfuzz.findings.pipeline import Dropped
@@ -212,3 +214,91 @@ def test_a_finding_without_a_cause_is_known_by_its_signature_alone(layout: Layou
     _keep(archive, replace(_by_pass(2), cause=None))
     assert isinstance(_keep(archive, _by_pass(3)), Finding)
     assert _keep(archive, replace(_by_pass(2), cause=None)) == Dropped("repeated")
+
+
+DOUBTED = replace(VERDICT, symptom=Symptom.DIFFERENCE, suspect=True, output="y", doubt="why", message="", stage="")
+
+
+def _suspect(archive: Archive) -> Finding:
+    """A stored suspect, on a program of two nodes."""
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { a = Neg(x) y = Relu(a) }'
+    case = FailingCase(Program.from_proto(onnx.parser.parse_model(text)), X)
+    result = RunResult(Target("reference", "reference"), Stage.RUN, Exit.OK, {"y": X["x"]})
+    return archive.keep_suspect(Finding(DOUBTED, case, case, [result]))
+
+
+def _proved(suspect: Finding) -> Finding:
+    proof = replace(finding(), doubted=suspect.doubted, original=suspect.original, group="")
+    return replace(proof, status=Status.CONFIRMED)
+
+
+def _folders(layout: Layout) -> list[str]:
+    return sorted(f"{f.parent.name}/{f.name}" for f in layout.out.glob("*/0*-*"))
+
+
+def test_a_proved_suspect_is_a_finding_and_no_suspect(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    suspect = _suspect(archive)
+    assert _folders(layout) == ["suspects/0001-difference-reference"]
+    label(layout.suspects / "0001-difference-reference", "looked at")
+    stored = _keep(archive, _proved(suspect))
+    assert isinstance(stored, Finding)
+    assert stored.number == 1
+    assert _folders(layout) == ["findings/0001-rejection-reference"]
+    (row,) = database.findings()
+    assert (row.number, row.suspect, row.status, finding_of(row).group) == (1, False, "confirmed", "")
+    about = json.loads((layout.findings / "0001-rejection-reference" / "finding.json").read_text())
+    assert (about["label"], about["suspect"]) == ("looked at", False)
+
+
+def test_a_suspect_that_a_finding_explains_is_told_no_more(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    assert isinstance(_keep(archive, finding()), Finding)
+    suspect = _suspect(archive)
+    assert suspect.doubted == 2
+    assert archive.has(_proved(suspect))
+    assert _folders(layout) == ["findings/0001-rejection-reference", "suspects/0002-difference-reference"]
+    assert _keep(archive, _proved(suspect)) == Dropped("repeated")
+    assert _folders(layout) == ["findings/0001-rejection-reference"]
+    assert [(row.number, row.status) for row in database.findings()] == [(1, "confirmed"), (2, "explained")]
+    assert not archive.has(replace(_proved(suspect), signature="new", cause=None))
+    assert not archive.explains(replace(_proved(suspect), signature="new", cause=None))
+
+
+def test_a_labelled_suspect_that_a_finding_explains_keeps_its_folder(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    _keep(archive, finding())
+    suspect = _suspect(archive)
+    label(layout.suspects / "0002-difference-reference", "odd")
+    assert archive.explains(_proved(suspect))
+    assert "suspects/0002-difference-reference" in _folders(layout)
+
+
+@pytest.mark.parametrize("explained", [False, True])
+def test_a_kill_between_row_and_folder_is_put_right(layout: Layout, database: Database, explained: bool) -> None:
+    archive = Archive(layout, database, Config())
+    suspect = _suspect(archive)
+    if explained:
+        database.add_finding(row_of(replace(finding(), number=0)))
+    database.promote(row_of(replace(_proved(suspect), number=suspect.doubted)))
+    database.close()
+    with Campaign(layout.out, Config()) as campaign:
+        assert (layout.suspects / "0001-difference-reference").exists()
+        campaign._place_all()
+        assert campaign.suspects() == []
+        assert [f.number for f in campaign.findings()] == [2 if explained else 1]
+    assert _folders(layout) == [f"findings/000{2 if explained else 1}-rejection-reference"]
+
+
+def test_a_suspect_that_was_made_small_stays_one(layout: Layout, database: Database) -> None:
+    archive = Archive(layout, database, Config())
+    suspect = _suspect(archive)
+    small = replace(suspect, case=finding().case, verdict=replace(DOUBTED, doubt="still"))
+    archive.keep_smaller(small)
+    (row,) = database.findings()
+    assert (row.suspect, row.status, finding_of(row).verdict.doubt) == (True, "unreplayed", "still")
+    assert row.signature == "suspect|difference|reference|Relu"
+    assert finding_of(row).group == "reference|difference|Relu|"
+    (folder,) = layout.suspects.iterdir()
+    assert (folder / "model.onnx").read_bytes() == row.model == small.case.model
+    assert (folder / "original" / "model.onnx").read_bytes() == suspect.case.model

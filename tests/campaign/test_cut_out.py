@@ -19,7 +19,7 @@ from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
 from irfuzz.oracle.types import Symptom
-from irfuzz.store.database import Database
+from irfuzz.store.database import Database, Status
 
 pytestmark = [pytest.mark.planted, pytest.mark.backend, pytest.mark.timeout(120)]
 
@@ -47,29 +47,69 @@ g (float[2] x) => (int32[2] y, float[2] z) {
 """
 
 
-def test_a_node_that_does_wrong_alone_is_the_finding(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(SOURCE)
+def _looked_at(layout: Layout, targets: tuple[str, ...], times: int = 1) -> tuple[list[Finding], Counter[str]]:
+    """What is stored once a suspect was looked into, seen so often, and what was counted."""
     program = Program.from_proto(onnx.parser.parse_model(TEXT))
     inputs = {"x": np.array([3e12, 1.0], np.float32)}
-    layout = Layout(tmp_path / "out")
-    layout.out.mkdir()
-    for folder in layout.folders():
-        folder.mkdir(parents=True, exist_ok=True)
-    name = f"{tmp_path / 'mine.py'}:Runtime"
-    targets = ("reference", "onnxruntime:disabled", name)
+    counts = Counter[str]()
     with Runner(resolve(targets)) as runner:
         results = runner.run(program, inputs)
         verdicts = judge(program, inputs, results)
-        doubted = [v for v in verdicts if v.target == results[2].target.name]
+        doubted = [v for v in verdicts if v.target == results[-1].target.name]
         assert [v.suspect for v in doubted] == [True], "what follows would show nothing"
         database = Database(layout.database)
-        triage = Triage(layout, database, runner, Config(targets=targets))
+        triage = Triage(layout, database, runner, Config(targets=targets, reduce=4.0))
         case = FailingCase(program, inputs)
-        triage.look([Finding(v, case, case, results) for v in doubted], Counter())
-    rows = [finding_of(database.finding(row.number)) for row in database.findings(bare=True)]
-    (found,) = [row for row in rows if not row.verdict.suspect]
-    assert (found.verdict.symptom, found.verdict.target) == (Symptom.REJECTION, results[2].target.name)
+        for _ in range(times):
+            triage.look([Finding(v, case, case, results) for v in doubted], counts)
+    return [finding_of(database.finding(row.number)) for row in database.findings(bare=True)], counts
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    made = Layout(tmp_path / "out")
+    for folder in (made.out, *made.folders()):
+        folder.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def _runtime(tmp_path: Path, source: str = SOURCE) -> str:
+    (tmp_path / "mine.py").write_text(source)
+    return f"{tmp_path / 'mine.py'}:Runtime"
+
+
+def test_a_node_that_does_wrong_alone_is_the_finding(tmp_path: Path, layout: Layout) -> None:
+    rows, _ = _looked_at(layout, ("reference", "onnxruntime:disabled", _runtime(tmp_path)))
+    (found,) = rows
+    assert (found.number, found.verdict.suspect, found.verdict.symptom) == (1, False, Symptom.REJECTION)
+    assert (found.status, found.group) == (Status.CONFIRMED, "")
     assert [n.op_type for n in found.case.proto.graph.node] == ["Neg"]
     assert len(found.original.proto.graph.node) == 3
     assert found.verdict.cut_out
-    assert [row.verdict.target for row in rows if row.verdict.suspect] == [found.verdict.target]
+    assert [f.parent.name for f in layout.out.glob("*/0001-*")] == ["findings"]
+
+
+def test_a_witness_that_the_campaign_lacks_is_asked(tmp_path: Path, layout: Layout) -> None:
+    rows, counts = _looked_at(layout, ("onnxruntime:disabled", _runtime(tmp_path)))
+    (found,) = rows
+    assert not found.verdict.suspect, counts
+    assert "reference" in found.verdict.witnesses
+
+
+# Refuses what a runtime may refuse, and nothing else.
+LARGE = SOURCE.replace(
+    'any(node.op_type == "Neg"',
+    'max(abs(v).max() for v in inputs.values()) > 1e12 and any(node.op_type == "Cast" and node.attribute[0].i == 6',
+)
+
+
+def test_a_doubt_that_stays_takes_time_once(tmp_path: Path, layout: Layout) -> None:
+    rows, counts = _looked_at(layout, ("reference", "onnxruntime:disabled", _runtime(tmp_path, LARGE)), times=7)
+    (left,) = rows
+    assert (left.verdict.suspect, left.status) == (True, Status.UNREPLAYED)
+    assert (counts["suspect runs"], counts["suspects repeated"]) == (7, 3), "the 1st, 2nd and 4th later ones are not"
+    assert [n.op_type for n in left.case.proto.graph.node] == ["Cast"], "it was made small"
+    assert left.group.endswith("|rejection|Cast|TypeError: bad operand type")
+    assert [f.parent.name for f in layout.out.glob("*/0001-*")] == ["suspects"]
+    (folder,) = layout.suspects.iterdir()
+    assert (folder / "model.onnx").read_bytes() == left.case.model

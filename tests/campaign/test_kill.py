@@ -92,14 +92,17 @@ def works(running: Running) -> bool:
 
 
 def check_folders(out: Path, seen: Seen) -> None:
-    """Every row has one whole folder, and there is nothing else."""
+    """Every row has one whole folder, but for suspects that a finding explains, and there is nothing else."""
     folders = {}
     for kind in ("findings", "suspects", "unreplayed"):
         for folder in (out / kind).glob("*") if (out / kind).is_dir() else ():
             assert not folder.name.startswith("."), f"{folder} is half-written"
+            assert int(folder.name[:4]) not in folders, f"{folder}: two of one number"
             folders[int(folder.name[:4])] = folder
-    assert set(folders) == set(seen.findings)
-    for number, (_, _, model) in seen.findings.items():
-        assert [f for f in FILES if not (folders[number] / f).is_file()] == []
-        assert (folders[number] / "model.onnx").read_bytes() == model
+    assert set(folders) == {number for number, row in seen.findings.items() if row.status != "explained"}
+    for number, folder in folders.items():
+        model = seen.findings[number].model
+        assert (folder.parent.name == "suspects") == seen.findings[number].suspect
+        assert [f for f in FILES if not (folder / f).is_file()] == []
+        assert (folder / "model.onnx").read_bytes() == model
         onnx.checker.check_model(onnx.load_model_from_string(model))

@@ -142,7 +142,7 @@ def test_a_finding_whose_folder_cannot_be_made_costs_no_other(tmp_path: Path, mo
             raise Unsupported("torch", "Gemm", "no exact form")
         placed.append(finding.number)
 
-    monkeypatch.setattr(campaign, "place_bundle", place)
+    monkeypatch.setattr(campaign, "move_bundle", place)
     with campaign.Campaign(tmp_path / "out", Config()) as opened:
         for name in ("a", "b"):
             case = FailingCase(name.encode(), b"")

@@ -64,6 +64,8 @@ def test_a_crash_has_no_excuse(parse) -> None:
 @pytest.mark.parametrize("symptom", [Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE])
 def test_small_types_excuse_a_type_and_no_shape(parse, symptom: Symptom) -> None:
     assert bool(excuse_of(dispute(parse, symptom, small_type=True))) == (symptom is Symptom.WRONG_DTYPE)
+    named = "small-types" if symptom is Symptom.WRONG_DTYPE else ""
+    assert verdict_on(dispute(parse, symptom, small_type=True), "o", ()).excuse == named
 
 
 @pytest.mark.parametrize(("seconds", "excused"), [(SLOWEST_WITNESS, False), (SLOWEST_WITNESS * 1.01, True)])

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.unit
 
 FULL = Verdict(
     "numeric", Symptom.DIFFERENCE, "a:x", ("b", "c"), suspect=True, output="y", distance=1.5, bound=0.5,
-    evidence={"spread": 0.25, "elements": 3}, doubt="why", also=("a:y", "a:z"), element="y[0]", got="1", expected="2",
-    exit="crash", stage="run", message="no", operator="Add", rule="shadow", passes=("A", "B"), together=False,
-    place="optimiser", invalid=True, cut_out=True, runs=3, limit=1024,
+    evidence={"spread": 0.25, "elements": 3}, doubt="why", excuse="alone", also=("a:y", "a:z"),
+    element="y[0]", got="1", expected="2", exit="crash", stage="run", message="no", operator="Add", rule="shadow",
+    passes=("A", "B"), together=False, place="optimiser", invalid=True, cut_out=True, runs=3, limit=1024,
 )  # fmt: skip
 
 

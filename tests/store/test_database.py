@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,35 @@ def test_counts_keep_suspects_and_unreplayed_apart(database: Database) -> None:
     counts = database.finding_counts()
     assert (counts["findings"], counts["suspects"], counts["unreplayed"]) == (1, 1, 1)
     assert counts["last"] > 0
+
+
+def test_a_suspect_becomes_a_finding_under_its_number(database: Database) -> None:
+    database.add_finding(finding("other"))
+    number = database.add_finding(finding("suspect|a", suspect=True, status=Status.UNREPLAYED))
+    assert number == 2
+    before = database.finding(number)
+    assert database.promote(replace(finding("a"), number=number, model=b"small", job=3))
+    row = database.finding(number)
+    assert (row.signature, row.suspect, row.status, row.model, row.job) == ("a", False, "confirmed", b"small", 3)
+    assert row.first > before.first
+    counts = database.finding_counts()
+    assert (counts["findings"], counts["suspects"], len(database.findings())) == (2, 0, 2)
+
+
+def test_a_suspect_that_is_a_known_finding_is_explained_by_it(database: Database) -> None:
+    database.add_finding(finding("a"))
+    rows = [database.add_finding(finding(f"suspect|{n}", suspect=True, status=Status.UNREPLAYED)) for n in range(4)]
+    assert not database.promote(replace(finding("a"), number=rows[0]))
+    assert database.count_again("a", explains=rows[1])
+    assert not database.count_again("b", explains=rows[2]), "what is not there explains nothing"
+    database.replace_finding(replace(finding("a"), number=1, model=b"small"), explains=rows[3])
+    stored = {row.number: row for row in database.findings()}
+    assert [(n, r.status, r.suspect) for n, r in stored.items() if n > 1] == [
+        (2, "explained", True), (3, "explained", True), (4, "unreplayed", True), (5, "explained", True),
+    ]  # fmt: skip
+    assert (stored[1].times, stored[1].model, stored[2].signature) == (4, b"small", "suspect|0")
+    counts = database.finding_counts()
+    assert (counts["findings"], counts["suspects"], counts["unreplayed"]) == (1, 1, 0)
 
 
 def test_tallies_and_settings_come_back(database: Database) -> None:
