@@ -19,7 +19,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
-from irfuzz.findings.pipeline import Bench, blame, confirm, pass_through, reduce, sign
+from irfuzz.findings.pipeline import Bench, blame, confirm, find_conditions, pass_through, reduce, sign
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.trace import parse_trace
@@ -99,7 +99,10 @@ def reduce_finding(
         stack.callback(work.close)
         concerned_ones = concerned(targets[0], targets)
         bench = Bench(runners, lambda _: concerned_ones, lambda _: targets, work.shrink, work.unseen, work.unheard)
-        way = (partial(confirm, bench), partial(reduce, bench), partial(blame, bench), partial(sign, work), work.replay)
+        way = (
+            partial(confirm, bench), partial(reduce, bench), partial(blame, bench), partial(find_conditions, bench),
+            partial(sign, work), work.replay,
+        )  # fmt: skip
         found = pass_through(start, way)
         assert isinstance(found, Finding)
         return work.outcome(found)

@@ -32,8 +32,14 @@ from irfuzz.reduce import reduce_case
 
 Case: TypeAlias = tuple[Program, Mapping[str, Value]]
 
-WITNESSES = ("reference", "onnxruntime:disabled", "numpy:eager", "torch:eager")
+WITNESSES = ("reference", "onnxruntime:disabled", "numpy:eager")
 """Readings of ONNX that are asked about a doubt for want of witnesses, beside the targets of the campaign."""
+
+HEAVY = ("torch:eager",)
+"""Those that take seconds to start."""
+
+HEAVY_FROM = 30.0
+"""Seconds, a tenth of the campaign, that a start may take from which on these are asked, too."""
 
 FEW = frozenset({"no-witnesses", "few-accept", "as-many-reject"})
 """Excuses that say that witnesses are missing."""
@@ -52,6 +58,7 @@ class Means:
         archive: knows what was found, and keeps the smaller cases.
         heard: the targets that bear witness on a verdict.
         seconds: that making a suspect small may take.
+        longest: seconds that starting another witness may take.
         stopping: true once the job was asked to end.
     """
 
@@ -60,6 +67,7 @@ class Means:
     archive: Archive
     heard: Callable[[Verdict], Sequence[Target]]
     seconds: float
+    longest: float
     stopping: Callable[[], bool]
 
 
@@ -90,7 +98,8 @@ class Suspects:
     def _call_witnesses(self) -> None:
         """Add the witnesses that the campaign's targets lack, as far as they are installed; once."""
         runner = self._means.runner
-        for name in WITNESSES if not self._called else ():
+        names = WITNESSES + (HEAVY if self._means.longest >= HEAVY_FROM else ())
+        for name in names if not self._called else ():
             if name in {target.name for target in runner.targets}:
                 continue
             with contextlib.suppress(UsageError):  # it is not installed here

@@ -91,7 +91,7 @@ class Triage:
         self._bench = Bench(
             [runner], self._involved, self._heard, self._shrunk, self._unseen, self._unheard, stopping
         )  # fmt: skip
-        means = Means(runner, self._bench, self._archive, self._heard, PART * config.reduce, stopping)
+        means = Means(runner, self._bench, self._archive, self._heard, PART * config.reduce, longest, stopping)
         self._suspects = Suspects(means, self._came_to)
         self._began = time.monotonic()
         self._budget = Budget(tuple(t.name for t in runner.targets))

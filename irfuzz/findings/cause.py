@@ -12,11 +12,13 @@ from typing import Any
 
 from onnx import defs
 
+from irfuzz.findings.kind_relation import IN_A_SEQUENCE, KINDS, OUT_OF_SEQUENCE, relation_of
 from irfuzz.ir.program import Program
 from irfuzz.oracle.details import floats_of, odd_attributes, sees_empty
 from irfuzz.oracle.message import names_of, normalise_message
 from irfuzz.oracle.signature import operators_of
 from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.spec import with_trait
 
 SMALL = 12
 """Of a program with more nodes most have no part in the fault, and say nothing of its cause."""
@@ -26,6 +28,8 @@ BY_MESSAGE = frozenset({Symptom.CRASH, Symptom.PROTOCOL, Symptom.REJECTION})
 
 VALUES = frozenset({Symptom.DIFFERENCE, Symptom.NAN_INF})
 """Symptoms that one cause may have both of."""
+
+_WRAPPED = frozenset({IN_A_SEQUENCE, OUT_OF_SEQUENCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,13 @@ class Cause:
         by: optimiser passes that make it, or ``kernel``, ``compilation``, ``tool``; empty if it was not looked for.
         passes: ``by`` names passes.
         words: what the component said, normalised; empty for wrong outputs.
-        kinds: the wrong and the right element type, if that is what is wrong.
+        kinds: how a wrong type or shape stands to the right one (``kind_relation``).
         operators: that the wrong output depends on.
         attributes: of them that are not at their defaults.
         floats: odd floating-point types among their values.
         empty: a value of them has no elements.
+        needs: what alone makes the fault go away if it is changed (``conditions``); empty if nothing does, or nothing
+            was tried.
         nodes: of the program.
     """
 
@@ -56,11 +62,12 @@ class Cause:
     attributes: tuple[str, ...] = ()
     floats: tuple[str, ...] = ()
     empty: bool = False
+    needs: tuple[str, ...] = ()
     nodes: int = 0
 
     @classmethod
-    def of(cls, verdict: Verdict, program: Program) -> Cause:
-        """What a reduced program and the verdict on it tell."""
+    def of(cls, verdict: Verdict, program: Program, needs: Sequence[str] = ()) -> Cause:
+        """What a reduced program, the verdict on it and its conditions tell."""
         told = verdict.symptom in BY_MESSAGE
         return cls(
             target=verdict.target.partition(":")[0] if verdict.passes else verdict.target,
@@ -68,11 +75,12 @@ class Cause:
             by=verdict.pass_text or verdict.place,
             passes=bool(verdict.passes),
             words=normalise_message(verdict.message, names_of(program)) if told else "",
-            kinds=_kinds(verdict),
+            kinds=relation_of(verdict),
             operators=tuple(operators_of(verdict, program)),
             attributes=tuple(odd_attributes(verdict, program)),
             floats=tuple(floats_of(verdict, program)),
             empty=sees_empty(verdict, program),
+            needs=tuple(needs),
             nodes=len(program.graph),
         )
 
@@ -98,6 +106,7 @@ class Cause:
             attributes=tuple(map(str, data["attributes"])),
             floats=tuple(map(str, data["floats"])),
             empty=bool(data["empty"]),
+            needs=tuple(map(str, data.get("needs", ()))),
             nodes=int(data["nodes"]),
         )
 
@@ -105,35 +114,66 @@ class Cause:
         """Whether another finding is of this cause, which was found before."""
         if self.target != other.target or (self.by and other.by and self.by != other.by):
             return False
+        if self.needs and other.needs and not {*self.needs} & {*other.needs}:
+            return False  # what makes one go away is not what makes the other go away
         if self.symptom == other.symptom and self.symptom in BY_MESSAGE:
             return self.words == other.words and (self.operators == other.operators or (self.passes and other.passes))
-        if (self.kinds, self.floats, self.empty) != (other.kinds, other.floats, other.empty):
+        if self.symptom in BY_MESSAGE or other.symptom in BY_MESSAGE:
+            return False
+        if {self.symptom, other.symptom} <= KINDS and self.kinds == other.kinds and self.kinds in _WRAPPED:
+            # Nothing else makes a sequence of a value; what shows with fewer operators does not need the others.
+            return {*self.operators} <= {*other.operators}
+        if not self._is_alike(other):
             return False
         if self.symptom != other.symptom:
             # A kernel whose values are wrong gives NaN on other inputs; without an attribute too much is alike.
-            both = self.symptom in VALUES and other.symptom in VALUES
+            both = {self.symptom, other.symptom} <= VALUES or self._needs_the_same(other)
             return both and bool(self.attributes) and self._place == other._place
         if self.operators == other.operators:
             # What shows with fewer attributes does not need the others.
-            return set(self.attributes) <= set(other.attributes)
-        return self._is_sibling_of(other)
+            return {*self.attributes} <= {*other.attributes} or self._needs_the_same(other)
+        return self._is_sibling_of(other) or self._is_same_rewrite_as(other)
 
     @property
     def _place(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return self.operators, self.attributes
 
+    def _needs_the_same(self, other: Cause) -> bool:
+        return bool(self.needs) and self.needs == other.needs
+
+    def _is_alike(self, other: Cause) -> bool:
+        """Whether types, shapes and their relations are, as far as they matter."""
+        if self.empty != other.empty:
+            return False
+        if {self.symptom, other.symptom} == {Symptom.WRONG_SHAPE}:
+            # A shape does not depend on the type; older campaigns have no relation of shapes.
+            return self.kinds == other.kinds or not self.kinds or not other.kinds
+        kinds = self.kinds == other.kinds or self.symptom != other.symptom
+        return kinds and self.floats == other.floats
+
     def _is_sibling_of(self, other: Cause) -> bool:
-        """One operator each, of one family, and the same attributes: ``ReduceSum.axes`` is ``ReduceMax.axes``."""
-        if len(self.operators) != 1 or len(other.operators) != 1 or not self.attributes:
+        """One operator each, of one family, and the same attributes: ``ReduceSum.axes`` is ``ReduceMax.axes``.
+
+        If both need the same, the other may have more attributes.
+        """
+        if len(self.operators) != 1 or len(other.operators) != 1:
             return False
         names, others = ([name.partition(".")[2] for name in one.attributes] for one in (self, other))
-        return names == others and _family(self.operators[0]) == _family(other.operators[0])
+        alike = {*names} <= {*others} if self._needs_the_same(other) else bool(names) and names == others
+        return alike and _family(self.operators[0]) == _family(other.operators[0])
 
+    def _is_same_rewrite_as(self, other: Cause) -> bool:
+        """One pass each, which takes the same operators past others that only move elements.
 
-def _kinds(verdict: Verdict) -> str:
-    if verdict.symptom is not Symptom.WRONG_DTYPE:
-        return ""
-    return "->".join(kind.partition("[")[0] for kind in (verdict.expected, verdict.got))
+        A DequantizeLinear that is taken past a Transpose or a Reshape is the same DequantizeLinear, and past a MaxPool
+        if both need the same.
+        """
+        if not (self.passes and other.passes):
+            return False
+        handing = with_trait("copies" if self._needs_the_same(other) else "moves")
+        core, others = ({*one.operators} - handing for one in (self, other))
+        own = {name for name in self.attributes if name.partition(".")[0] in core}
+        return bool(core) and core == others and own <= {*other.attributes}
 
 
 def _family(operator: str) -> object:

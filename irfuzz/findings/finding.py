@@ -117,6 +117,7 @@ class Finding:
         runs: what is kept of the results.
         trace: how the original was made, as JSON has it; empty if that is not known.
         hunt: what the inputs were steered to; empty if they were not.
+        needs: what the fault does not show without (``conditions``); stored as a part of ``cause``.
         signature: text that is equal for findings of one fault.
         cause: what its program tells of the cause; ``None`` if that is large, or an older irfuzz stored it.
         group: of a suspect, text that is equal for those that are alike (``suspect_group``); empty for a finding.
@@ -145,6 +146,7 @@ class Finding:
     runs: Sequence[Run] = ()
     trace: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hunt: str = ""
+    needs: tuple[str, ...] = ()
     signature: str = ""
     cause: Cause | None = None
     group: str = ""
@@ -170,9 +172,13 @@ class Finding:
             self,
             runs=tuple(Run.of(result, self.verdict) for result in self.results),
             signature=signature(self.verdict, self.case.program),
-            cause=Cause.of(self.verdict, self.case.program) if len(self.case.program.graph) <= SMALL else None,
+            cause=self._cause(),
             title=title(self.verdict, self.case.program),
         )
+
+    def _cause(self) -> Cause | None:
+        program = self.case.program
+        return Cause.of(self.verdict, program, self.needs) if len(program.graph) <= SMALL else None
 
     @property
     def component(self) -> str:

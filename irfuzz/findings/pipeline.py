@@ -14,16 +14,19 @@ from typing import Protocol, TypeAlias
 
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import RunResult, Target
+from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.findings.blamed_passes import with_pass
+from irfuzz.findings.cause import SMALL, VALUES
+from irfuzz.findings.conditions import Inputs, conditions_of
 from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import Watch, same_fault
 from irfuzz.findings.finding import Finding
+from irfuzz.findings.kind_relation import KINDS
 from irfuzz.findings.upstream_cause import earlier_cause
 from irfuzz.ir.program import Program
 from irfuzz.oracle import Hearing
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.types import Symptom, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,9 @@ class Dropped:
 
 
 Step: TypeAlias = Callable[[Finding], "Finding | Dropped"]
+
+CONDITIONAL = KINDS | VALUES | {Symptom.REJECTION}
+"""Symptoms of which conditions are looked for; a crash or hang for each would cost too much."""
 
 Shrink: TypeAlias = Callable[[Finding, Watch], FailingCase]
 """The smallest case found that still shows what is watched for."""
@@ -170,6 +176,27 @@ def blame(bench: Bench, finding: Finding) -> Finding:
     return replace(finding, verdict=found)
 
 
+def find_conditions(bench: Bench, finding: Finding) -> Finding:
+    """The finding with what its small program needs to show it."""
+    case, verdict = finding.case, finding.verdict
+    if bench.stopping() or verdict.symptom not in CONDITIONAL or len(case.program.graph) > SMALL:
+        return finding
+    few = bench.asked(verdict)
+
+    def is_right(program: Program, inputs: Inputs) -> bool:
+        changed = FailingCase(program, inputs)
+        try:
+            results = bench.run(changed, few, fresh=False)
+            ran = any(r.target.name == verdict.target and r.exit is Exit.OK for r in results)
+            return ran and not any(
+                verdict.target in one.blamed for one in bench.judge(changed, results, invalid=verdict.invalid)
+            )
+        except (InvalidProgram, Unsupported):
+            return False
+
+    return replace(finding, needs=conditions_of(case.program, case.inputs, is_right))
+
+
 def sign(archive: Archive, finding: Finding) -> Finding | Dropped:
     """The finding with its signature, title and runs, unless its like is known."""
     return archive.settle(finding.signed())
@@ -182,6 +209,7 @@ def steps(bench: Bench, archive: Archive) -> tuple[Step, ...]:
         partial(reduce, bench),
         partial(find_cause, bench),
         partial(blame, bench),
+        partial(find_conditions, bench),
         partial(sign, archive),
         archive.replay,
         archive.store,

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.facts import SequenceFact, TensorFact
+from irfuzz.findings.kind_relation import KINDS
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
-
-KINDS = frozenset({Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE})
 
 BEFORE: Mapping[Symptom, frozenset[Symptom]] = {
     Symptom.REJECTION: KINDS,

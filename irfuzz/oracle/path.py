@@ -42,6 +42,10 @@ _DRAWN = "random"
 """How ``ops/`` calls it that elements are drawn."""
 
 
+_SPECIALS = "infinity"
+"""How names of what only infinities meet begin in ``ops/``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Open:
     """Behaviour that ONNX leaves open, declared in ``ops/``: ``Op: name``, and whether only NaN or Inf meet it."""
@@ -177,7 +181,8 @@ def path_to(
                 for name in can_be_met(call, env):
                     if name == _DRAWN:
                         continue  # ``random`` says whether the numbers reach the output; shapes do not hang on them
-                    opens[f"{n.op_type}: {name}"] = Open(f"{n.op_type}: {name}", "nan" in name.lower())
+                    of_specials = name.startswith(_SPECIALS) or "nan" in name.lower()
+                    opens[f"{n.op_type}: {name}"] = Open(f"{n.op_type}: {name}", of_specials)
         if repeated:
             calls += calls[first:]  # what a later turn does stands behind what an earlier one did
     ops = frozenset(n.op_type for _, inner in everything for n in inner)

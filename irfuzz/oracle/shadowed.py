@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from irfuzz.oracle.path import Path
 
 
+CLOSE = 4.0
+"""An element that is beyond its bound by less has to be beyond ``UPPER`` of its tensor's moves, too."""
+
+UPPER = 0.75
+"""Quantile of the moves of a tensor. A poor formula (``x^2 - mean^2`` of near elements) moves in steps that three
+directions may miss in one element and meet in the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """What the values of one output are held against.
@@ -167,7 +175,12 @@ def _with_moves(case: Case, leaf: Leaf, values: Mapping[str, np.ndarray], measur
     small = np.maximum(small, NEIGHBOURS * median_of(small))
     with np.errstate(invalid="ignore"):
         jumps = np.where(wide > JUMP * WIDE * np.maximum(small, measure.bound / SAFETY), wide, 0.0)
-    return replace(measure, bound=np.maximum.reduce([measure.bound, SAFETY * small, jumps]), unsteady=unsteady)
+    bound = np.maximum.reduce([measure.bound, SAFETY * small, jumps])
+    close = np.zeros(bound.shape, bool)
+    for value in values.values():
+        close |= replace(measure, bound=bound).ratios(value) <= CLOSE
+    beside = SAFETY * NEIGHBOURS * np.quantile(small, UPPER)
+    return replace(measure, bound=np.where(close, np.maximum(bound, beside), bound), unsteady=unsteady)
 
 
 def _as_float(value: np.ndarray | None, like: np.ndarray) -> np.ndarray:

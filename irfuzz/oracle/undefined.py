@@ -111,6 +111,14 @@ def _low_above_high(call: Call) -> bool:
     return call.bounds(1)[1] > call.bounds(2)[0]
 
 
+def _infinity_without_bound(call: Call) -> bool:
+    """Whether an infinity may reach the side of a Clip on which no bound is given."""
+    attrs = call.program.attrs(call.node)
+    low, high = call.bounds(0)
+    given = [call.input(place) is not None or attrs.get(name) is not None for place, name in ((1, "min"), (2, "max"))]
+    return (low == -np.inf and not given[0]) or (high == np.inf and not given[1])
+
+
 _OBLIGATORY = frozenset({"relu", "tanh", "sigmoid"})
 
 
@@ -297,6 +305,7 @@ TESTS: Mapping[str, Test] = MappingProxyType(
         "foreign_letters": _foreign_letters,
         "fractional_length": fractional_length,
         "integer_zero_divisor": _zero_divisor,
+        "infinity_without_bound": _infinity_without_bound,
         "letter_of_two_sizes": _letter_of_two_sizes,
         "low_above_high": _low_above_high,
         "nan_elements": _may_be(lambda a: is_float(a.dtype) and bool(np.isnan(a.astype(np.float64)).any())),

@@ -110,6 +110,66 @@ def test_a_message_by_one_pass_is_one_cause_whatever_operators_it_met() -> None:
     assert _explains((kernel, one), (kernel, one))
 
 
+def test_a_shape_does_not_depend_on_the_type_but_on_what_is_wrong_with_it() -> None:
+    shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE, expected="float32[8,1,2]", got="float32[8,2]")
+    single, half = _program("y = Relu (x)"), _program("y = Relu (x)", "float16")
+    assert _explains((shape, single), (replace(shape, expected="float16[4,1,3]", got="float16[4,3]"), half))
+    assert not _explains((shape, single), (replace(shape, got="float32[8,2,1]"), single))
+    assert _explains((replace(shape, got=""), single), (shape, single)), "an older campaign does not say"
+
+
+def test_what_is_put_into_a_sequence_is_one_whatever_it_is() -> None:
+    wrapped = replace(KERNEL, target="reference", place="", symptom=Symptom.WRONG_SHAPE)
+    plain = replace(wrapped, expected="bool[1]", got="sequence(bool[1])")
+    inner = "sequence(float32[1])"
+    nested = replace(wrapped, symptom=Symptom.WRONG_DTYPE, expected=inner, got=f"sequence({inner})")
+    few, more = _program("y = Relu (x)"), _program("a = Relu (x) y = Neg (a)")
+    assert _explains((plain, few), (nested, more))
+    assert not _explains((nested, more), (plain, few)), "the first may need what the other has not"
+    assert not _explains((plain, few), (replace(nested, got="sequence(int64[1])"), more))
+
+
+def _needing(verdict: Verdict, program: Program, *needs: str) -> Cause:
+    return Cause.of(verdict, program, needs)
+
+
+def test_what_is_cured_by_other_changes_is_another_cause() -> None:
+    program = _program("y = Relu (x)")
+    scalar, axes = _needing(KERNEL, program, "X of rank 0"), _needing(KERNEL, program, "axes not given")
+    assert not scalar.explains(axes)
+    assert scalar.explains(_needing(KERNEL, program, "X of rank 0", "axes not given"))
+    assert scalar.explains(_needing(KERNEL, program)), "nothing else speaks against it"
+    refused = replace(KERNEL, symptom=Symptom.REJECTION, message="Fail: no")
+    assert not _needing(refused, program, "a").explains(_needing(refused, program, "b"))
+
+
+def test_what_is_cured_by_the_same_change_is_one_cause_with_other_attributes() -> None:
+    noop, more = _reduce("ReduceSum", NOOP), _reduce("ReduceSum", f"{NOOP}, keepdims = 0")
+    other = _reduce("ReduceMax", f"{NOOP}, keepdims = 0")
+    axes = "axes not given"
+    assert not _needing(KERNEL, more).explains(_needing(KERNEL, noop))
+    assert _needing(KERNEL, more, axes).explains(_needing(KERNEL, noop, axes))
+    assert not _needing(KERNEL, noop).explains(_needing(KERNEL, other))
+    assert _needing(KERNEL, noop, axes).explains(_needing(KERNEL, other, axes))
+    assert not _needing(KERNEL, noop, axes).explains(
+        _needing(KERNEL, _reduce("MaxPool", "kernel_shape = [1, 1]"), axes)
+    )
+    shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE)
+    assert _needing(KERNEL, noop, axes).explains(_needing(shape, noop, axes)), "a size of 1 hides the shape"
+
+
+def test_one_pass_that_takes_an_operator_past_others_is_one_cause() -> None:
+    past = [_program(f"a = Exp (x) y = {call} (a)") for call in ("Transpose", "Identity", "Neg", "Relu")]
+    transpose, identity, neg, relu = past
+    assert _explains((PASS, transpose), (PASS, identity))
+    assert not _explains((PASS, neg), (PASS, relu)), "these do more than move elements"
+    assert _needing(PASS, neg, "axes not given").explains(_needing(PASS, relu, "axes not given"))
+    assert not _explains((PASS, transpose), (PASS, _program("a = Log (x) y = Identity (a)")))
+    assert not _explains((replace(KERNEL, place="kernel"), transpose), (replace(KERNEL, place="kernel"), identity))
+    moved = _program("y = Transpose (x)")
+    assert not _explains((PASS, moved), (PASS, _program("y = Identity (x)"))), "nothing is left that is the same"
+
+
 def test_the_first_explains_the_others_and_nothing_is_joined_through_a_third() -> None:
     strides = Cause.of(KERNEL, _reduce("MaxPool", "kernel_shape = [2, 2], strides = [2, 2]"))
     pads = Cause.of(KERNEL, _reduce("MaxPool", "kernel_shape = [2, 2], pads = [1, 1, 1, 1]"))
@@ -122,4 +182,7 @@ def test_it_comes_back_from_json() -> None:
     cause = Cause.of(PASS, _reduce("MaxPool", "kernel_shape = [2, 2], strides = [2, 2]"))
     assert Cause.from_json(cause.to_json()) == cause
     assert cause.nodes == 1
+    needing = replace(cause, needs=("X of rank 0",))
+    assert Cause.from_json(needing.to_json()) == needing
+    assert Cause.from_json({k: v for k, v in cause.to_json().items() if k != "needs"}) == cause, "of an older campaign"
     assert cause.operators == ("MaxPool",)

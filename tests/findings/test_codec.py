@@ -65,7 +65,7 @@ def test_a_row_has_every_field() -> None:
     before = full()
     after = finding_of(row_of(before))
     # What belongs to one process, and what a person said of a folder, are not in the database.
-    apart = {"results", "before", "hunt", "label", "case", "original", "doubted"}
+    apart = {"results", "before", "hunt", "label", "case", "original", "doubted", "needs"}
     for name in {f.name for f in fields(Finding)} - apart:
         assert getattr(after, name) == getattr(before, name), name
         assert getattr(after, name) != getattr(Finding(replace(before.verdict, bound=0), *[before.case] * 2), name), (

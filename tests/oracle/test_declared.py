@@ -397,3 +397,30 @@ def test_an_axis_without_elements_has_no_coordinates(parse, run) -> None:
     results = [run("reference", zero), run("torch:eager", zero), run("onnxruntime:disabled", one)]
     (verdict,) = judge(program, {"x": np.ones((0, 3), np.float32)}, results)
     assert not verdict.suspect
+
+
+@pytest.mark.parametrize(
+    ("call", "fed", "left_open"),
+    [
+        ("Clip(x)", -np.inf, True),
+        ("Clip(x)", np.inf, True),
+        ("Clip(x, b)", -np.inf, False),
+        ("Clip(x, b)", np.inf, True),
+        ('Clip(x, "", b)', -np.inf, True),
+        ('Clip(x, "", b)', np.inf, False),
+    ],
+)
+def test_an_infinity_beyond_no_bound_of_a_clip_is_left_open(parse, run, call, fed, left_open) -> None:
+    program = parse(f"g (float[1] x) => (float[1] y) <float b = {{1}}> {{ y = {call} }}")
+    right, wrong = np.array([fed], np.float32), np.array([np.copysign(np.finfo(np.float32).max, fed)], np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": right}, results)
+    assert ("infinity_without_bound" in verdict.doubt) == left_open
+
+
+def test_what_a_clip_leaves_open_of_infinities_excuses_no_number(parse, run) -> None:
+    program = parse("g (float[1] x) => (float[1] y) { e = Abs(x) y = Clip(e) }")
+    right, wrong = np.array([2], np.float32), np.array([3], np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
+    (verdict,) = judge(program, {"x": right}, results)
+    assert "infinity" not in verdict.doubt
