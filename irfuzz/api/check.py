@@ -16,7 +16,7 @@ from irfuzz.api.ground_truth import GroundTruth, labels_of
 from irfuzz.api.input_plans import advice
 from irfuzz.api.models import Inputs, LoadedModel, Model, loaded, program_of
 from irfuzz.api.samples import by_input, rows_of, saved_outputs
-from irfuzz.api.targets import Compared, compared
+from irfuzz.api.targets import Compared, compared, run_layers
 from irfuzz.api.update import Observer, Update, unobserved
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.large_limits import limits_for
@@ -171,7 +171,7 @@ def check(
     options = options or CheckOptions()
     if options.causes and not options.locate:
         raise UsageError("causes: with locate=False nothing is looked for; leave one of them out")
-    feed = _feed(loaded(model, inputs, observer=progress), draw, progress)
+    feed = _feed(loaded(model, inputs, layers=run_layers(targets), observer=progress), draw, progress)
     program, samples = feed.program, feed.samples
     saved = _saved(options, program, len(samples))
     chosen = compared(targets, options.base, len(saved))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.api.models import Inputs, LoadedModel, Model, all_loaded, all_programs
-from irfuzz.api.targets import named
+from irfuzz.api.targets import named, run_layers
 from irfuzz.api.update import Observer, Update, unobserved
 from irfuzz.campaign.contradiction import Contradiction, Counts
 from irfuzz.campaign.equivalence import Equivalence
@@ -152,7 +152,7 @@ def equiv(
     drawn_from, other_ways = chosen(rewrites, ways)
     if not forms and not other_ways:
         raise UsageError("forms: expected at least 1, got 0: without ways to run there is nothing else to compare")
-    given = all_loaded(models, inputs, observer=progress)
+    given = all_loaded(models, inputs, layers=run_layers(targets), observer=progress)
     tested = named(targets)
     runs = _runs(given, progress)
     others = {target.name: others_of(target, other_ways) for target in tested}

@@ -12,6 +12,7 @@ from irfuzz.api.defaults import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT,
 from irfuzz.api.fuzz_report import FuzzReport, report_of
 from irfuzz.api.models import Inputs, Model, all_loaded, all_programs, by_key
 from irfuzz.api.mutability import known_mutators, refuse_unmutable
+from irfuzz.api.targets import run_layers
 from irfuzz.api.update import Observer, Update, unobserved
 from irfuzz.campaign.campaign import Campaign, Progress
 from irfuzz.campaign.config import Config, usual_sprouts
@@ -139,7 +140,7 @@ def fuzz(
     options, out = options or FuzzOptions(), Path(out)
     targets, options = with_versions(targets, options, seconds, equiv=equiv, progress=progress)
     setup = setup_of(out, targets, seconds, options, equiv=equiv)
-    given = all_loaded(models, inputs, observer=progress)
+    given = all_loaded(models, inputs, layers=run_layers(targets), observer=progress)
     refuse_unmutable({key: model.program for key, model in by_key(given).items()}, progress)
     config = setup.config
     if options.memory is None:

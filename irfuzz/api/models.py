@@ -59,6 +59,7 @@ def loaded(
     *,
     weights: bool = False,
     architecture: bool = False,
+    layers: bool = False,
     observer: Observer = unobserved,
 ) -> LoadedModel:
     """Read a model and hold what is said of its inputs against it.
@@ -68,6 +69,7 @@ def loaded(
         inputs: what the caller says; it wins over that file.
         weights: whether ranges may be those of initializers.
         architecture: see ``load_seed``.
+        layers: a Keras model becomes a graph of its layers, which Keras targets run as they are.
         observer: gets remarks.
 
     Raises:
@@ -82,7 +84,9 @@ def loaded(
     wanted = Wanted(_claims(spec), takes_data=not spec.samples, weights=weights)
     if isinstance(model, str | Path):
         path = Path(model)
-        program = load_seed(path, tell=lambda line: observer(Update(remark=line)), architecture=architecture)
+        program = load_seed(
+            path, tell=lambda line: observer(Update(remark=line)), architecture=architecture, layers=layers
+        )
         name, said = str(path), said_of({path: program}, wanted, observer)[path]
     else:
         path, program = None, load(model)
@@ -98,9 +102,13 @@ def loaded(
 
 
 def all_loaded(
-    models: Model | Sequence[Model], inputs: Inputs | None = None, *, observer: Observer = unobserved
+    models: Model | Sequence[Model],
+    inputs: Inputs | None = None,
+    *,
+    layers: bool = False,
+    observer: Observer = unobserved,
 ) -> list[LoadedModel]:
-    """Read a model or several; ``inputs`` are those of the only one.
+    """Read a model or several; ``inputs`` are those of the only one, ``layers`` is that of ``loaded``.
 
     Raises:
         UsageError: there is none, or what is said is said of several; see ``loaded``.
@@ -111,7 +119,7 @@ def all_loaded(
         raise UsageError("models: expected at least one, got none")
     if inputs is not None and len(given) > 1:
         raise UsageError(f"inputs: they are of one model, got {len(given)} models")
-    return [loaded(model, inputs, observer=observer) for model in given]
+    return [loaded(model, inputs, layers=layers, observer=observer) for model in given]
 
 
 def program_of(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irfuzz.errors import UsageError
-from irfuzz.execute.table import resolve
+from irfuzz.execute.table import component_of, resolve
 from irfuzz.execute.types import Target
 from irfuzz.oracle.witnesses import REFERENCE
 
@@ -32,6 +32,13 @@ def named(targets: Sequence[str | Target] | None, *, slow: bool = False) -> tupl
     if not found:
         raise UsageError("no targets given")
     return tuple(found.values())
+
+
+def run_layers(targets: Sequence[str | Target] | None) -> bool:
+    """Whether Keras targets are among those that a caller names, so that a Keras model stays a graph of its layers."""
+    if targets is None or isinstance(targets, str):
+        return False
+    return any((t.component if isinstance(t, Target) else component_of(t)) == "keras" for t in targets)
 
 
 def first_installed(names: Sequence[str]) -> tuple[Target, ...]:

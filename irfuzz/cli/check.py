@@ -46,9 +46,9 @@ def arguments(parser: Parser) -> None:
     add(
         "--targets", metavar="NAMES", type=names,
         help="What to compare. Default: all quick runtimes that are installed. Left out are those that compile for "
-        "seconds (openvino, iree, torch:export, torch:compile, tensorflow:function, tensorflow:xla): name them, or "
-        "`runtimes` for all; and ONNX's reference evaluator (reference) is asked only if others differ or fewer than "
-        "two run.",
+        "seconds (openvino, iree, torch:export, torch:compile, tensorflow:function, tensorflow:xla), and keras: name "
+        "them, or `runtimes` for all; and ONNX's reference evaluator (reference) is asked only if others differ or "
+        "fewer than two run.",
     )  # fmt: skip
     add(
         "--base", metavar="NAME", default="",
@@ -102,10 +102,11 @@ def arguments(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irfuzz.api.check import CheckReport, check
+    from irfuzz.api.targets import run_layers
     from irfuzz.frontends.onnx_file import save_file
 
     began = time.monotonic()
-    model = given_model(args, to_run=True)
+    model = given_model(args, to_run=True, layers=run_layers(args.targets))
     page = page_to_write(args.map, "--map")
     model = with_samples(args, model)
     options = _options(args, model)

@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   irfuzz env add onnxruntime==1.29.0
   irfuzz env add onnxruntime==1.18.1 --with numpy==1.26.4
   irfuzz env add onnx==1.22.0 --python /usr/bin/python3.11
+  irfuzz env add keras==2.2.4 --python 3.7 --with tensorflow==1.15.5
   irfuzz env add onnxruntime==1.24.4 --wheels ~/wheels     # without a network
   irfuzz env list --json
   irfuzz env remove onnxruntime-1.29.0
@@ -39,7 +40,11 @@ def arguments(parser: Parser) -> None:
         "--with", metavar="REQUIREMENT", action="append", default=[], dest="others",
         help="Something else that pip is to install, such as numpy==1.26.4; may be repeated.",
     )  # fmt: skip
-    add("--python", metavar="PATH", default=sys.executable, help="Interpreter to build with. Default: irfuzz's own.")
+    add(
+        "--python", metavar="PATH", default=sys.executable,
+        help="Interpreter to build with, 3.7 or newer: its path, or a version (3.7) that is looked for on the path and "
+        "among pyenv's. Default: irfuzz's own.",
+    )  # fmt: skip
     add("--name", metavar="NAME", default="", help="What to call it. Default: PACKAGE-VERSION.")
     add("--wheels", metavar="DIR", type=place, help="Take packages from this folder alone, and from no index.")
     add("--json", action="store_true", help="Print JSON.")

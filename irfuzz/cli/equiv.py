@@ -77,6 +77,7 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.api.equiv import EquivReport, equiv, told
     from irfuzz.api.models import LoadedModel
+    from irfuzz.api.targets import run_layers
     from irfuzz.api.update import Update
 
     if args.list:
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.models:
         raise UsageError("MODEL: expected a model or a folder with models, or --list; see `irfuzz equiv --help`")
-    programs = seeds_of(args.models, to_run=True)
+    programs = seeds_of(args.models, to_run=True, layers=run_layers(args.targets))
     said = inputs_said(args, programs)
     models = [LoadedModel(str(path), program, said[path], path) for path, program in programs.items()]
 

@@ -138,6 +138,7 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.api.fuzz import fuzz, setup_of, with_versions
     from irfuzz.api.models import LoadedModel
+    from irfuzz.api.targets import run_layers
     from irfuzz.campaign.campaign import Campaign
 
     options, targets = _options(args), _targets(args.targets, args.target)
@@ -145,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
         targets, options = with_versions(targets, options, args.time, equiv=args.equiv, progress=_installing(args))
         setup = setup_of(args.out, targets, args.time, options, equiv=args.equiv)
     continued = Campaign.stored_config(args.out) is not None
-    loaded = seeds_of(args.seeds, to_run=True)
+    loaded = seeds_of(args.seeds, to_run=True, layers=run_layers(targets))
     said = inputs_said(args, loaded)
     models = [LoadedModel(str(path), program, said[path], path) for path, program in loaded.items()]
     quiet = args.quiet or args.json

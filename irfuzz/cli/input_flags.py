@@ -131,6 +131,7 @@ def given_model(
     to_run: bool = False,
     weights: bool = False,
     architecture: bool = False,
+    layers: bool = False,
 ) -> LoadedModel:
     """The model of a command that takes one, with what is said of its inputs.
 
@@ -140,13 +141,14 @@ def given_model(
         to_run: see ``seeds_of``.
         weights: ranges may be those of initializers.
         architecture: see ``load_seed``.
+        layers: see ``seeds_of``.
 
     Raises:
         UsageError: as ``one_model`` and ``inputs_said``.
     """
     from irfuzz.api.models import LoadedModel
 
-    path, program = one_model(path or args.model, to_run=to_run, architecture=architecture)
+    path, program = one_model(path or args.model, to_run=to_run, architecture=architecture, layers=layers)
     return LoadedModel(str(path), program, inputs_said(args, {path: program}, weights=weights)[path], path)
 
 

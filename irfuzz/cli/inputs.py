@@ -23,13 +23,16 @@ _made: list[Path] = []
 """Folders for results that were not there before this command, outer ones first."""
 
 
-def seeds_of(paths: Sequence[Path], *, to_run: bool = False, architecture: bool = False) -> dict[Path, Program]:
+def seeds_of(
+    paths: Sequence[Path], *, to_run: bool = False, architecture: bool = False, layers: bool = False
+) -> dict[Path, Program]:
     """The programs of the models among files and folders; the others are named on standard error and left out.
 
     Args:
         paths: files and folders.
         to_run: what they give is compared, so those without outputs are left out too.
         architecture: see ``load_seed``.
+        layers: see ``Converters.convert``.
 
     Raises:
         UsageError: none loads.
@@ -43,7 +46,9 @@ def seeds_of(paths: Sequence[Path], *, to_run: bool = False, architecture: bool 
     with reading(files) as progress, Checker() as checker, Converters() as converters:
         for path in progress.over(files):
             try:
-                program = load_seed(path, checker=checker, converters=converters, tell=_tell, architecture=architecture)
+                program = load_seed(
+                    path, checker=checker, converters=converters, tell=_tell, architecture=architecture, layers=layers
+                )
             except InvalidProgram as error:
                 problems.append(str(error))
                 continue
@@ -75,13 +80,15 @@ def _not_compared(program: Program) -> str:
     return "" if program.graph.outputs else "the graph has no outputs, so nothing of it can be compared"
 
 
-def one_model(path: Path, *, to_run: bool = False, architecture: bool = False) -> tuple[Path, Program]:
+def one_model(
+    path: Path, *, to_run: bool = False, architecture: bool = False, layers: bool = False
+) -> tuple[Path, Program]:
     """The file and the program of a model of which there has to be one; the rest as in ``seeds_of``.
 
     Raises:
         UsageError: it does not load, or is a folder of several.
     """
-    loaded = seeds_of([path], to_run=to_run, architecture=architecture)
+    loaded = seeds_of([path], to_run=to_run, architecture=architecture, layers=layers)
     if len(loaded) != 1:
         raise UsageError(f"{path}: expected one model, found {len(loaded)}")
     return next(iter(loaded.items()))

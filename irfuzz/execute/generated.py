@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.errors import IrfuzzError, Unsupported
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.settled import settled
 from irfuzz.execute.types import Target, Value
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class SourceAdapter:
         preload: modules for the zygote.
         env: environment of the worker.
         kernels: of the modes that have kernels of their own, whose these are.
+        needs: further packages without which it cannot run.
+        fixes_sizes: its lowering takes the sizes of the inputs for constants.
+        process: see ``Target.process``.
+        only_named: its targets run only if they are named.
+        advice: how it is installed, if not by the name of the package that is missing.
     """
 
     component: str
@@ -40,6 +46,11 @@ class SourceAdapter:
     preload: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
     kernels: Mapping[str, str] = field(default_factory=dict[str, str])
+    needs: tuple[str, ...] = ()
+    fixes_sizes: bool = False
+    process: str = ""
+    only_named: bool = False
+    advice: str = ""
 
     @property
     def handler(self) -> Path:
@@ -62,15 +73,19 @@ class SourceAdapter:
                 options={"mode": mode},
                 slow=self.slow,
                 kernels=self.kernels.get(mode, ""),
+                process=self.process,
+                only_named=self.only_named,
             )
             for mode in self.modes
         )
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
-        """Whether the framework is installed."""
-        if importlib.util.find_spec(self.component) is not None:
-            return ""
-        return f"{self.component} is not installed; pip install {self.distributions[-1]}"
+        """Whether the framework, and what it needs, are installed."""
+        packages = {self.component: self.distributions[-1], **{name: name for name in self.needs}}
+        for package, distribution in packages.items():
+            if importlib.util.find_spec(package) is None:
+                return f"{package} is not installed; {self.advice or f'pip install {distribution}'}"
+        return ""
 
     def describe(self) -> Request:
         """Ask for the version, and for the modes that cannot work."""
@@ -95,6 +110,8 @@ class SourceAdapter:
 
         try:
             whole = Program.from_bytes(program) if isinstance(program, bytes) else program
+            if self.fixes_sizes:
+                whole = settled(whole, inputs)
             lowered = LOWERINGS[self.component](whole)
         except IrfuzzError:
             raise
@@ -132,3 +149,42 @@ TENSORFLOW = SourceAdapter(
         "CUDA_VISIBLE_DEVICES": "-1",
     },
 )
+
+
+def keras_on(backend: str, *needs: str, preload: tuple[str, ...] = (), **env: str) -> SourceAdapter:
+    """Keras on one of its back ends, in a process of its own: Keras takes one back end for the life of a process.
+
+    Args:
+        backend: as ``KERAS_BACKEND`` names it.
+        needs: packages that it computes with.
+        preload: modules for the zygote, before Keras.
+        env: of the worker, beside what all have.
+    """
+    return SourceAdapter(
+        "keras",
+        "Keras",
+        ("keras",),
+        (backend,),
+        slow=True,
+        preload=(*preload, "keras"),
+        env={**TENSORFLOW.env, "KERAS_BACKEND": backend, **env},
+        kernels={backend: backend},
+        needs=needs,
+        fixes_sizes=True,
+        process=backend,
+        only_named=True,
+    )
+
+
+KERAS = (
+    keras_on("tensorflow", "tensorflow", preload=("tensorflow",)),
+    keras_on("torch", "torch", preload=("torch",)),
+    keras_on("jax", "jax", preload=("jax",), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu"),
+    # Convolutions and pooling of the NumPy back end are JAX's.
+    replace(
+        keras_on("theano", "theano", THEANO_FLAGS="device=cpu,floatX=float32"),
+        advice="Keras 2.3 and older have it: irfuzz env add keras==2.2.4 --python 3.7 --with theano",
+    ),
+    keras_on("numpy", "jax", preload=("jax",), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu"),
+)
+"""Keras on each back end, as CRADLE compares them."""

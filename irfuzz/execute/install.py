@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from irfuzz.errors import UsageError
 from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter
 from irfuzz.execute.environments import NAME, Environment
-from irfuzz.execute.table import BUILT_IN
+from irfuzz.execute.interpreters import find_interpreter
+from irfuzz.execute.table import BUILT_IN, lacking
 from irfuzz.isolate import Limits, Worker, WorkerSpec
 from irfuzz.isolate.guard import guarded
 
@@ -44,13 +45,34 @@ _UNREACHABLE = re.compile(
     r"|ConnectTimeout|ReadTimeout|ProxyError|Connection refused|Network is unreachable|Max retries exceeded|SSLError"
     r"|\(from versions: none\)"  # pip's only word where it is told not to try again
 )
-_NUMPY = re.compile(r"compiled using NumPy 1\.x|_ARRAY_API not found|numpy\.core\.multiarray failed to import")
+_OLDER: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (
+        re.compile(r"compiled using NumPy 1\.x|_ARRAY_API not found|numpy\.core\.multiarray failed to import"),
+        "numpy",
+        "numpy<2",
+    ),
+    (re.compile(r"Descriptors cannot (not )?be created directly"), "protobuf", "protobuf<3.21"),
+)
+"""How an import ends with a package that is too new; the package, and the release that serves."""
+
+_NO_COMPANION = re.compile(rf"satisfies the requirement ({'|'.join(COMPANIONS)})\b")
+"""pip's word on one of them that has no wheel for an old Python."""
 
 Say = Callable[[str], None]
 
 
-class _OldNumpy(UsageError):
-    """The component was built for a numpy before 2."""
+class _NeedsOlder(UsageError):
+    """The component was built for an older release of a package than pip chose.
+
+    Attributes:
+        package: its name.
+        requirement: what to add to what pip gets.
+    """
+
+    def __init__(self, message: str, package: str, requirement: str) -> None:
+        super().__init__(f"{message}: add --with {shlex.quote(requirement)}")
+        self.package = package
+        self.requirement = requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +88,11 @@ class Source:
     built: bool = False
 
     def flags(self, distribution: str) -> list[str]:
-        """Of ``pip install``."""
+        """Of ``pip install``; what scripts import beside the component is never built, for no script is worth it."""
         place = self.wheels
         folder = [] if place is None else ["--no-index", "--find-links", str(place.expanduser().absolute())]
-        return [*folder, *(["--only-binary", distribution] if self.built else [])]
+        as_wheels = ",".join(name for name in (*COMPANIONS, distribution) if self.built or name != distribution)
+        return [*folder, *(["--only-binary", as_wheels] if as_wheels else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +133,10 @@ def read_wish(text: str) -> Wish:
     return Wish(distribution, found[2], f"{distribution}=={found[2]}")
 
 
-def adapter_for(distribution: str) -> Adapter | None:
-    """The adapter whose targets run a distribution, where there is one."""
-    return next((a for a in BUILT_IN if distribution in a.distributions), None)
+def adapter_for(distribution: str, packages: Iterable[str] = ()) -> Adapter | None:
+    """The adapter whose targets run a distribution, if there is one; of several, one that ``packages`` suffice for."""
+    own = [a for a in BUILT_IN if distribution in a.distributions]
+    return next((a for a in own if not lacking(a, packages)), own[0] if own else None)
 
 
 def add(
@@ -132,7 +156,7 @@ def add(
     Args:
         wish: the component.
         others: further requirements, in pip's words.
-        python: interpreter from which the environment is made.
+        python: interpreter from which the environment is made: its path, or a version (``3.7``) that is looked for.
         name: of the environment; the usual one where empty.
         source: where packages come from.
         say: is told what goes on.
@@ -159,14 +183,23 @@ def add(
                     f"give the new one a --name, or run `irfuzz env remove {name}` first"
                 )
             return _completed(found, wish, source, say), False
+        return _made_somehow(name, wish, find_interpreter(python), requirements, source, say), True
+
+
+def _made_somehow(
+    name: str, wish: Wish, python: str, requirements: tuple[str, ...], source: Source, say: Say
+) -> Environment:
+    """Build an environment; with an older release of a package if the component needs that and the user named none."""
+    asked = {_name_of(r) for r in requirements if r != "numpy"}
+    while True:
         try:
-            found = _made(name, wish, python, requirements, source, say)
-        except _OldNumpy:
-            if own_numpy:
+            return _made(name, wish, python, requirements, source, say)
+        except _NeedsOlder as error:
+            if error.package in asked:
                 raise
-            say(f"{wish.distribution} {wish.version} was built for a numpy before 2; trying again with numpy<2")
-            found = _made(name, wish, python, (wish.given, *others, "numpy<2"), source, say)
-    return found, True
+            asked.add(error.package)
+            say(f"{wish.distribution} {wish.version} needs {error.requirement}; trying again with it")
+            requirements = (*(r for r in requirements if r != error.package), error.requirement)
 
 
 def _made(name: str, wish: Wish, python: str, requirements: tuple[str, ...], source: Source, say: Say) -> Environment:
@@ -250,12 +283,12 @@ def _build(
     said = _run([python, "-I", "-m", "venv", str(place)], f"interpreter {python}")
     if said is not None:
         raise UsageError(f"{python} cannot make a virtual environment: {_last(said)}")
-    own = {re.split(r"[^a-z0-9-]", _normal(r))[0] for r in (wish.distribution, *requirements[1:])}
+    own = {_name_of(r) for r in (wish.distribution, *requirements[1:])}
     whole = (*requirements, *(c for c in COMPANIONS if c not in own))
     said = _pip(place / "bin" / "python", wish, whole, source, say)
     if said is None:
         return whole
-    if source.wheels is None and _UNREACHABLE.search(said):
+    if source.wheels is None and _UNREACHABLE.search(said) and not _NO_COMPANION.search(said):
         raise UsageError(_explain(said, requirements, source.wheels))
     companions_said, said = said, _pip(place / "bin" / "python", wish, requirements, source, say)
     if said is not None:
@@ -334,11 +367,13 @@ def _last(said: str) -> str:
 def _examined(name: str, wish: Wish, interpreter: Path, requirements: tuple[str, ...], say: Say) -> Environment:
     """Have a worker import the component, and the handler of its targets say what it is."""
     module = MODULES.get(wish.distribution, wish.distribution.replace("-", "_"))
-    about = _ask(wish, interpreter, WORKERS / "probe.py", {"do": "import", "module": module}, [])
+    expected = adapter_for(wish.distribution, map(_name_of, requirements))
+    env = SINGLE_THREAD if expected is None else expected.env
+    about = _ask(wish, interpreter, WORKERS / "probe.py", {"do": "import", "module": module}, [], env=env)
     packages = {_normal(n): v for n, v in about["packages"].items()}
     if about["lacking"]:
         say(f"its torchvision lacks operators for this torch: {', '.join(about['lacking'])}; what needs them fails")
-    adapter = adapter_for(wish.distribution)
+    adapter = adapter_for(wish.distribution, packages)
     told: Mapping[str, Any] = {}
     if adapter is not None:
         message, blobs = adapter.describe()
@@ -384,12 +419,18 @@ def _ask(
 def _unusable(who: str, told: str, log: str = "") -> UsageError:
     """What an import said, in one line, and what is known about it."""
     line = f"{who}: {' '.join(told.split())[:300]}"
-    if _NUMPY.search(told) or _NUMPY.search(log):
-        return _OldNumpy(f"{line}; it was built for an older numpy: add --with 'numpy<2'")
+    for pattern, package, requirement in _OLDER:
+        if pattern.search(told) or pattern.search(log):
+            return _NeedsOlder(f"{line}; it was built for an older {package}", package, requirement)
     missing = re.search(r"No module named '(\w+)", told)
     if missing is not None:
         return UsageError(f"{line}; add --with {missing[1]}, or another package that brings it")
     return UsageError(line)
+
+
+def _name_of(requirement: str) -> str:
+    """The distribution of a requirement, as PEP 503 compares it."""
+    return re.split(r"[^a-z0-9-]", _normal(requirement))[0]
 
 
 def _normal(distribution: str) -> str:

@@ -19,6 +19,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "reference": ("onnx.reference",),
     "torch-onnx": ("torch.onnx", "onnxscript"),
     "tensorflow": ("keras",),
+    "keras": ("keras",),
     "keras-onnx": ("keras", "tf2onnx"),
     "onnxruntime-transformers": ("onnxruntime.transformers",),
     "onnxruntime-shapes": ("onnxruntime.tools",),

@@ -80,7 +80,7 @@ class Runner:
         self._lines = lines
         self._longest = longest
         self._adapters = dict(adapters or {})
-        self._lanes: dict[tuple[str, str, bool], Lane] = {}
+        self._lanes: dict[tuple[str, str, bool, str], Lane] = {}
         self._baseline = Baseline(self._limits)
         self._shadow = Shadow(self._limits, shadow)
 
@@ -385,9 +385,9 @@ def _alike(tasks: Sequence[Runnable]) -> list[list[int]]:
     return found
 
 
-def _key(target: Target) -> tuple[str, str, bool]:
+def _key(target: Target) -> tuple[str, str, bool, str]:
     """What targets of one worker have in common."""
-    return target.interpreter, target.component, target.slow
+    return target.interpreter, target.component, target.slow, target.process
 
 
 def _limits_of(target: Target, limits: Limits, longest: float) -> Limits:

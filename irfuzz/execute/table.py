@@ -5,7 +5,8 @@ from __future__ import annotations
 import fnmatch
 import importlib.metadata
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from irfuzz.environment import check_environment, installed_version
@@ -13,7 +14,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute import environments
 from irfuzz.execute.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.environments import Environment
-from irfuzz.execute.generated import NUMPY, TENSORFLOW, TORCH
+from irfuzz.execute.generated import KERAS, NUMPY, TENSORFLOW, TORCH, SourceAdapter
 from irfuzz.execute.plugin import NAME, PluginAdapter
 from irfuzz.execute.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.tools import ToolAdapter
@@ -64,6 +65,7 @@ SOURCE = (
     NUMPY,
     TENSORFLOW,
     replace(TENSORFLOW, modes=("function", "xla"), slow=True, kernels={"xla": "xla"}),
+    *KERAS,
 )  # fmt: skip
 """The frameworks that run irfuzz's own lowerings; what compiles has a worker and kernels of its own."""
 
@@ -170,7 +172,7 @@ def resolve(names: Sequence[str] | None = None, *, slow: bool = False, witness: 
     known = table()
     all_targets = {target.name: (adapter, target) for adapter, target in _targets(known)}
     if names is None:
-        usual = [t for t in _of_role(all_targets, Role.RUNTIME) if slow or not t.slow]
+        usual = [t for t in _of_role(all_targets, Role.RUNTIME) if (slow or not t.slow) and not t.only_named]
         # NumPy stands in for PyTorch; beside it it is slow on large images.
         return tuple(t for t in usual if t.component != NUMPY.component or witness or TORCH.missing(t))
     chosen: dict[str, Target] = {}
@@ -240,6 +242,11 @@ def _parts(name: str) -> tuple[str, str | None, str | None]:
     if component not in {adapter.component for adapter in BUILT_IN}:
         component, at, version = head, "", ""
     return component, version if at else None, variant if colon else None
+
+
+def component_of(name: str) -> str:
+    """The component of a target's name, as a user writes it."""
+    return _parts(name)[0]
 
 
 def _whole(component: str, variant: str | None) -> str:
@@ -340,8 +347,16 @@ def label_of(environment: Environment) -> str:
 
 
 def _serving(environment: Environment) -> list[Adapter]:
-    """The adapters whose components an environment's distribution brings."""
-    return [a for a in BUILT_IN if environment.distribution in a.distributions]
+    """The adapters whose components an environment's distribution brings, and what else they need its packages."""
+    own = [a for a in BUILT_IN if environment.distribution in a.distributions]
+    return [a for a in own if not (environment.packages and lacking(a, environment.packages))]
+
+
+def lacking(adapter: Adapter, packages: Iterable[str]) -> list[str]:
+    """Which packages an adapter's component needs that are not among ``packages`` (distributions)."""
+    there = {re.sub(r"-(cpu|gpu)$", "", name) for name in packages}
+    needs = adapter.needs if isinstance(adapter, SourceAdapter | ToolAdapter) else ()
+    return [name for name in needs if name not in there]
 
 
 def _of(environment: Environment) -> list[Availability]:

@@ -98,6 +98,8 @@ class Target:
         slow: takes seconds for a program that others run in milliseconds; campaigns run it on a sample.
         kernels: what computes, where it is not what other variants of the component compute with (``inductor``,
             ``xla``): a kernel that is missing here then says nothing against those.
+        process: tells apart the workers of one component whose environment variables differ (the back end of Keras).
+        only_named: runs only if it is named, and is not among those that are used by default.
     """
 
     name: str
@@ -115,6 +117,8 @@ class Target:
     approximate: bool = False
     slow: bool = False
     kernels: str = ""
+    process: str = ""
+    only_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class Converters:
             worker.close()
         self._workers.clear()
 
-    def convert(self, source: Source, max_bytes: int, *, architecture: bool = False) -> bytes:
+    def convert(self, source: Source, max_bytes: int, *, architecture: bool = False, layers: bool = False) -> bytes:
         """A serialised ``ModelProto``, unchecked.
 
         Args:
@@ -120,6 +120,8 @@ class Converters:
             max_bytes: largest file that is given to a framework.
             architecture: variables of TensorFlow and Keras are neither folded nor merged, whatever they start as, and
                 the model says which initializers they are (``irfuzz.ir.parameters``).
+            layers: a Keras model becomes a graph of its layers, which Keras targets run as they are; others do not
+                differ.
 
         Raises:
             InvalidProgram: it is not such a model, cannot be converted, or what converts is not installed.
@@ -134,6 +136,7 @@ class Converters:
             "path": str(source.path.absolute()),
             "factory": source.factory,
             "architecture": architecture,
+            "layers": layers,
             "folder": os.getcwd(),  # noqa: PTH109 - as text
         }
         try:

@@ -121,6 +121,7 @@ def load_seed(
     converters: Converters | None = None,
     tell: Callable[[str], None] | None = None,
     architecture: bool = False,
+    layers: bool = False,
 ) -> Program:
     """Read a model that is to be mutated or run, valid for ``onnx.checker``.
 
@@ -134,6 +135,7 @@ def load_seed(
         converters: see ``load_file``.
         tell: gets one line for each thing that is not as it stands in the file, which starts with ``path``.
         architecture: variables of another framework's model stay as they are written (``Converters.convert``).
+        layers: see ``Converters.convert``.
 
     Raises:
         InvalidProgram: the file is not a valid model; the message starts with ``path``.
@@ -142,7 +144,7 @@ def load_seed(
 
     with contextlib.ExitStack() as stack:
         checker = checker or stack.enter_context(Checker())
-        model, held = _load(path, max_bytes, checker, converters, architecture=architecture)
+        model, held = _load(path, max_bytes, checker, converters, architecture=architecture, layers=layers)
         say = (lambda line: None) if tell is None else (lambda line: tell(" ".join(f"{path}: {line}".split())))
         with _naming(path):
             with_default_domain(model)
@@ -199,6 +201,7 @@ def _load(
     converters: Converters | None,
     *,
     architecture: bool = False,
+    layers: bool = False,
 ) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
     """See ``load_file``; the large weights are not in the model, but beside it."""
     with _naming(path), contextlib.ExitStack() as stack:
@@ -208,7 +211,7 @@ def _load(
             data = _read(path, min(max_bytes, MAX_BYTES), mapped=text_format is None)
         else:
             converters = converters or stack.enter_context(Converters())
-            data = converters.convert(source, min(max_bytes, MAX_BYTES), architecture=architecture)
+            data = converters.convert(source, min(max_bytes, MAX_BYTES), architecture=architecture, layers=layers)
             text_format = None
         if text_format or len(data) > _SAFE_BYTES:
             checker = checker or stack.enter_context(Checker())

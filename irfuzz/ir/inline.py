@@ -65,16 +65,20 @@ def inline_call(program: Program, node: ir.Node) -> None:
     drop_uncalled(program)
 
 
-def without_functions(program: Program) -> Program:
+def without_functions(program: Program, keep: Callable[[ir.Function], bool] = lambda _function: False) -> Program:
     """A copy in which every call is replaced by its function's body, in bodies too; the program if there is none.
+
+    Args:
+        program: stays as it is.
+        keep: of a local function, whether its calls stay.
 
     Raises:
         InvalidProgram: a body is ill-typed.
     """
-    if not program.model.functions:
+    if all(keep(function) for function in program.model.functions.values()):
         return program
     model = clone(program.model)
-    InlinePass()(model)
+    InlinePass(lambda function: not keep(function))(model)
     copy = Program(model, program.residue, program.parents)
     copy.infer()
     return copy

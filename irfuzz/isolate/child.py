@@ -1,6 +1,6 @@
 """The process in which a component under test runs: it answers requests over a socket until that closes.
 
-It is forked from the zygote and may die in any way; it needs only Python 3.9, numpy and what the handler imports.
+It is forked from the zygote and may die in any way; it needs only Python 3.7, numpy and what the handler imports.
 """
 
 from __future__ import annotations

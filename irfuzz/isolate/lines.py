@@ -1,6 +1,6 @@
 """Records which lines of given Python packages or files a process runs for the first time.
 
-Loaded in the worker's interpreter after the fork: needs only Python 3.9. Python 3.12 has ``sys.monitoring``, which
+Loaded in the worker's interpreter after the fork: needs only Python 3.7. Python 3.12 has ``sys.monitoring``, which
 looks at each line once; before it a function is traced until all of its lines have run, what is called over and over
 in one request only now and then.
 """
@@ -13,9 +13,12 @@ import os
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Found = dict[str, dict[str, list[int]]]
+if TYPE_CHECKING:
+    from typing import TypeAlias  # of Python 3.10
+
+Found: TypeAlias = "dict[str, dict[str, list[int]]]"
 """For each name, by path below its folder, the lines."""
 
 

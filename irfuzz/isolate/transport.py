@@ -1,6 +1,6 @@
 """Encodes values and JSON as length-prefixed frames of raw bytes, and decodes them; nothing is ever pickled.
 
-This file runs on both sides of the process border, so it needs only Python 3.9 and numpy: a worker's interpreter has
+This file runs on both sides of the process border, so it needs only Python 3.7 and numpy: a worker's interpreter has
 no irfuzz.
 
 A frame is a header (magic, request id, length of the JSON part, length of the body), a JSON part, and a body that
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import json
-import math
+import operator
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
@@ -314,6 +314,11 @@ def _restore(described: Any, cursor: _Cursor, depth: int = 0) -> Any:
     raise ProtocolError(f"not a value: {str(described)[:80]}")
 
 
+def _product(shape: tuple[int, ...]) -> int:
+    """How many elements a shape has; ``math.prod`` is there from Python 3.8 on only."""
+    return functools.reduce(operator.mul, shape, 1)
+
+
 def _restore_tensor(name: Any, shape: tuple[int, ...], cursor: _Cursor) -> Any:
     if type(name) is not str:
         raise ProtocolError(f"not a dtype: {str(name)[:80]}")
@@ -321,14 +326,14 @@ def _restore_tensor(name: Any, shape: tuple[int, ...], cursor: _Cursor) -> Any:
     tagged = dtype is None
     if dtype is None:
         dtype = np.dtype(np.uint16 if width == 2 else np.uint8)
-    size = math.prod(shape) * width
+    size = _product(shape) * width
     at = cursor.skip(size)
     array = np.ndarray(shape, dtype, cursor.body, at) if size else np.empty(shape, dtype)
     return Tagged(name, array) if tagged else array
 
 
 def _restore_strings(shape: tuple[int, ...], cursor: _Cursor) -> np.ndarray:
-    count = math.prod(shape)
+    count = _product(shape)
     lengths = cursor.take(count * 8).view(np.int64).tolist()
     kinds = cursor.take(count).tolist()
     if any(length < 0 for length in lengths):

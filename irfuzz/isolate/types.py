@@ -36,7 +36,7 @@ class WorkerSpec:
             (run in each child after the fork, before its first request) and ``describe() -> dict`` (component and
             version). It may import only the standard library, numpy and the component.
         preload: modules that are imported once, before any fork.
-        python: interpreter of the component's environment (Python 3.9 or newer with numpy).
+        python: interpreter of the component's environment (Python 3.7 or newer with numpy).
         env: environment variables on top of irfuzz's own and of ``worker.SINGLE_THREADED``.
     """
 

@@ -13,6 +13,7 @@ _HERE = __file__.rpartition("/")[0]
 if sys.path and sys.path[0] == _HERE:
     del sys.path[0]  # or this folder's types.py would be everybody's ``types``
 
+import array  # noqa: E402
 import contextlib  # noqa: E402
 import gc  # noqa: E402
 import importlib  # noqa: E402
@@ -43,6 +44,16 @@ def _load(name: str, path: str, beside: str | None = None) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _received(control: socket.socket) -> tuple[bytes, list[int]]:
+    """A message and the file descriptors that came with it; ``socket.recv_fds`` is there from Python 3.9 on only."""
+    fds = array.array("i")
+    raw, ancillary, _flags, _address = control.recvmsg(MESSAGE, socket.CMSG_LEN(4 * fds.itemsize))
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return raw, list(fds)
 
 
 class Zygote:
@@ -152,7 +163,7 @@ class Zygote:
 
     def obey(self) -> None:
         """Carry out one command."""
-        raw, fds, _flags, _address = socket.recv_fds(self.control, MESSAGE, 4)
+        raw, fds = _received(self.control)
         if not raw:
             self.leave()
         command = json.loads(raw)
@@ -220,8 +231,8 @@ def main() -> None:
         return
     setup = json.loads(raw)
     sys.argv = [setup["handler"]]  # for components that look at it
-    if sys.version_info < (3, 9):  # noqa: UP036 - the interpreter is whichever the user named
-        message = "Python " + sys.version.split()[0] + " is too old; a worker needs 3.9"
+    if sys.version_info < (3, 7):  # noqa: UP036 - the interpreter is whichever the user named
+        message = "Python " + sys.version.split()[0] + " is too old; a worker needs 3.7"
         control.send(json.dumps({"op": "failed", "what": "sys", "missing": None, "type": "ImportError",
                                  "message": message, "traceback": ""}).encode())  # fmt: skip
         return

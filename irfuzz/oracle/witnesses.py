@@ -65,13 +65,14 @@ def checkers_of(targets: Sequence[Target]) -> set[str]:
     return {"lowered" if c in LOWERED else c for c in components(targets)}
 
 
-_KERNELS = {"numpy": "reference", "keras": "tensorflow"}
-"""Components that compute with the functions of another one."""
+_KERNELS = {"numpy": "reference"}
+"""Components and back ends that compute with the functions of another one."""
 
 
 def kernels_of(targets: Sequence[Target]) -> set[str]:
     """The distinct libraries of kernels: how these treat NaN has nothing to do with who reads ONNX for them."""
-    return {_KERNELS.get(c, c) for c in components(targets)}
+    own = {t.kernels if t.component == "keras" else t.component for t in targets}  # Keras has those of its back end
+    return {_KERNELS.get(name, name) for name in own}
 
 
 def trusts_all(_program: object, _target: Target) -> str:

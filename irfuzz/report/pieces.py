@@ -186,6 +186,30 @@ def run_tensorflow(inputs, mode="eager"):
     return {name: tensorflow_model.to_array(value) for name, value in outputs.items()}
 '''
 
+KERAS = '''
+def run_keras(inputs, mode="tensorflow"):
+    """The model as Keras source, in the file beside this one, on one back end, of which a process has only one."""
+    import subprocess
+    import tempfile
+
+    code = (
+        "import sys, numpy as np; sys.path.insert(0, sys.argv[1]); import keras, keras_model;"
+        "print('keras', keras.__version__, sys.argv[2]); load = lambda f: dict(np.load(f));"
+        "stored = load(sys.argv[1] + '/keras_weights.npz');"
+        "weights = {n[:-4] if n.endswith('.npy') else n: v for n, v in stored.items()};"
+        "np.savez(sys.argv[4], **keras_model.run(weights, load(sys.argv[3])))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = os.path.join(folder, "given.npz"), os.path.join(folder, "found.npz")
+        np.savez(given, **inputs)
+        env = {**os.environ, "KERAS_BACKEND": mode, "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_ENABLE_X64": "1"}
+        command = [sys.executable, "-c", code, str(HERE), mode, given, found]
+        done = subprocess.run(command, env=env, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip() or f"it ended with {done.returncode}").splitlines()[-1])
+        return dict(np.load(found))
+'''
+
 OPENVINO = '''
 def run_openvino(inputs):
     """OpenVINO on the processor, in float32, which is not its default on every one."""
@@ -235,6 +259,7 @@ RUNNERS: Mapping[str, str] = {
     "torch": TORCH,
     "numpy": NUMPY,
     "tensorflow": TENSORFLOW,
+    "keras": KERAS,
     "openvino": OPENVINO,
     "plugin": PLUGIN,
 }

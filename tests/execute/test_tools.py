@@ -84,10 +84,6 @@ FAILING: dict[str, Case] = {
         """g (float[4] x) => (seq(float[2]) y) <int64 n = {2}> { y = SplitToSequence(x, n) }""", {"x": np.ones(4, F)},
         Exit.UNSUPPORTED, Stage.CONVERT, "no sequences",
     ),
-    "keras:eager": Case(
-        "g (float[1,3,2,2] x) => (float[1,3,2,2] y) { y = LRN <size = 3> (x) }", {"x": np.ones((1, 3, 2, 2), F)},
-        Exit.UNSUPPORTED, Stage.CONVERT, "keras does not support LRN",
-    ),
     "keras-onnx:from-keras": Case(
         "g (float[1,2] x) => (float[1,2] y) { y = Identity(x) }", {"x": X[:, :2]},
         Exit.REJECTED, Stage.CONVERT, "graph input 'input_0' not exist",

@@ -8,9 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .runs import Answer, Course, Failure, attempt, each, first_line, stack
+
+if TYPE_CHECKING:
+    from typing import TypeAlias  # of Python 3.10
 
 BFLOAT16 = 16
 """Its number among ONNX's element types."""
@@ -19,7 +22,7 @@ MAX_CODE = 4096
 _CODE: dict[str, CodeType] = {}
 """Compiled top-level definitions by their text: modules share most of their support functions."""
 
-Mode = Callable[[dict[str, Any], dict[str, Any], dict[str, Any], Course, str], dict[str, Any]]
+Mode: TypeAlias = "Callable[[dict[str, Any], dict[str, Any], dict[str, Any], Course, str], dict[str, Any]]"
 """Computes outputs by name.
 
 Of a module's names, its weights and inputs as arrays, the course of the run and the rest of the mode's name.

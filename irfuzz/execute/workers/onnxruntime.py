@@ -6,7 +6,8 @@ Runs in the worker's interpreter: imports only the standard library, numpy and o
 from __future__ import annotations
 
 import ctypes
-import math
+import functools
+import operator
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -282,7 +283,7 @@ def _compute(session: Any, feeds: list[Any]) -> tuple[list[dict[str, Any]], list
                 f"onnxruntime's Python interface cannot read output {output.name!r} of type {output.type}"
             )
         else:
-            size = -(-math.prod(value.shape()) * BITS.get(kind, 8) // 8)
+            size = -(-functools.reduce(operator.mul, value.shape(), 1) * BITS.get(kind, 8) // 8)
             data = ctypes.string_at(value.data_ptr(), size) if size else b""
             names.append({"name": output.name, "raw": RAW_TYPES[kind], "shape": list(value.shape())})
             values.append(np.frombuffer(data, np.uint8))

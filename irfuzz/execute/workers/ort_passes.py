@@ -12,9 +12,12 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Begin = Callable[[Sequence[str], Any], Any]
+if TYPE_CHECKING:
+    from typing import TypeAlias  # of Python 3.10
+
+Begin: TypeAlias = "Callable[[Sequence[str], Any], Any]"
 """Makes a session without some passes, with these options."""
 
 MODIFIED = re.compile(rb"GraphTransformer (\w+) modified: 1 ")

@@ -6,7 +6,6 @@ Runs in the worker's interpreter: imports only the standard library and that mod
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import re
 import sys
 from typing import Any
@@ -20,8 +19,15 @@ MOST = 32
 def handle(request: dict[str, Any], arrays: list[Any]) -> tuple[dict[str, Any], list[Any]]:
     """Import ``request["module"]`` and tell the versions of Python and of every distribution, and what was odd."""
     lacking = _import(request["module"])
-    found = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
-    return {"python": sys.version.split()[0], "packages": found, "lacking": lacking}, []
+    return {"python": sys.version.split()[0], "packages": _distributions(), "lacking": lacking}, []
+
+
+def _distributions() -> dict[str, str]:
+    """Names and versions of all that is installed."""
+    if sys.version_info >= (3, 8):  # noqa: UP036 - the interpreter is whichever the user named
+        metadata: Any = importlib.import_module("importlib.metadata")
+        return {d.metadata["Name"]: d.version for d in metadata.distributions()}
+    return {d.project_name: d.version for d in importlib.import_module("pkg_resources").working_set}
 
 
 def _import(name: str) -> list[str]:

@@ -9,9 +9,12 @@ import os
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Answer = tuple[dict[str, Any], list[Any]]
+if TYPE_CHECKING:
+    from typing import TypeAlias  # of Python 3.10
+
+Answer: TypeAlias = "tuple[dict[str, Any], list[Any]]"
 """What a handler gives: JSON, and the values that travel beside it."""
 
 

@@ -5,6 +5,7 @@ Runs in the worker's interpreter: imports only the standard library, numpy and t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -207,7 +208,8 @@ def _compile(
         finally:
             torch.compiler.reset()
             for path in _files(folder) - kept:
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):
+                    path.unlink()
     course.at("run")
     return outputs
 

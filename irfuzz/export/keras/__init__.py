@@ -4,6 +4,7 @@ from functools import partial
 
 from irfuzz.errors import Unsupported
 from irfuzz.export.keras.framework import KERAS
+from irfuzz.export.keras.kept import with_layers
 from irfuzz.export.source import lowering
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.ir.program import Program
@@ -19,6 +20,7 @@ def lower(program: Program) -> ModuleSource:
     Raises:
         Unsupported: layers and operations of Keras do not say it exactly.
     """
+    program = with_layers(program)
     graph = program.model.graph
     given = [value for value in graph.inputs if value.name not in graph.initializers]
     if not given:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
+from irfuzz.export.keras.kept import is_layer, layer
 from irfuzz.export.keras.layers import SPELLED
 from irfuzz.export.keras.table import EMITTERS
 from irfuzz.export.source.framework import Framework
@@ -12,17 +13,17 @@ KERAS = Framework(
     component="keras",
     title="Keras",
     support="irfuzz.export.keras.support",
-    imports=(("", "import keras"),),
-    reserved=frozenset({"keras"}),
+    imports=(("inspect.", "import inspect"), ("json.", "import json"), ("", "import keras")),
+    reserved=frozenset({"inspect", "json", "keras"}),
     dtypes=SPELLED,
     plain=frozenset(SPELLED) - {ir.DataType.BOOL},
     forms={},
     emitters=EMITTERS,
     run=(
         "    model, names = functional(forward, *tensors(arrays, inputs))",
-        "    outputs = model(list(inputs.values()), training=False)",
-        "    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]",
-        "    return {name: to_array(value) for name, value in zip(names, outputs)}",
+        "    return dict(zip(names, evaluated(model, inputs)))",
     ),
-    always=frozenset({"functional", "to_array", "to_tensor"}),
+    always=frozenset({"evaluated", "functional", "to_array", "to_tensor"}),
+    keeps=is_layer,
+    layer=layer,
 )

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.errors import Unsupported
 
 if TYPE_CHECKING:
-    from irfuzz.export.source.context import Context, Emitter
+    from irfuzz.export.source.context import Context, Emitted, Emitter
 
 FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16, ir.DataType.BFLOAT16})
 
@@ -34,6 +34,8 @@ class Framework:
         before: lines that stand before those of a node.
         after: lines that stand behind them, when its outputs have their values.
         always: support functions that every module carries.
+        keeps: of a local function, whether the framework has a layer for it; calls of all others are inlined.
+        layer: emitter of the calls that are kept, which also gets the function.
     """
 
     component: str
@@ -49,6 +51,8 @@ class Framework:
     before: Callable[[Context, ir.Node], Sequence[str]] | None = None
     after: Callable[[Context, ir.Node], Sequence[str]] | None = None
     always: frozenset[str] = frozenset({"to_tensor", "to_array"})
+    keeps: Callable[[ir.Function], bool] = lambda _function: False
+    layer: Callable[[Context, ir.Node, ir.Function], Emitted] | None = None
 
     def spelled(self, dtype: ir.DataType | int, where: str) -> str:
         """How it spells ``dtype``. Raises ``Unsupported`` naming ``where`` for types that it cannot compute in."""

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from irfuzz.errors import NoOperator, Unsupported
-from irfuzz.export.source.context import Block, Code, Context, Many, comment, literal
+from irfuzz.export.source.context import Block, Code, Context, Emitter, Many, comment, literal
 from irfuzz.export.source.framework import Framework
 from irfuzz.export.source.module import ModuleSource
 from irfuzz.export.source.names import Names
@@ -33,7 +33,7 @@ def lower(framework: Framework, program: Program) -> ModuleSource:
     Raises:
         Unsupported: an operator, attribute or element type has no exact form in the framework.
     """
-    program = without_functions(program)
+    program = without_functions(program, framework.keeps)
 
     def dtype_of(value: ir.Value) -> ir.DataType | None:
         dtype = getattr(program.fact(value), "dtype", None)
@@ -53,9 +53,9 @@ def lower_model(
     shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
 ) -> ModuleSource:
     """``lower`` for a model without facts; ``dtype_of`` and ``shape_of`` give what is known of its values."""
-    if model.functions:
+    if not all(framework.keeps(function) for function in model.functions.values()):
         model = model.clone()
-        InlinePass()(model)
+        InlinePass(lambda function: not framework.keeps(function))(model)
         dtype_of = None
     known_dtype = dtype_of or (lambda value: value.dtype)
     opset = model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0))
@@ -170,7 +170,7 @@ class _Writer:
         return [*lines, "    " * depth + (f"{', '.join(results)} = {given}" if results else "pass")]
 
     def _emit(self, node: ir.Node) -> list[str]:
-        emitter = self.framework.emitters.get((node.domain, node.op_type))
+        emitter = self._emitter(node)
         if emitter is None:
             if (
                 node.domain
@@ -190,6 +190,12 @@ class _Writer:
         if len([t for t in targets if t != "_"]) > 1:
             raise self.context.unsupported(node, f"{len(targets)} outputs at opset {self.context.opset}")
         return [f"{targets[0]} = {emitted}{comment(node)}"]
+
+    def _emitter(self, node: ir.Node) -> Emitter | None:
+        function, layer = self.model.functions.get(node.op_identifier()), self.framework.layer
+        if function is not None and layer is not None:
+            return lambda context, call: layer(context, call, function)
+        return self.framework.emitters.get((node.domain, node.op_type))
 
     # constants
 

@@ -30,7 +30,9 @@ def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any],
     os.chdir(request["folder"])
     path, name = request["path"], request["factory"]
     made = call(function_of(path, name), name)
-    return {}, [_to_onnx(made, name, architecture=bool(request.get("architecture")))]
+    return {}, [
+        _to_onnx(made, name, architecture=bool(request.get("architecture")), layers=bool(request.get("layers")))
+    ]
 
 
 class SeedTorch(importlib.abc.MetaPathFinder):
@@ -107,10 +109,10 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}".rstrip(": ")
 
 
-def _to_onnx(made: Any, name: str, *, architecture: bool) -> bytes:
+def _to_onnx(made: Any, name: str, *, architecture: bool, layers: bool) -> bytes:
     """By the package that the object's class comes from; none is imported to find out."""
     if _is(made, "keras", "Model") or _is(made, "tensorflow", "keras.Model"):
-        return _sibling("tensorflow").keras_model(made, architecture=architecture)
+        return _sibling("tensorflow").keras_model(made, architecture=architecture, layers=layers)
     if _is(made, "torch", "export.ExportedProgram"):
         return _sibling("torch").exported_program(made)
     if _is(made, "torch", "nn.Module"):

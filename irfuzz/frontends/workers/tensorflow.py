@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import re
@@ -32,20 +33,23 @@ def handle(request: dict[str, Any], _values: list[Any]) -> tuple[dict[str, Any],
     """Convert ``request["path"]``, which is a ``request["kind"]``: keras, saved_model or graph_def.
 
     With ``request["architecture"]`` as it is written: no variable is folded into anything or merged with another.
+    With ``request["layers"]`` a Keras model becomes a graph of its layers.
     """
-    path = request["path"]
-    convert = {"keras": keras_file, "saved_model": saved_model, "graph_def": graph_def_file}[request["kind"]]
-    return {}, [convert(path, architecture=bool(request.get("architecture")))]
+    path, architecture = request["path"], bool(request.get("architecture"))
+    if request["kind"] == "keras":
+        return {}, [keras_file(path, architecture=architecture, layers=bool(request.get("layers")))]
+    convert = {"saved_model": saved_model, "graph_def": graph_def_file}[request["kind"]]
+    return {}, [convert(path, architecture=architecture)]
 
 
-def keras_file(path: str, *, architecture: bool = False) -> bytes:
+def keras_file(path: str, *, architecture: bool = False, layers: bool = False) -> bytes:
     """A ``.keras`` or ``.h5`` file; layers that hold code (Lambda) are refused by Keras itself."""
     import keras
 
     if not path.endswith(".keras") or not zipfile.is_zipfile(path):
         _check_hdf5(path)
     model = keras.models.load_model(path, compile=False, safe_mode=True)
-    return keras_model(model, architecture=architecture)
+    return keras_model(model, architecture=architecture, layers=layers)
 
 
 def _check_hdf5(path: str) -> None:
@@ -63,12 +67,16 @@ def _check_hdf5(path: str) -> None:
         raise NotAModel("a Lambda layer holds Python code, which is not run from a file; give file.py:factory")
 
 
-def keras_model(model: Any, *, architecture: bool = False) -> bytes:
+def keras_model(model: Any, *, architecture: bool = False, layers: bool = False) -> bytes:
     """A built ``keras.Model``; ``architecture``: its variables stay as they are written (``variables.py``).
+
+    With ``layers`` it becomes a graph of its layers (``keras_layers.py``).
 
     tf2onnx's own ``from_keras`` fails for Sequential on Keras 3, and its ``from_function`` turns captured constants
     into inputs (github.com/onnx/tensorflow-onnx/issues/2348), so the model is traced and frozen here.
     """
+    if layers:
+        return importlib.import_module(".keras_layers", __package__).layered_model(model)
     import tensorflow as tf
 
     tensors = getattr(model, "inputs", None)

@@ -201,7 +201,8 @@ def main(folder: Path) -> dict[str, Any]:
 def load(path: Path) -> dict[str, np.ndarray]:
     """The arrays of a file by name."""
     with np.load(path, allow_pickle=False) as members:
-        return {name.removesuffix(".npy"): members[name] for name in members.files if name != "__irfuzz__"}
+        names = [name for name in members.files if name != "__irfuzz__"]
+        return {name.removesuffix(".npy"): members[name] for name in names}
 
 
 if __name__ == "__main__":

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import TypeAlias  # of Python 3.10
 
 ACTIVE = {"rnn": (("tanh",), ("relu",)), "gru": (("sigmoid", "tanh"),), "lstm": (("sigmoid", "tanh", "tanh"),)}
 """The recurrences that a module may write out, and the activations that layers have or are given."""
 
-Layer = Callable[[str, dict[str, Any], str], Any]
+Layer: TypeAlias = "Callable[[str, dict[str, Any], str], Any]"
 """Of a key of ``ACTIVE``, the arguments of a call and its last activation: the outputs, or ``None`` if none has it."""
 
 

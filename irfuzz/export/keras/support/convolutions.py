@@ -36,11 +36,11 @@ def conv(x, kernel, bias=None, *, strides=1, dilations=1, groups=1, padding="val
         kernel.shape[2:],
         strides=strides,
         dilation_rate=dilations,
-        groups=groups,
         padding=padding,
         use_bias=bias is not None,
         data_format="channels_last",
         dtype=kind(x),
+        **({"groups": groups} if groups != 1 else {}),
     )
     weights = [np.transpose(kernel, (*range(2, kernel.ndim), 1, 0)), *([] if bias is None else [bias])]
     return channels_second(filled(layer, zeros_around(channels_last(x), pads), weights))

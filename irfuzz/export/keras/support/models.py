@@ -9,7 +9,7 @@ import numpy as np
 
 def to_tensor(value, dtype):
     """An array of ``dtype``: layers hold their weights as arrays."""
-    if not isinstance(value, np.ndarray | np.generic | int | float | bool):
+    if not isinstance(value, (np.ndarray, np.generic, int, float, bool)):
         raise NotImplementedError("a Keras model takes tensors, no sequences and no optionals")
     array = np.asarray(value)
     if array.dtype.name != dtype:
@@ -19,7 +19,12 @@ def to_tensor(value, dtype):
 
 def to_array(value):
     """An array from a tensor."""
-    return np.asarray(keras.ops.convert_to_numpy(value))
+    return value if isinstance(value, np.ndarray) else np.asarray(keras.ops.convert_to_numpy(value))
+
+
+def symbolic(value):
+    """Whether a value stands for a tensor of a model that is being built."""
+    return isinstance(value, keras.KerasTensor) if hasattr(keras, "KerasTensor") else hasattr(value, "_keras_history")
 
 
 def functional(forward, weights, inputs):
@@ -27,23 +32,40 @@ def functional(forward, weights, inputs):
     if not inputs or any(array.ndim == 0 for array in inputs.values()):
         raise NotImplementedError("no input, or one without a first axis, which Keras takes for the batch")
     symbols = {
-        name: keras.Input(batch_shape=array.shape, dtype=array.dtype.name, name=f"input_{index}")
+        name: keras.layers.Input(batch_shape=array.shape, dtype=array.dtype.name, name=f"input_{index}")
         for index, (name, array) in enumerate(inputs.items())
     }
     outputs = forward(weights, symbols)
     for name, value in outputs.items():
-        if not isinstance(value, keras.KerasTensor):
+        if not symbolic(value):
             raise NotImplementedError(f"output {name!r} depends on no input, as the outputs of a Keras model do")
-    return keras.Model(list(symbols.values()), list(outputs.values())), list(outputs)
+    return keras.models.Model(list(symbols.values()), list(outputs.values())), list(outputs)
+
+
+def evaluated(model, inputs):
+    """The outputs of a model, as arrays in their order."""
+    given = list(inputs.values())
+    outputs = model(given, training=False) if hasattr(keras, "KerasTensor") else model.predict_on_batch(given)
+    return [to_array(value) for value in (outputs if isinstance(outputs, (list, tuple)) else [outputs])]
 
 
 def kind(x):
     """The name of the element type, in which a layer is to compute."""
-    return keras.backend.standardize_dtype(x.dtype)
+    return keras.backend.standardize_dtype(x.dtype) if hasattr(keras, "KerasTensor") else keras.backend.dtype(x)
 
 
 def filled(layer, x, weights):
     """What a new layer computes of ``x`` with these weights."""
-    layer.build(tuple(x.shape))
+    return with_weights(layer, weights, lambda: layer(x))
+
+
+def with_weights(layer, weights, call):
+    """What a new layer computes in a call with these weights, once it is seen that it holds them to the bit."""
+    made = call()  # builds the layer
     layer.set_weights(weights)
-    return layer(x, training=False)
+    held = layer.get_weights()
+    same = [np.asarray(a).tobytes() == np.ascontiguousarray(b).tobytes() for a, b in zip(held, weights)]  # noqa: B905
+    if len(held) != len(weights) or not all(same):
+        raise RuntimeError(f"layer {type(layer).__name__} does not hold the weights that it was given")
+    values = made if isinstance(made, (list, tuple)) else [made]
+    return made if any(symbolic(value) for value in values) else call()

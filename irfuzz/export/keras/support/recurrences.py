@@ -43,7 +43,7 @@ def recur(make, x, kernel, recurrent, bias, order, states, direction, *, apart=F
         y, *last = layer(x, initial_state=first or None, training=False)
         steps.append(keras.ops.transpose(keras.ops.flip(y, axis=1) if backwards else y, (1, 0, 2)))
         finals.append(last)
-    return keras.ops.stack(steps, axis=1), *(keras.ops.stack(last, axis=0) for last in zip(*finals, strict=True))
+    return (keras.ops.stack(steps, axis=1), *(keras.ops.stack(last, axis=0) for last in zip(*finals)))  # noqa: B905
 
 
 def simple_rnn(x, kernel, recurrent, bias=None, h=None, *, direction, activation):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import keras
 
-from irfuzz.export.keras.support.models import kind
+from irfuzz.export.keras.support.models import kind, symbolic
 
 
 def merged(layer, operation, values):
@@ -13,7 +13,7 @@ def merged(layer, operation, values):
     if len(values) == 1:
         return values[0]
     first = values[0].shape
-    if len(first) > 1 and all(isinstance(v, keras.KerasTensor) and v.shape == first for v in values):
+    if len(first) > 1 and all(symbolic(v) and v.shape == first for v in values):
         return getattr(keras.layers, layer)(dtype=kind(values[0]))(values)
     result = values[0]
     for value in values[1:]:
@@ -25,7 +25,7 @@ def concat(values, axis):
     """Concat, as a layer if the batch stays what it is."""
     if len(values) == 1:
         return values[0]
-    if axis % len(values[0].shape) and all(isinstance(v, keras.KerasTensor) for v in values):
+    if axis % len(values[0].shape) and all(symbolic(v) for v in values):
         return keras.layers.Concatenate(axis, dtype=kind(values[0]))(values)
     return keras.ops.concatenate(values, axis)
 
