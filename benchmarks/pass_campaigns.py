@@ -33,12 +33,12 @@ SEEDS = Path(__file__).parents[1] / "seeds"
 
 
 def fuzz(version: str, out: Path, seconds: int, seed: int) -> None:
-    """Run the campaign; findings are no failure."""
+    """Run the campaign; neither findings nor single faults of irfuzz itself, which it tells of, end it."""
     plain = f"onnxruntime@{version}"
     targets = f"reference,{plain}:disabled,{plain}:all,torch:eager"
     command = [sys.executable, "-m", "irfuzz", "fuzz", str(SEEDS), "--targets", targets, "--time", f"{seconds}s"]
     done = subprocess.run([*command, "--seed", str(seed), "--out", str(out)], stdout=sys.stderr, check=False)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 3):
         raise SystemExit(done.returncode)
 
 
