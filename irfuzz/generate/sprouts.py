@@ -42,6 +42,15 @@ FORMS: tuple[tuple[ir.DataType, tuple[int, ...]], ...] = (
 )
 """Element types and shapes of the only input: no axis to five, all alike, all different, and with ones."""
 
+OPEN: tuple[tuple[ir.DataType, tuple[int | str, ...]], ...] = (
+    (_D.FLOAT, ("N", 4)),
+    (_D.FLOAT, (2, "N", 8)),
+    (_D.FLOAT, ("N", 3, 16)),
+    (_D.FLOAT, ("N", 2, 4, 4)),
+    (_D.INT64, ("N",)),
+)
+"""The same with a size that only the run tells: much is then not folded, and other passes of optimisers fire."""
+
 VERSIONS: tuple[tuple[int, int], ...] = ((17, 8), (13, 7), (18, 8), (21, 10))
 """Opsets, each with the IR version that came with it or before it."""
 
@@ -60,8 +69,8 @@ def sprouts() -> dict[str, Program]:
     such a program is quickly made, run and made small, and nothing else in it hides the fault.
     """
     made: dict[str, Program] = {}
-    forms = [(version, FORMS) for version in VERSIONS]
-    forms += [(version, FORMS[first :: len(OLD)]) for first, version in enumerate(OLD)]
+    forms = [(version, (*FORMS, *OPEN)) for version in VERSIONS]
+    forms += [(version, (*FORMS, *OPEN)[first :: len(OLD)]) for first, version in enumerate(OLD)]
     for (opset, version), some in forms:
         for dtype, shape in some:
             name = f"sprout-{dtype.name.lower()}-{'x'.join(map(str, shape))}-{opset}"

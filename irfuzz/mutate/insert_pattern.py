@@ -26,6 +26,9 @@ from irfuzz.mutate.types import Applied, Profile, Relation, Skipped
 EXACT = 0.3
 """How often a pattern is inserted as optimisers know it."""
 
+AIMED = 0.6
+"""The same of a pattern that is worth more than others: near misses fire nothing."""
+
 _TRIES = 8
 _AS_IT_IS = 0.6
 """How often a value whose shape fits enters the pattern without being adapted."""
@@ -74,6 +77,9 @@ class InsertPattern:
             return Applied(detail, self.relation, pattern.name)
         return Skipped("no pattern fits")
 
+    def _is_aimed_at(self, pattern: Pattern) -> bool:
+        return self.context.seen is not None and self.context.seen.weight(feature_of(pattern)) > 1.0
+
     def _draft(
         self, program: Program, pattern: Pattern, value: ir.Value, choices: Choices, limit: int
     ) -> tuple[Draft, str] | None:
@@ -100,6 +106,6 @@ class InsertPattern:
         if judge(specs, opset, draft, limit) is not None:
             return None
         draft = requantised(specs, opset, draft, choices, limit)
-        if choices.boolean(EXACT):
+        if choices.boolean(AIMED if self._is_aimed_at(pattern) else EXACT):
             return draft, ""
         return missed(self.context, program, value, draft, choices, limit)

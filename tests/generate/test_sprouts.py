@@ -11,7 +11,7 @@ import pytest
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
-from irfuzz.generate.sprouts import FORMS, OLD, VERSIONS, sprouts
+from irfuzz.generate.sprouts import FORMS, OLD, OPEN, VERSIONS, sprouts
 from irfuzz.mutate.engine import Engine
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.unit
 
 
 def test_each_is_a_valid_model_of_its_version() -> None:
-    assert len(sprouts()) == len(FORMS) * (len(VERSIONS) + 1)  # each form at one of the old versions as well
+    assert len(sprouts()) == (len(FORMS) + len(OPEN)) * (
+        len(VERSIONS) + 1
+    )  # each form at one of the old versions as well
     assert {p.opset for p in sprouts().values()} == {opset for opset, _ in (*VERSIONS, *OLD)}
     assert len({p.digest for p in sprouts().values()}) == len(sprouts())
     for name, program in sprouts().items():

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.generate.sprouts import FORMS, OLD, VERSIONS, sprouts
+from irfuzz.generate.sprouts import FORMS, OLD, OPEN, VERSIONS, sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.context import Context
 from irfuzz.mutate.convert_opset import ConvertOpset
@@ -57,8 +57,8 @@ def test_and_not_if_they_do_not(specs: Specs, parse: Callable[..., Program], tex
 def test_a_fifth_of_the_smallest_programs_is_old() -> None:
     old = [p for p in sprouts().values() if p.opset < 13]
     assert {p.opset for p in old} == {9, 10, 11, 12} == {opset for opset, _ in OLD}
-    assert len(old) == len(FORMS)
-    assert len(sprouts()) == len(FORMS) * (len(VERSIONS) + 1)
+    assert len(old) == len(FORMS) + len(OPEN)
+    assert len(sprouts()) == len(old) * (len(VERSIONS) + 1)
 
 
 @pytest.mark.parametrize("opset", [9, 10, 11, 12])
