@@ -86,6 +86,8 @@ BAD = [
         "has(pool_strings) == (T == 'string')",
     ),
     ("GridSample", [t(1, 1, 4, 4, dtype=ir.DataType.BOOL)], {}, "expected 2 to 2 inputs, got 1"),
+    ("DFT", [t(2, 1, 3, 2)], {"inverse": 1, "onesided": 1, "axis": 1}, "has(dft_length) or S[axis"),
+    ("DFT", [t(2, 3, 1, 2)], {"inverse": 1, "onesided": 1, "axis": -2}, "has(dft_length) or S[axis"),
 ]
 
 
@@ -119,6 +121,8 @@ def test_states_have_the_size_of_the_batch_in_versions_without_a_layout(
     ("op", "inputs", "attrs"),
     [
         ("Conv", [t("N", None, "H", 8), t(4, 8, 3, 3)], {}),
+        ("DFT", [t(2, 2, 1, 2)], {"inverse": 1, "onesided": 1, "axis": 1}),
+        ("DFT", [t(2, 1, 3, 2), t(dtype=I64, value=(4,))], {"inverse": 1, "onesided": 1, "axis": 1}),
         ("Conv", [t(1, "C", 8, 8), t("M", 5, 3, 3), t("M2")], {"group": 3}),
         ("Conv", [TensorFact(F, None), TensorFact(F, None)], {"strides": [1]}),
         ("Conv", [OpaqueFact("?"), t(4, 8, 3, 3)], {}),

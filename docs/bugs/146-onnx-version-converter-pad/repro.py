@@ -1,0 +1,33 @@
+"""onnx-version-converter:up rejects a program that others run in Pad: onnxruntime without optimisation refuses the model that it made, and runs the one before: Fail: [ONNXRuntimeError] : # : FAIL : Type Error: Type parameter (T) of Optype (Pad) bound to different types (tensor(double) and tensor(float
+
+Seen with onnx-version-converter 1.23.2, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+What is expected is what reference 1.23.2, onnxruntime:disabled 1.32.0 answer, by:
+  Pad-2, https://onnx.ai/onnx/operators/onnx__Pad.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import onnx.version_converter
+import onnxruntime as ort
+from onnx import helper
+
+inputs = {'x': np.array([0.0], 'float64')}
+nodes = [helper.make_node('Pad', ['x'], ['y'], pads=[0, 0])]
+sides = [helper.make_tensor_value_info('x', onnx.TensorProto.DOUBLE, [1])], [helper.make_tensor_value_info('y', onnx.TensorProto.DOUBLE, [1])]
+graph = helper.make_graph(nodes, 'g', *sides)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 7)], ir_version=4).SerializeToString()
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+def run():
+    proto = onnx.load_model_from_string(model)
+    session = ort.InferenceSession(onnx.version_converter.convert_version(proto, 21).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(['y'], {value.name: inputs[value.name] for value in session.get_inputs()})[0]
+shows, got = False, None
+try:
+    got = run()
+except Exception as error:
+    shows, got = True, f"{type(error).__name__}: {error}"
+print("expected an answer, got", got)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
