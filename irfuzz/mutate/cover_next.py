@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from irfuzz.spec import OpSpec
 
 SITE = "program"
-LENGTH = (2, 8)
+LENGTH = (4, 16)
 """Fewest and most calls of an edit."""
 
 _TRIES = 3
@@ -43,7 +43,7 @@ class CoverNext:
 
     context: Context
     name: ClassVar[str] = "cover-next"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(
         weight=0.0, campaign_weight=1.0, cost=1.3, grows=True, steered=True, use=Use.ON_DEMAND

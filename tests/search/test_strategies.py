@@ -21,7 +21,7 @@ from irfuzz.search.coverage.space import SCHEMA, load
 from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.pool import SIZE, Pool
 from irfuzz.search.strategies.table import SEARCHES, USES, make_search
-from irfuzz.search.strategies.thompson import AIMED, Arms, Thompson
+from irfuzz.search.strategies.thompson import AIMED, COVERED, Arms, Thompson
 from irfuzz.search.strategies.types import Outcome, Search
 from irfuzz.spec import load_specs
 
@@ -145,6 +145,20 @@ def test_edits_are_aimed_while_that_pays() -> None:
     for _ in range(1000):
         search.learn(Row("s"), ("a",), Outcome(("a",), 0, 0, 10))
     assert aimed() == pytest.approx(AIMED[0], abs=0.07)
+
+
+def test_pairs_are_aimed_at_besides_while_programs_bring_features() -> None:
+    search, choices = Thompson(("a", "cover-next")), Choices.from_seed(2)
+
+    def besides() -> float:
+        return sum(search.plan(Row("s"), choices, 1)[1:] == ("cover-next",) for _ in range(500)) / 500
+
+    assert besides() == pytest.approx(COVERED, abs=0.07)
+    for _ in range(1000):
+        search.learn(Row("s"), ("a",), Outcome(("a",), 0, 0, 10))
+    assert besides() < 0.05
+    without = Thompson(("a", "b"))
+    assert all(len(without.plan(Row("s"), choices, 1)) == 1 for _ in range(200))
 
 
 def test_cheap_mutators_do_not_live_on_what_dear_ones_bring() -> None:
