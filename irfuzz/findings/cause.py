@@ -29,6 +29,9 @@ BY_MESSAGE = frozenset({Symptom.CRASH, Symptom.PROTOCOL, Symptom.REJECTION})
 VALUES = frozenset({Symptom.DIFFERENCE, Symptom.NAN_INF})
 """Symptoms that one cause may have both of."""
 
+_INFERENCE = "ShapeInferenceError"
+"""What onnxruntime says where onnx's inference refuses a node; the words behind it are that node's."""
+
 _WRAPPED = frozenset({IN_A_SEQUENCE, OUT_OF_SEQUENCE})
 
 
@@ -117,12 +120,14 @@ class Cause:
         if self.needs and other.needs and not {*self.needs} & {*other.needs}:
             return False  # what makes one go away is not what makes the other go away
         if self.symptom == other.symptom and self.symptom in BY_MESSAGE:
-            return self.words == other.words and (self.operators == other.operators or (self.passes and other.passes))
+            if self.passes and other.passes:
+                return self.words == other.words or self._breaks_inference_as(other)
+            return self.words == other.words and self.operators == other.operators
         if self.symptom in BY_MESSAGE or other.symptom in BY_MESSAGE:
             return False
         if {self.symptom, other.symptom} <= KINDS and self.kinds == other.kinds and self.kinds in _WRAPPED:
             # Nothing else makes a sequence of a value; what shows with fewer operators does not need the others.
-            return {*self.operators} <= {*other.operators}
+            return {*self.operators} <= {*other.operators} or {*other.operators} <= {*self.operators}
         if not self._is_alike(other):
             return False
         if self.symptom != other.symptom:
@@ -150,6 +155,11 @@ class Cause:
             return self.kinds == other.kinds or not self.kinds or not other.kinds
         kinds = self.kinds == other.kinds or self.symptom != other.symptom
         return kinds and self.floats == other.floats
+
+    def _breaks_inference_as(self, other: Cause) -> bool:
+        """Whether a pass left a value behind that inference refuses, in whatever words of whoever reads it."""
+        refused = _INFERENCE in self.words and _INFERENCE in other.words
+        return refused and bool({*self.operators} & {*other.operators})
 
     def _is_sibling_of(self, other: Cause) -> bool:
         """One operator each, of one family, and the same attributes: ``ReduceSum.axes`` is ``ReduceMax.axes``.

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onnx import defs, helper
 
 from irfuzz.ir.calls import schema_of
-from irfuzz.spec import has_trait
+from irfuzz.spec import has_trait, trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -51,9 +51,14 @@ def odd_attributes(verdict: Verdict, program: Program) -> list[str]:
 
 
 def sees_empty(verdict: Verdict, program: Program) -> bool:
-    """Whether what computes the verdict's output reads or gives a tensor without elements."""
+    """Whether what computes the verdict's output reads or gives data without elements.
+
+    A shape that is read does not count: that of a scalar has no elements.
+    """
     for node in _computing(verdict, program):
-        for value in (*node.inputs, *node.outputs):
+        exact = trait_values("exact_inputs", node.domain).get(node.op_type, ())
+        data = [value for place, value in enumerate(node.inputs) if place not in exact]
+        for value in (*data, *node.outputs):
             fact = None if value is None else program.tensor(value)
             if fact is not None and fact.shape is not None and 0 in fact.shape:
                 return True

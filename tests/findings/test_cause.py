@@ -125,12 +125,30 @@ def test_what_is_put_into_a_sequence_is_one_whatever_it_is() -> None:
     nested = replace(wrapped, symptom=Symptom.WRONG_DTYPE, expected=inner, got=f"sequence({inner})")
     few, more = _program("y = Relu (x)"), _program("a = Relu (x) y = Neg (a)")
     assert _explains((plain, few), (nested, more))
-    assert not _explains((nested, more), (plain, few)), "the first may need what the other has not"
+    assert _explains((nested, more), (plain, few))
+    assert not _explains((nested, more), (plain, _program("a = Exp (x) y = Neg (a)")))
     assert not _explains((plain, few), (replace(nested, got="sequence(int64[1])"), more))
 
 
 def _needing(verdict: Verdict, program: Program, *needs: str) -> Cause:
     return Cause.of(verdict, program, needs)
+
+
+def test_a_pass_that_leaves_a_wrong_shape_is_one_whoever_reads_it() -> None:
+    said = "Fail: Node () Op (Slice) [ShapeInferenceError] Unexpected axis"
+    refused = replace(PASS, symptom=Symptom.REJECTION, message=said)
+    other = replace(refused, message="Fail: Node () Op (Gather) [ShapeInferenceError] axis")
+    one, shares = _program("a = Relu (x) y = Neg (a)"), _program("a = Relu (x) y = Abs (a)")
+    assert _explains((refused, one), (other, shares))
+    assert not _explains((refused, one), (other, _program("y = Exp (x)"))), "nothing is the same but the pass"
+    assert not _explains((refused, one), (replace(other, passes=("Other",)), shares))
+    assert not _explains((refused, one), (replace(other, message="Fail: no kernel"), shares))
+
+
+def test_a_shape_without_elements_is_no_missing_data() -> None:
+    text = '<ir_version: 8, opset_import: ["": 18]> g (float[1] x, int64[0] s) => (float y) { y = Reshape (x, s) }'
+    model = onnx.parser.parse_model(text)
+    assert not Cause.of(KERNEL, Program.from_proto(model)).empty
 
 
 def test_what_is_cured_by_other_changes_is_another_cause() -> None:
