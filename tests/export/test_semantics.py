@@ -315,6 +315,11 @@ def test_quantisation_saturates_and_rounds_half_to_even() -> None:
         [32767, -32768],
         np.int16,
     )
+    # So would the difference, and 0 times infinity is NaN.
+    x = np.array([-265850, 2**19, 3], np.int32)
+    same(run("DequantizeLinear", [x, np.float16(0)], opset=19), [-0.0, 0, 0], np.float16)
+    expected = (x.astype(np.float64) * float(np.float16(0.0625))).astype(np.float16)
+    same(run("DequantizeLinear", [x, np.float16(0.0625)], opset=19), expected, np.float16)
 
 
 def test_integer_products_wrap_at_32_bits_and_keep_absent_zero_points_apart() -> None:

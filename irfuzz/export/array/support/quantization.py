@@ -36,10 +36,10 @@ def quantize(x, scale, zero=None, axis=1, block_size=0, output_dtype=None, preci
 
 
 def dequantize(x, scale, zero=None, axis=1, block_size=0, output_dtype=None):
-    """ONNX DequantizeLinear: (x - zero) * scale, the difference exact, the product in the output type."""
+    """ONNX DequantizeLinear: (x - zero) * scale, the difference exact, the product rounded once, to the output type."""
     steps = whole(x) - (0 if zero is None else fitted(x, whole(zero), axis, block_size))
     kind = scale.dtype if output_dtype is None else output_dtype
-    return np.multiply(cast(steps, kind), cast(fitted(x, scale, axis, block_size), kind))
+    return cast(doubled(steps) * doubled(cast(fitted(x, scale, axis, block_size), kind)), kind)
 
 
 def dynamic_quantize(x):

@@ -39,12 +39,13 @@ def quantize(x, scale, zero=None, axis=1, block_size=0, dtype=torch.uint8, preci
 
 
 def dequantize(x, scale, zero=None, axis=1, block_size=0, dtype=None):
-    """ONNX DequantizeLinear: (x - zero) * scale, the difference exact, the product in the output type."""
+    """ONNX DequantizeLinear: (x - zero) * scale, the difference exact, the product of halves in single."""
     whole = x.to(torch.int64)
     if zero is not None:
         whole = whole - quantization_grid(x, zero.to(torch.int64), axis, block_size)
     dtype = dtype or scale.dtype
-    return cast(whole, dtype) * cast(quantization_grid(x, scale, axis, block_size), dtype)
+    factor = single(cast(quantization_grid(x, scale, axis, block_size), dtype))
+    return cast(cast(whole, factor.dtype) * factor, dtype)
 
 
 def dynamic_quantize(x):
