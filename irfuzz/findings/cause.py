@@ -207,11 +207,24 @@ def groups(causes: Sequence[Cause | None]) -> list[list[int]]:
     """
     found: list[list[int]] = []
     for place, cause in enumerate(causes):
-        heads = [causes[row[0]] for row in found]
-        for row, head in zip(found, heads, strict=True):
-            if cause is not None and head is not None and head.explains(cause):
-                row.append(place)
-                break
-        else:
+        known = None if cause is None else explaining(cause, [causes[row[0]] for row in found])
+        if known is None:
             found.append([place])
+        elif known[1]:
+            found[known[0]].insert(0, place)
+        else:
+            found[known[0]].append(place)
     return found
+
+
+def explaining(cause: Cause, heads: Sequence[Cause | None]) -> tuple[int, bool] | None:
+    """The place of the first cause that explains another, or of the only one that it explains, and whether it is that.
+
+    What shows with fewer attributes than one finding is the same, though it comes later; what is simpler than two may
+    be the cause of either.
+    """
+    for place, head in enumerate(heads):
+        if head is not None and head.explains(cause):
+            return place, False
+    simpler = [place for place, head in enumerate(heads) if head is not None and cause.explains(head)]
+    return (simpler[0], True) if len(simpler) == 1 else None

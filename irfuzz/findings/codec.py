@@ -11,7 +11,7 @@ from typing import Any
 
 from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.findings.cause import Cause, groups
+from irfuzz.findings.cause import Cause, explaining, groups
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
 from irfuzz.findings.suspect_rank import Rank, rank
@@ -113,19 +113,21 @@ def _cause_of(about: Mapping[str, Any]) -> Cause | None:
 
 
 def explained_by(finding: Finding, verdicts: Sequence[str]) -> tuple[int, bool] | None:
-    """The place of the first stored finding that explains another, and whether that has the smaller program.
+    """The place of the stored finding of another's cause (``cause.explaining``), and whether the other is simpler.
 
     Args:
-        finding: the other.
+        finding: the other; its program is smaller, or not larger and shows the fault with less.
         verdicts: of rows.
     """
     if finding.cause is None:
         return None
-    for place, text in enumerate(verdicts):
-        cause = _cause_of(json.loads(text))
-        if cause is not None and cause.explains(finding.cause):
-            return place, finding.cause.nodes < cause.nodes
-    return None
+    causes = [_cause_of(json.loads(text)) for text in verdicts]
+    found = explaining(finding.cause, causes)
+    stored = None if found is None else causes[found[0]]
+    if found is None or stored is None:
+        return None
+    place, with_less = found
+    return place, finding.cause.nodes < stored.nodes + with_less
 
 
 def grouped(found: Sequence[Mapping[str, Any]]) -> list[list[int]]:

@@ -197,6 +197,23 @@ def test_the_smallest_program_of_a_cause_stands_for_it(layout: Layout, database:
     assert archive.knows(_by_pass(3).verdict, _by_pass(3).case.program), "the name stays"
 
 
+@pytest.mark.parametrize("first", ["axes = [1]", ""])
+def test_what_shows_with_fewer_attributes_stands_for_its_cause(layout, database, first: str) -> None:
+    archive = Archive(layout, database, Config())
+    verdict = replace(VERDICT, symptom=Symptom.DIFFERENCE, output="y", message="", stage="")
+    for attributes in (first, "axes = [1]" if not first else ""):
+        call = f"MeanVarianceNormalization <{attributes}> (x)" if attributes else "MeanVarianceNormalization (x)"
+        text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[1,2,1,1] x) => (float[1,2,1,1] y) {{ y = {call} }}'
+        case = FailingCase(Program.from_proto(onnx.parser.parse_model(text)), {"x": np.ones((1, 2, 1, 1), np.float32)})
+        result = RunResult(Target("reference", "reference"), Stage.RUN, Exit.OK, {"y": case.inputs["x"]})
+        _keep(archive, replace(Finding(verdict, case, case, [result]), before=Finding(verdict, case, case)).signed())
+    (row,) = database.findings()
+    assert row.times == 2
+    cause = finding_of(row).cause
+    assert cause is not None
+    assert cause.attributes == ()
+
+
 def test_a_folder_with_a_label_stays_as_it_is(layout: Layout, database: Database) -> None:
     archive = Archive(layout, database, Config())
     _keep(archive, _by_pass(3))

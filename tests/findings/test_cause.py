@@ -194,6 +194,8 @@ def test_the_first_explains_the_others_and_nothing_is_joined_through_a_third() -
     plain = Cause.of(KERNEL, _reduce("MaxPool", "kernel_shape = [2, 2]"))
     assert groups([strides, pads, plain, strides, None, None]) == [[0, 3], [1], [2], [4], [5]]
     assert groups([plain, strides, pads]) == [[0, 1, 2]]
+    assert groups([strides, plain]) == [[1, 0]], "what is simpler than one finding is that one"
+    assert groups([strides, plain, pads]) == [[1, 0, 2]]
 
 
 def test_it_comes_back_from_json() -> None:
