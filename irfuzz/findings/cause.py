@@ -126,8 +126,9 @@ class Cause:
         if self.symptom in BY_MESSAGE or other.symptom in BY_MESSAGE:
             return False
         if {self.symptom, other.symptom} <= KINDS and self.kinds == other.kinds and self.kinds in _WRAPPED:
-            # Nothing else makes a sequence of a value; what shows with fewer operators does not need the others.
-            return {*self.operators} <= {*other.operators} or {*other.operators} <= {*self.operators}
+            # Hardly anything makes a sequence of a value; one operator that both have may only give it.
+            few, many = sorted(({*self.operators}, {*other.operators}), key=len)
+            return few <= many or len(few & many) > 1
         if not self._is_alike(other):
             return False
         if self.symptom != other.symptom:

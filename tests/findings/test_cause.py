@@ -127,6 +127,8 @@ def test_what_is_put_into_a_sequence_is_one_whatever_it_is() -> None:
     assert _explains((plain, few), (nested, more))
     assert _explains((nested, more), (plain, few))
     assert not _explains((nested, more), (plain, _program("a = Exp (x) y = Neg (a)")))
+    third = [_program(f"a = Relu (x) b = Neg (a) y = {call} (b)") for call in ("Exp", "Abs")]
+    assert _explains((nested, third[0]), (nested, third[1]))
     assert not _explains((plain, few), (replace(nested, got="sequence(int64[1])"), more))
 
 
