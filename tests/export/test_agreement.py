@@ -159,6 +159,14 @@ def test_an_infinite_element_outside_of_a_deformed_window_does_not_count() -> No
         np.testing.assert_array_equal(y.reshape(-1), np.array([0, 1.5, np.nan], np.float32))
 
 
+def test_a_deformed_convolution_of_no_channels_adds_up_nothing() -> None:
+    text = f"""{HEAD} g (float[1,0,2,2] x, float[3,0,1,1] w, float[1,2,2,2] o) => (float[1,3,2,2] y)
+        {{ y = DeformConv(x, w, o) }}"""
+    empty = {"x": np.zeros((1, 0, 2, 2), np.float32), "w": np.zeros((3, 0, 1, 1), np.float32)}
+    for y in both(text, **empty, o=np.zeros((1, 2, 2, 2), np.float32)):
+        np.testing.assert_array_equal(y, np.zeros((1, 3, 2, 2), np.float32))
+
+
 def test_batch_norm_computes_in_the_widest_type() -> None:
     rng = np.random.default_rng(0)
     x, var = rng.normal(size=(2, 3)), np.array([0.3, 0.7, 1.1], np.float16)

@@ -185,7 +185,7 @@ def deform_conv(
         found = between(image, at).reshape((n, offset_group, c // offset_group, *out))
         columns.append(found if shares is None else found * shares[:, :, None, tap])
     stacked_columns = np.stack(columns, 3).reshape((n, group, c // group * math.prod(kernel), math.prod(out)))
-    filters = doubled(w).reshape((group, w.shape[0] // group, -1))
+    filters = doubled(w).reshape((group, w.shape[0] // group, c // group * math.prod(kernel)))
     result = np.matmul(filters, stacked_columns).reshape((n, w.shape[0], *out))
     return cast(result + (0 if b is None else doubled(b).reshape((-1, *[1] * rank))), x.dtype)
 

@@ -101,7 +101,7 @@ def deform_conv(
     n, c, taps = x.shape[0], x.shape[1], math.prod(kernel)
     shifts = offset.double().reshape(n, offset_group, taps, rank, *out)
     weights = None if mask is None else mask.double().reshape(n, offset_group, 1, taps, *out)
-    image = x.double().reshape(n, offset_group, c // offset_group, -1)
+    image = x.double().reshape(n, offset_group, c // offset_group, math.prod(x.shape[2:]))
     columns = []
     for tap, place in enumerate(itertools.product(*map(range, kernel))):
         at = []
@@ -112,8 +112,9 @@ def deform_conv(
     stacked = torch.stack(columns, 3)
     if weights is not None:
         stacked = stacked * weights
-    stacked = stacked.reshape(n, group, c // group * taps, -1)
-    result = torch.matmul(w.double().reshape(group, w.shape[0] // group, -1), stacked).reshape(n, w.shape[0], *out)
+    stacked = stacked.reshape(n, group, c // group * taps, math.prod(out))
+    filters = w.double().reshape(group, w.shape[0] // group, c // group * taps)
+    result = torch.matmul(filters, stacked).reshape(n, w.shape[0], *out)
     if b is not None:
         result = result + b.double().reshape(-1, *[1] * rank)
     return result.to(x.dtype)
