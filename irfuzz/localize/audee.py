@@ -17,6 +17,7 @@ from irfuzz.execute.types import Exit, RunResult, Target, Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.localize.cut import Cutter
+from irfuzz.localize.guilty_parameters import CONSISTENT, Parameter, as_if, guilty, moved, tells_nothing
 from irfuzz.localize.hidden import EPSILON, Layer, Map, localise
 from irfuzz.localize.parameters import Variant, variants
 from irfuzz.localize.replay import Outcome, compare_alone
@@ -45,25 +46,6 @@ _REACH = 4.5
 """Inputs of a model are searched in ten times the range of those that are given."""
 
 _DEATHS = frozenset({Exit.CRASH, Exit.EXITED, Exit.HANG, Exit.REJECTED})
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A source: with another value of it the layer is consistent, or fails in a way that says more.
-
-    Attributes:
-        name: attribute or optional input.
-        was: its value in the model.
-        now: with what the inconsistency disappears.
-        rate: the largest change rate with that value, however the layer's input was searched.
-        why: ``consistent``, ``crash`` or ``NaN``.
-    """
-
-    name: str
-    was: str
-    now: str
-    rate: float
-    why: str = "consistent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +185,8 @@ class Causal:
         had_nan = _has_nan(pair[1])
         tried = list(variants(program, feeds, self._specs))
         found: dict[str, Parameter] = {}
-        for variant, (one, two) in zip(tried, self._run([(v.program, v.feeds) for v in tried]), strict=True):
+        ran = self._run([(v.program, v.feeds) for v in tried])
+        for variant, (one, two) in zip(tried, ran, strict=True):
             name, was, now = variant.parameter, variant.was, variant.now
             if name in found or one.exit is not Exit.OK:
                 continue
@@ -211,11 +194,16 @@ class Causal:
                 found[name] = Parameter(name, was, now, math.inf, "crash")
             elif two.exit is Exit.OK and _has_nan(two) and not had_nan and not _has_nan(one):
                 found[name] = Parameter(name, was, now, math.inf, "NaN")
-            elif self._consistent(cutter, where, variant, one, two):
+            elif self._consistent(cutter, where, variant, one, two) and not tells_nothing(pair[0], one):
                 most = self._largest_rate(cutter, where, variant)
                 if most is not None:
-                    found[name] = Parameter(name, was, now, most)
-        return Source(layer.name, layer.op, layer.rate, alone=True, parameters=tuple(found.values()))
+                    found[name] = Parameter(name, was, now, most, moved=moved(pair[0], one), given=variant.given)
+        exact = {p.name: p for p in as_if(pair[0], pair[1], tried, ran)}
+        named = {
+            **found,
+            **{name: p for name, p in exact.items() if name not in found or found[name].why == CONSISTENT},
+        }
+        return Source(layer.name, layer.op, layer.rate, alone=True, parameters=guilty(list(named.values())))
 
     def _consistent(
         self, cutter: Cutter, place: tuple[int, int], variant: Variant, one: RunResult, two: RunResult

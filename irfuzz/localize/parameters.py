@@ -36,9 +36,10 @@ class Variant:
     Attributes:
         parameter: attribute, or an optional input.
         was: its value, as text.
-        now: the other one; ``omitted`` for an input that is left out.
+        now: the other one; ``omitted`` for an input, or an attribute without a default, that is left out.
         program: of that layer alone.
         feeds: values of its inputs.
+        given: the layer gives the value itself; otherwise it is the default.
     """
 
     parameter: str
@@ -46,6 +47,7 @@ class Variant:
     now: str
     program: Program
     feeds: Mapping[str, Value]
+    given: bool = True
 
 
 def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iterator[Variant]:
@@ -77,10 +79,14 @@ def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iter
         for now in _others(spec, attr, was):
             made = _with_attribute(model, place, name, now, feeds)
             if made is not None:
-                yield Variant(name, _text(was), _text(now), made, feeds)
+                yield Variant(name, _text(was), _text(now), made, feeds, given=name in given)
                 tried += 1
             if tried == MOST:
                 break
+        if name in given and attr.default is None and not attr.required:
+            made = _with_attribute(model, place, name, None, feeds)
+            if made is not None:
+                yield Variant(name, _text(was), "omitted", made, feeds)
     for position, value in enumerate(node.input):
         formal = spec.formal(position)
         if value and formal is not None and formal.option == "optional":
@@ -94,6 +100,7 @@ def _others(spec: OpSpec, attr: AttrSpec, was: Any) -> list[Any]:
     """Values to try, those that take the parameter out of play first."""
     found: list[Any] = []
     if isinstance(was, list):
+        found += [_plain(attr.default)] if attr.default is not None else []
         found += [[v] * len(was) for v in (1, 0)] + [sorted(was), was[::-1], [v + 1 for v in was], [2] * len(was)]
         if attr.type == "FLOATS":
             found = [[float(v) for v in one] for one in found]
@@ -134,7 +141,7 @@ def _with_attribute(
     node = changed.graph.node[place]
     kept = [a for a in node.attribute if a.name != name and not _excluded(a, name, value)]
     del node.attribute[:]
-    node.attribute.extend([*kept, helper.make_attribute(name, value)])
+    node.attribute.extend(kept if value is None else [*kept, helper.make_attribute(name, value)])
     if name == "group" and not _regrouped(changed, node, feeds):
         return None
     return _inferred(changed)

@@ -15,6 +15,7 @@ from irfuzz.execute.table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.localize.audee import T1, Causal, Causes
 from irfuzz.localize.cut import Cutter
+from irfuzz.localize.guilty_parameters import Parameter, guilty
 from irfuzz.localize.parameters import variants
 from irfuzz.spec import load_specs
 
@@ -68,7 +69,8 @@ def test_inputs_are_amplified_where_no_rate_is_large_enough() -> None:
     found = causes_of("counts_padding", program(), image(1e-3))
     assert found.amplified
     assert [s.name for s in found.sources] == ["p"]
-    assert {"pads", "count_include_pad"} <= {p.name for p in found.sources[0].parameters}
+    (parameter,) = found.sources[0].parameters  # without pads, or with other ones by auto_pad, it would not show
+    assert (parameter.name, parameter.now, parameter.why) == ("count_include_pad", "1", "as if")
 
 
 @pytest.mark.planted
@@ -76,6 +78,43 @@ def test_a_fusion_has_a_layer_that_is_consistent_alone() -> None:
     fault = wrong.BY_NAME["scaled_before_shift"]
     found = causes_of(fault.name, Program.from_proto(wrong.model_of(fault)), wrong.inputs_of(fault))
     assert [(s.op, s.alone, s.parameters) for s in found.sources] == [("Div", False, ())]
+
+
+GUILTY = [
+    ("AveragePool__count_include_pad__turned", "y = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x)"),
+    ("MaxPool__pads__turned", "y = MaxPool<kernel_shape = [3, 3], pads = [0, 1, 2, 1], strides = [1, 2]>(x)"),
+    ("LeakyRelu__alpha__spoilt", "y = LeakyRelu<alpha = 0.3>(x)"),
+    ("LpPool__p__one_more", "y = LpPool<kernel_shape = [2, 2], p = 1>(x)"),
+    ("Shape__end__spoilt", "y = Shape<start = 1, end = 3>(x)"),
+]
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(("fault", "body"), GUILTY)
+def test_the_guilty_parameter_alone_is_named(fault: str, body: str) -> None:
+    kind = "int64" if fault.startswith("Shape") else "float"
+    ranks = {"Shape": "[2]", "LeakyRelu": "[1, 4, 6, 6]"}
+    shape = ranks.get(fault.partition("__")[0], "[1, 4, ?, ?]")
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4, 6, 6] x) => ({kind}{shape} y) {{ {body} }}'
+    given = Program.from_proto(onnx.parser.parse_model(text))
+    with Runner(resolve(["reference", f"tests/planted_targets/wrong_parameters.py:{fault}"])) as runner:
+        base, other = runner.targets
+        (source,) = Causal(runner, base, other).causes(given, image()).sources
+    assert [p.name for p in source.parameters if p.why not in ("crash", "NaN")] == [fault.split("__")[1]]
+
+
+def test_of_those_that_hide_a_fault_the_smallest_change_is_kept() -> None:
+    def parameter(name: str, moved: float, why: str = "consistent", *, given: bool = True) -> Parameter:
+        return Parameter(name, "1", "0", 0.0, why, moved, given)
+
+    pads, flag = parameter("pads", 1.0), parameter("flag", 0.1, given=False)
+    assert guilty([pads, flag]) == (flag,)
+    exact = parameter("strides", 1.0, "as if")
+    assert guilty([pads, flag, exact]) == (exact,)
+    dies = parameter("mode", 1.0, "crash")
+    assert guilty([dies, flag]) == (dies, flag)
+    assert guilty([pads, parameter("auto_pad", 1.0, given=False)]) == (pads,)
+    assert guilty([]) == ()
 
 
 def test_healthy_targets_have_no_sources() -> None:
