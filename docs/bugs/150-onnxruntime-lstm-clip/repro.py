@@ -1,0 +1,27 @@
+"""onnxruntime:disabled gives -0.26893386 instead of -0.20482421480982513 in LSTM
+
+Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+What is expected is what numpy:eager 2.4.6, torch:eager 2.13.0+cpu answer, by:
+  LSTM-14, https://onnx.ai/onnx/operators/onnx__LSTM.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper
+
+inputs = {'x0': np.array([[[-20.0]]], 'float32'), 'x1': np.full((1, 4, 1), 1.0, 'float32')}
+nodes = [helper.make_node('LSTM', ['x0', 'x1', 'x1', '', '', '', 'x0'], ['y', 'v0', 'v1'], clip=1.0, hidden_size=1)]
+sides = [helper.make_tensor_value_info('x0', onnx.TensorProto.FLOAT, [1, 1, 1]), helper.make_tensor_value_info('x1', onnx.TensorProto.FLOAT, [1, 4, 1])], [helper.make_tensor_value_info('y', onnx.TensorProto.FLOAT, [1, 1, 1, 1])]
+graph = helper.make_graph(nodes, 'g', *sides)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 14)], ir_version=8).SerializeToString()
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+run = lambda: ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(['y'], inputs)[0]
+got = np.asarray(run())[0, 0, 0, 0]
+expected = -0.20482420921325684
+print("expected", expected, "got", got)
+shows = abs(float(got) - float(expected)) > 2.8215560590183486e-06
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
