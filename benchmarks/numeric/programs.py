@@ -4,72 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-import onnx
-from onnx import parser
-
-Ends = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A program, or its mended twin.
-
-    Attributes:
-        name: of the program; the twin's ends with ``-mended``.
-        inputs: as ONNX's text format has them.
-        body: likewise; the last value is the output.
-        ranges: of the inputs.
-        faults: names of the values whose computation may go wrong; none in a twin.
-        constants: initialisers, in the text format.
-        output: type and name.
-        opset: of the default domain.
-    """
-
-    name: str
-    inputs: str
-    body: str
-    output: str
-    ranges: Mapping[str, Ends]
-    faults: frozenset[str] = frozenset()
-    constants: str = ""
-    opset: int = 17
-
-    def model(self) -> onnx.ModelProto:
-        """As a model."""
-        constants = f"<{self.constants}>" if self.constants else ""
-        name = self.name.replace("-", "_").replace(" ", "_")
-        text = f'<ir_version: 8, opset_import: ["" : {self.opset}]> {name} ({self.inputs}) => ({self.output}) {constants} {{ {self.body} }}'
-        return parser.parse_model(text)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A faulty program and its twin."""
-
-    faulty: Case
-    mended: Case
-
-
-def pair(
-    name: str,
-    inputs: str,
-    output: str,
-    faulty: str,
-    mended: str,
-    ranges: Mapping[str, Ends],
-    faults: str,
-    constants: str = "",
-    mended_ranges: Mapping[str, Ends] | None = None,
-    opset: int = 17,
-) -> Pair:
-    """Both programs; ``faults`` are names separated by spaces."""
-    wrong = Case(name, inputs, faulty, output, ranges, frozenset(faults.split()), constants, opset)
-    right = Case(f"{name}-mended", inputs, mended, output, mended_ranges or ranges, frozenset(), constants, opset)
-    return Pair(wrong, right)
-
+from benchmarks.numeric.case import Case, Pair, pair
+from benchmarks.numeric.further import FURTHER
 
 _X = "float[4,10] x"
 _Y = "float[4,10] y"
@@ -229,4 +165,6 @@ OTHERS: tuple[Pair, ...] = (
     pair("step-of-range", "float d", "float[N] y", "y = Range(zero, one, d)", "m = Max(d, least) y = Range(zero, one, m)", {"d": (0, 1)}, "y", _ONE + ", float zero = {0.0}, float least = {0.1}"),
 )  # fmt: skip
 
-PAIRS = ARCHITECTURES + OTHERS
+PAIRS = ARCHITECTURES + OTHERS + FURTHER
+
+__all__ = ["ARCHITECTURES", "FURTHER", "OTHERS", "PAIRS", "Case", "Pair"]

@@ -52,9 +52,13 @@ def plus(sign: float) -> Rule:
 
 
 def _difference(a: Part, b: Part, direct: Range) -> Range:
-    """Differences whose sign is known: an element and the largest or smallest along an axis, or itself."""
+    """Differences whose sign is known: an element and the largest or smallest along an axis, these two, or itself."""
     if a.symbol is b.symbol and not direct.nan:
         return Range(0.0, 0.0)
+    ends = [unspread(p.symbol) for p in (a, b)]
+    if {end.kind for end in ends} == {"ReduceMax", "ReduceMin"} and ends[0].args == ends[1].args:
+        above = ends[0].kind == "ReduceMax"
+        return meet(direct, Range(0.0 if above else -INF, INF if above else 0.0, direct.nan, loose=direct.loose))
     if _is_extreme_of(b.symbol, a.symbol, "ReduceMax") or _is_extreme_of(a.symbol, b.symbol, "ReduceMin"):
         return meet(direct, Range(-INF, 0.0, direct.nan, loose=direct.loose))
     if _is_extreme_of(b.symbol, a.symbol, "ReduceMin") or _is_extreme_of(a.symbol, b.symbol, "ReduceMax"):

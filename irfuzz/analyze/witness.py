@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from irfuzz.analyze.analysis import Alarm
+from irfuzz.analyze.box import Box, Feeds
 from irfuzz.analyze.formats import format_of
 from irfuzz.analyze.gradient import Gradients
 from irfuzz.analyze.interval import INF
 from irfuzz.analyze.probe import Probe, probe_of
 from irfuzz.analyze.ranges import Ranges
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Exit
+from irfuzz.execute.together import Task
+from irfuzz.execute.types import Exit, RunResult
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.ir.program import Program
+
+BATCH = 4
+"""Most inputs that run together: the runtime prepares a program once for them."""
 
 POOL = 8
 """Best inputs that the search goes on from (AUDEE's selection of m)."""
 
 DIVES = 48
 """Halvings between two inputs whose operands lie on both sides of 0."""
-
-Feeds = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,80 +109,50 @@ class _Hunt:
         base = make_inputs(probe.program, seed)
         self.base: Feeds = {n: np.asarray(v) for n, v in base.items() if isinstance(v, np.ndarray)}
         self.given = len(self.base) == len(base)
+        self.box = Box(self.base, probe.bounds, _nearest_last(probe, self.base), self.rng)
 
     def run(self) -> Witness | None:
         if not self.given:
             return None
-        stages = (
-            ("corner", self._corners()),
-            ("gradient", self._along_gradients()),
-            ("draw", self._draws(48)),
-            ("step", self._steps()),
-        )
-        for self.way, feeds in ((way, feeds) for way, stage in stages for feeds in stage):
+        for way, size, feeds in self._batches():
+            self.way = way
             if time.monotonic() > self.until:
                 break
-            if self._try(feeds):
-                return Witness(feeds, self.probe, self.shown, self.runs, self.way)
-            if len(self.sides) == 2 and self.runs % 16 == 0:
-                found = self._dive()
-                if found is not None:
-                    return Witness(found, self.probe, self.shown, self.runs, "bisection")
+            found = self._first_witness(feeds)
+            if found is None and len(self.sides) == 2 and self.runs % 16 < size:
+                dived = self._dive()
+                if dived is not None:
+                    return Witness(dived, self.probe, self.shown, self.runs, "bisection")
+            if found is not None:
+                return Witness(found, self.probe, self.shown, self.runs, way)
         if self.later is None:
             return None
         feeds, way = self.later
         shown = f"{self.probe.output} is NaN or infinite after an operand was"
         return Witness(feeds, self.probe, shown, self.runs, way)
 
-    def _range(self, name: str) -> tuple[float, float]:
-        bounds = self.probe.bounds.get(name)
-        if bounds is None:
-            return -1.0, 1.0
-        # Differences of the ends must not overflow here.
-        return max(bounds.low, -1e300), min(bounds.high, 1e300)
+    def _batches(self) -> Iterator[tuple[str, int, list[Feeds]]]:
+        """What is tried, in turn: a way, and inputs of it that run together, more of them the longer it takes."""
+        stages = (
+            ("corner", BATCH, self.box.likely()),
+            ("gradient", 1, self._along_gradients()),
+            ("corner", BATCH, self.box.corners()),
+            ("draw", BATCH, self.box.draws(48)),
+            ("step", 1, self._steps()),
+        )
+        for way, most, stage in stages:
+            size = 1
+            while feeds := list(itertools.islice(stage, size)):
+                yield way, len(feeds), feeds
+                size = min(size + 1, most)
 
-    def _filled(self, choose: Mapping[str, np.ndarray | float]) -> Feeds:
-        """Inputs at given places within their ranges: 0 is the low end and 1 the high one."""
-        made: Feeds = {}
-        for name, array in self.base.items():
-            low, high = self._range(name)
-            share = np.broadcast_to(np.asarray(choose[name], dtype=np.float64), array.shape)
-            if array.dtype == bool:
-                made[name] = np.asarray(share >= 0.5)
-                continue
-            if array.dtype == object:
-                made[name] = array
-                continue
-            value = low * (1 - share) + high * share
-            if array.dtype.kind in "iu":
-                value = np.round(value)
-            value = np.clip(value, low, high)
-            with np.errstate(all="ignore"):
-                typed = np.asarray(value).astype(array.dtype)
-            made[name] = typed
-        return made
-
-    def _corners(self) -> Iterator[Feeds]:
-        """All at their ends, in the middle, at 0; and for few inputs each combination of ends."""
-        names = list(self.base)
-        zero = {n: self._place(n, 0.0) for n in names}
-        for share in (0.0, 1.0, 0.5):
-            yield self._filled(dict.fromkeys(names, share))
-        yield self._filled(zero)
-        for chosen in itertools.islice(itertools.product((0.0, 1.0, None), repeat=len(names)), 81):
-            yield self._filled({n: zero[n] if c is None else c for n, c in zip(names, chosen, strict=True)})
-        # The most negative integer has no counterpart: divided by -1 it overflows.
-        for name in (n for n, a in self.base.items() if a.dtype.kind == "i" and self._range(n)[0] <= -1):
-            for other in (0.0, 1.0):
-                feeds = self._filled(dict.fromkeys(names, other))
-                yield {**feeds, name: np.full_like(feeds[name], -1)}
-        # One half high, one low: the largest differences between rows, columns, channels.
-        for axis in range(max((a.ndim for a in self.base.values()), default=0)):
-            for other in (0.0, 1.0, 0.5):
-                for name in names:
-                    halves = {n: _halves(a.shape, axis) if n == name else other for n, a in self.base.items()}
-                    yield self._filled(halves)
-            yield self._filled({n: _halves(a.shape, axis) for n, a in self.base.items()})
+    def _first_witness(self, batch: list[Feeds]) -> Feeds | None:
+        """Run all of a batch, for the price of one session; the first that goes wrong."""
+        rows = self.runner.run_all([Task(self.probe.program, feeds) for feeds in batch])
+        for feeds, (result,) in zip(batch, rows, strict=True):
+            if self._goes_wrong(feeds, result):
+                return feeds
+        return None
 
     def _along_gradients(self) -> Iterator[Feeds]:
         """Where gradients lead from the corner that came nearest, and on from there while it comes nearer."""
@@ -189,7 +162,7 @@ class _Hunt:
         if not self.gradients.start():
             return
         self.until += time.monotonic() - began  # PyTorch starts once for all warnings
-        ends = {n: self._range(n) for n in self.base}
+        ends = {n: self.box.ends(n) for n in self.base}
         tried: set[int] = set()
         for _ in range(ROUNDS):
             fresh = [feeds for _, feeds in self.pool if id(feeds) not in tried]
@@ -201,40 +174,20 @@ class _Hunt:
                 flat = False
                 yield feeds
             if flat:  # in the middle between two ways down, or where the slope has drowned
-                yield next(self._draws(1))
-
-    def _place(self, name: str, number: float) -> float:
-        low, high = self._range(name)
-        return 0.5 if high <= low else min(max((number - low) / (high - low), 0.0), 1.0)
-
-    def _draws(self, count: int) -> Iterator[Feeds]:
-        """Each element at an end, or anywhere."""
-        for index in range(count):
-            shares = {n: self.rng.random(a.shape) for n, a in self.base.items()}
-            if index % 4 == 3:
-                # Equal elements, whose deviations cancel.
-                shares = {n: np.full(a.shape, self.rng.random()) for n, a in self.base.items()}
-            elif index % 3 == 0:
-                shares = {n: np.round(s) for n, s in shares.items()}
-            elif index % 3 == 1:
-                shares = {
-                    n: np.where(self.rng.random(s.shape) < 0.5, np.round(s), self._place(n, 0.0))
-                    for n, s in shares.items()
-                }
-            yield self._filled(shares)
+                yield next(self.box.draws(1))
 
     def _steps(self) -> Iterator[Feeds]:
         """Cauchy noise on some elements of one of the best, or genes of two of them (AUDEE, algorithm 1)."""
         while True:
             if not self.pool:
-                yield from self._draws(3)
+                yield from self.box.draws(3)
                 continue
             parent = self.pool[int(self.rng.integers(len(self.pool)))][1]
             other = self.pool[int(self.rng.integers(len(self.pool)))][1]
             child: Feeds = {}
             rate = float(self.rng.choice((0.02, 0.1, 0.5, 1.0)))
             for name, array in parent.items():
-                low, high = self._range(name)
+                low, high = self.box.ends(name)
                 if array.dtype == bool or array.dtype == object:
                     child[name] = array
                     continue
@@ -248,9 +201,12 @@ class _Hunt:
             yield child
 
     def _try(self, feeds: Feeds) -> bool:
-        """Run; whether it goes wrong. Otherwise the inputs are kept by how near they came."""
+        """Run; whether it goes wrong."""
+        return self._first_witness([feeds]) is not None
+
+    def _goes_wrong(self, feeds: Feeds, result: RunResult) -> bool:
+        """Whether a run shows the fault. Otherwise the inputs are kept by how near they came."""
         self.runs += 1
-        (result,) = self.runner.run(self.probe.program, feeds)
         fault = self.warning.fault
         if result.exit in (Exit.CRASH, Exit.EXITED):
             self.shown = f"the process ends: {result.error or result.exit}"
@@ -348,12 +304,19 @@ class _Hunt:
         return float(np.asarray(result.outputs[self.probe.operand]).astype(np.float64).reshape(-1)[0])
 
 
-def _halves(shape: tuple[int, ...], axis: int) -> np.ndarray:
-    """1 in the first half along an axis, 0 in the second."""
-    if axis >= len(shape):
-        return np.ones(shape)
-    index = np.arange(shape[axis]) < (shape[axis] + 1) // 2
-    return np.broadcast_to(index.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape).astype(np.float64)
+def _nearest_last(probe: Probe, names: Iterable[str]) -> list[str]:
+    """Inputs by how few calls stand between them and the operand, those with the most first."""
+    start = probe.program.value(probe.operand)
+    distance: dict[str, int] = {}
+    pending = [] if start is None else [(start, 0)]
+    for value, steps in pending:  # grows while it is read: breadth first
+        name = value.name or ""
+        if name in distance:
+            continue
+        distance[name] = steps
+        node = value.producer()
+        pending += [] if node is None else [(v, steps + 1) for v in node.inputs if v is not None]
+    return sorted(names, key=lambda name: -distance.get(name, len(distance)))
 
 
 def _extent(array: np.ndarray) -> str:

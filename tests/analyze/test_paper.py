@@ -7,7 +7,8 @@ import math
 import pytest
 from onnx import parser
 
-from benchmarks.numeric.programs import ARCHITECTURES, OTHERS, Case
+from benchmarks.numeric.case import Case
+from benchmarks.numeric.programs import ARCHITECTURES, FURTHER, OTHERS
 from irfuzz.analyze.analysis import DOMAINS, Analysis, analyze
 from irfuzz.analyze.interval import Range
 from irfuzz.analyze.ranges import Ranges
@@ -134,7 +135,7 @@ def test_architectures_of_the_first_data_set(pair, domain: str) -> None:
         assert not case_of(pair.mended).warnings
 
 
-@pytest.mark.parametrize("pair", OTHERS, ids=lambda p: p.faulty.name)
+@pytest.mark.parametrize("pair", OTHERS + FURTHER, ids=lambda p: p.faulty.name)
 def test_faults_are_found_and_mended_twins_are_safe(pair) -> None:
     assert {w.output for w in case_of(pair.faulty).warnings} == pair.faulty.faults
     assert not case_of(pair.mended).warnings

@@ -38,8 +38,15 @@ def keras_logarithm():
     import keras
 
     class Logarithm(keras.layers.Layer):
+        def build(self, shapes):
+            import tensorflow as tf
+
+            # Two variables of one name, of which one is read twice.
+            self.zeros = [tf.Variable([0.0] * size, name="zero") for size in (1, 2)]
+
         def call(self, x):
-            return keras.ops.log(x[0] - x[1] + 0.5)
+            one, two = self.zeros
+            return keras.ops.log(x[0] - x[1] + 0.5 + one * one + (two * two)[0])
 
     positive, negative = (keras.initializers.RandomUniform(low, low + 0.1, seed=1) for low in (0.0, -0.1))
     rows = keras.Input((8,), name="rows")

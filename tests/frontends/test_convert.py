@@ -124,6 +124,8 @@ def test_a_bias_that_starts_at_0_may_be_trained_to_a_fault(converters: Converter
     ranges = Ranges({"rows": (0, 0.1)}, architecture=True)
     assert [w.op for w in analyze(program, ranges).warnings] == ["Log"]
     assert {"first/bias", "second/bias"} <= set(analyze(program, ranges).warnings[0].inputs)
+    sizes = sorted(i.const_value.size for n, i in program.graph.initializers.items() if "zero" in n)  # type: ignore[union-attr]
+    assert sizes == [1, 2]
     # The weights are 0 to 0.1: without the biases the argument is at least 0.5.
     assert not analyze(load_seed(Path(f"{FOREIGN}:keras_logarithm"), converters=converters), ranges).warnings
 

@@ -218,10 +218,13 @@ def concrete_function(
 def _variables(function: Any, captured: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     """By the node that holds it in the frozen graph: the name and the value of each variable of floating point."""
     found: dict[str, tuple[str, Any]] = {}
+    names: dict[int, str] = {}  # several variables may have one name, and one variable may be captured twice
     for tensor, value in captured.items():
         variable = next((v for v in function.graph.variables if v.handle is value), None)
         if variable is not None and variable.dtype.is_floating:
-            found[_plain(tensor)] = _plain(variable.name), variable.numpy()
+            plain = _plain(variable.name)
+            name = names.setdefault(id(variable), plain if plain not in names.values() else f"{plain}_{len(names)}")
+            found[_plain(tensor)] = name, variable.numpy()
     return found
 
 

@@ -19,7 +19,7 @@ def as_placeholders(graph_def: Any, values: Mapping[str, tuple[str, Any]]) -> di
 
     Args:
         graph_def: edited.
-        values: for the name of each node the name of its variable and the array with which it starts.
+        values: for the name of each node a name that its variable alone has, and the array with which it starts.
 
     Returns:
         The same for the nodes that are placeholders now.
