@@ -1,1 +1,1 @@
-"""The papers' subjects and bugs, rebuilt or run from a checkout of theirs."""
+"""The papers on their own ground: the bugs, models and programs that they describe, as benches."""

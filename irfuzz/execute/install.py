@@ -367,7 +367,7 @@ def _last(said: str) -> str:
 def _examined(name: str, wish: Wish, interpreter: Path, requirements: tuple[str, ...], say: Say) -> Environment:
     """Have a worker import the component, and the handler of its targets say what it is."""
     module = MODULES.get(wish.distribution, wish.distribution.replace("-", "_"))
-    expected = adapter_for(wish.distribution, map(_name_of, requirements))
+    expected = adapter_for(wish.distribution, tuple(map(_name_of, requirements)))
     env = SINGLE_THREAD if expected is None else expected.env
     about = _ask(wish, interpreter, WORKERS / "probe.py", {"do": "import", "module": module}, [], env=env)
     packages = {_normal(n): v for n, v in about["packages"].items()}

@@ -48,8 +48,9 @@ def _run(
     module: dict[str, Any], weights: dict[str, Any], inputs: dict[str, Any], course: Course, _more: str
 ) -> dict[str, Any]:
     """Build the functional model for inputs of these sizes, and call it."""
-    clear: Any = keras.backend.clear_session
-    clear()
+    clear: Any = getattr(keras.backend, "clear_session", None)
+    if clear is not None:  # Theano has no session
+        clear()
     model, names = module["functional"](module["forward"], *module["tensors"](weights, inputs))
     course.at("run")
     return dict(zip(names, module["evaluated"](model, inputs)))  # noqa: B905 - Python 3.7

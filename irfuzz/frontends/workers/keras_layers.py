@@ -8,6 +8,7 @@ which the body was made. Runs in the worker of ``tensorflow.py``.
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -153,7 +154,7 @@ class _Writer:
         about = {
             "schema": SCHEMA,
             "layer": _unnamed(config),
-            "call": call,
+            "call": None if call is None else {**call, "defaults": _at_default(layer)},
             "inputs": [[keras.backend.standardize_dtype(t.dtype), list(t.shape)] for t in tensors],
             "weights": len(variables),
         }
@@ -178,6 +179,13 @@ def _unnamed(config: Any) -> Any:
     kept = {k: v for k, v in config.items() if k not in ("build_config", "shared_object_id")}
     kept["config"] = {k: v for k, v in kept["config"].items() if k != "name"}
     return kept
+
+
+def _at_default(layer: Any) -> list[str]:
+    """The parameters of a layer that have the value they have if nobody names them: an older Keras may lack them."""
+    parameters = inspect.signature(type(layer).__init__).parameters.values()
+    config = layer.get_config() if hasattr(layer, "get_config") else {}
+    return sorted(p.name for p in parameters if p.name in config and config[p.name] == p.default)
 
 
 def _call_of(node: Any, tensors: Sequence[Any]) -> Any:

@@ -25,7 +25,7 @@ def layer_of_file(config, call, inputs, weights):
     if hasattr(keras, "KerasTensor"):
         layer = keras.saving.deserialize_keras_object(config)
     else:
-        layer = old_layer(config)
+        layer = old_layer(config, call.get("defaults", []))
     args = [argument(value, inputs) for value in call["args"]]
     kwargs = {name: argument(value, inputs) for name, value in call["kwargs"].items()}
 
@@ -45,8 +45,8 @@ def argument(value, inputs):
     return [argument(item, inputs) for item in value["list"]] if "list" in value else value["value"]
 
 
-def old_layer(config):
-    """A layer of Keras 2 that does what one of Keras 3 is configured to do."""
+def old_layer(config, defaults):
+    """A layer of Keras 2 that does what one of Keras 3 is configured to do; it may lack what is at its default."""
     kind = getattr(keras.layers, config["class_name"], None) if config.get("module") == "keras.layers" else None
     if kind is None:
         raise NotImplementedError(f"Keras {keras.__version__} has no layer {config['class_name']}")
@@ -58,6 +58,6 @@ def old_layer(config):
             continue
         if name in taken:
             given[name] = tuple(value) if isinstance(value, list) and all(isinstance(v, int) for v in value) else value
-        elif value not in (False, 1, "auto", 0.0):
+        elif name not in defaults:
             raise NotImplementedError(f"Keras {keras.__version__} has no {name} of {config['class_name']}")
     return kind(**given)
