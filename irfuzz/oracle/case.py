@@ -16,6 +16,7 @@ from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.inline import without_functions
+from irfuzz.oracle.decided import DecidedValues
 from irfuzz.oracle.kinds import accepted
 from irfuzz.oracle.nudge import Nudges, Rerun, measure
 from irfuzz.oracle.numbers import FACTOR, SCREEN, SCREEN_FEW, is_float, resolution, worth_a_look
@@ -67,8 +68,9 @@ class Case:
     """
 
     __slots__ = (
-        "_distrust", "_distrusted", "_first", "_integers", "_leaves", "_nudges", "_paths", "_quick", "_rerun", "_shade",
-        "_shadow", "_sized", "doubtful", "expected_invalid", "inputs", "program", "ran", "results", "specs",
+        "_decided", "_distrust", "_distrusted", "_first", "_integers", "_leaves", "_nudges", "_paths", "_quick",
+        "_rerun", "_shade", "_shadow", "_sized", "doubtful", "expected_invalid", "inputs", "program", "ran",
+        "results", "specs",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +103,7 @@ class Case:
         self._paths: dict[str, Path] = {}
         self._sized: Program | None = None
         self._integers: ExactIntegers | None = None
+        self._decided: DecidedValues | None = None
         self._nudges: Nudges | None = None
         self._leaves: list[Leaf] | None = None
         self.doubtful = self._doubtful()
@@ -132,6 +135,13 @@ class Case:
         return self._integers
 
     @property
+    def decided(self) -> DecidedValues:
+        """The elements of this run that ONNX's rules decide."""
+        if self._decided is None:
+            self._decided = DecidedValues(self.sized, self.inputs, self.integers)
+        return self._decided
+
+    @property
     def sized(self) -> Program:
         """The program with the sizes of what is fed, and calls of its functions written out."""
         if self._sized is None:
@@ -153,9 +163,12 @@ class Case:
     def steady_shape(self, output: ir.Value, shape: tuple[int, ...] | None) -> bool:
         """Whether rounding errors leave the shape of a graph output as it is.
 
-        Tried by the shadow, which has to give this shape, or on moved inputs by all targets; false if nobody could.
+        They do if nothing rounds. Tried by the shadow, which has to give this shape, or on moved inputs by all targets;
+        false if nobody could.
         """
         name = output.name or ""
+        if self.path(output).exact:
+            return True
         run = self.whole_shadow()
         reference = None if run is None else run.reference.get(name)
         if run is not None and reference is not None and reference.shape == shape:

@@ -47,6 +47,7 @@ class Dispute:
         small_type: a type of less than a byte was given or expected.
         proven: the refusal contradicts the component itself, or ONNX: no other has to.
         overruled: as many components are on its side as on that of the witnesses.
+        ruled: ONNX's rules decide every element in dispute (``irfuzz.oracle.decided``).
     """
 
     case: Case
@@ -70,6 +71,7 @@ class Dispute:
     small_type: bool = False
     overruled: bool = False
     proven: bool = False
+    ruled: bool = False
 
     @property
     def of_floats(self) -> bool:

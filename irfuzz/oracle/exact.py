@@ -10,6 +10,7 @@ import numpy as np
 
 from irfuzz._native import difference
 from irfuzz.facts import TensorFact
+from irfuzz.oracle.by_rule import judge_by_rule, wrong_element
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numbers import is_float
@@ -40,7 +41,12 @@ def judge_exact(case: Case) -> Iterator[Verdict]:
         nothing = np.zeros(first.shape, bool)
         if _divide(case, leaf, nothing) is None:
             continue
-        undecided, moved = _undecided(case, leaf) if path.dtypes else (nothing, True)
+        ruled = list(judge_by_rule(case, leaf, Symptom.DIFFERENCE, NAME, wrong_element)) if path.dtypes else []
+        if ruled:
+            yield from ruled
+            continue
+        # What is exact is decided, however near a tie it is.
+        undecided, moved = (nothing, True) if path.exact or not path.dtypes else _undecided(case, leaf)
         division = _divide(case, leaf, undecided)
         blurred = division is None
         division = division or _divide(case, leaf, nothing)

@@ -40,11 +40,13 @@ class Excuse:
         name: kebab-case.
         symptoms: what it may excuse.
         why: gives the reason in a dispute, empty if it does not apply; its docstring is the entry in the docs.
+        of_rules: it applies to elements that ONNX's rules decide, too: it doubts witnesses, not values.
     """
 
     name: str
     symptoms: tuple[Symptom, ...]
     why: Callable[[Dispute], str] = field(repr=False)
+    of_rules: bool = False
 
     @property
     def about(self) -> str:
@@ -60,6 +62,8 @@ def excuse_of(dispute: Dispute) -> str:
 def _first(dispute: Dispute) -> tuple[str, str]:
     """Name and reason of the first excuse that applies."""
     for excuse in EXCUSES:
+        if dispute.ruled and not excuse.of_rules:
+            continue
         if dispute.symptom in excuse.symptoms and (why := excuse.why(dispute)):
             return excuse.name, why
     return "", ""
@@ -312,13 +316,13 @@ EXCUSES: tuple[Excuse, ...] = (
     Excuse("slow-witnesses", _OVER, refused.slow_witnesses),
     Excuse("one-finished", _OVER, refused.one_finished),
     Excuse("moved-by-rounding", (_NAN, _VALUE), _moved_by_rounding),
-    Excuse("no-witnesses", (_DTYPE, _SHAPE, _NAN, _VALUE), _alone),
-    Excuse("invalid-on-purpose", (_DTYPE, _SHAPE, _NAN, _VALUE), _invalid_on_purpose),
+    Excuse("no-witnesses", (_DTYPE, _SHAPE, _NAN, _VALUE), _alone, of_rules=True),
+    Excuse("invalid-on-purpose", (_DTYPE, _SHAPE, _NAN, _VALUE), _invalid_on_purpose, of_rules=True),
     Excuse("computed-shape", (_SHAPE,), _computed_shape),
     Excuse("undefined-call", (_DTYPE, _SHAPE), _undefined_call),
     Excuse("undefined", (_NAN, _VALUE), _undefined),
     Excuse("small-types", (_DTYPE,), _small_type),
-    Excuse("unsteady-witness", (_VALUE,), _unsteady_witness),
+    Excuse("unsteady-witness", (_VALUE,), _unsteady_witness, of_rules=True),
     Excuse("unmeasured-jump", (_VALUE,), _unmeasured_jump),
     Excuse("unsafe-specials", (_NAN, _VALUE), _unsafe_specials),
     Excuse("large-magnitudes", (_NAN,), _large_magnitudes),

@@ -106,6 +106,8 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
         if float(moved_by(before, nudges.again.get(name, {}).get(leaf.label)).max(initial=0.0)) > FACTOR * least
     )
     small = np.zeros(next(iter(values.values())).shape)
+    if path.exact:
+        return Scale(np.full_like(small, least), measured=True, unsteady=unsteady)
     wide = np.zeros_like(small)
     for name, before in values.items():
         # A target that is not even repeatable is no measure of anything; as a witness it counts all the same.

@@ -17,6 +17,7 @@ from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
+from irfuzz.oracle.exact_steps import rounds_nothing
 from irfuzz.oracle.hidden import hidden_nan
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest
@@ -77,6 +78,7 @@ class Path:
         subnormal: numbers do that are, or whose products are, below the smallest normal one: some flush these to zero.
         open: declared undefined behaviour that is not known to be avoided.
         hidden: an operator that may make NaN of ordinary numbers, and one behind it that may hide it.
+        exact: nothing on the way rounds, so that what is fed decides every tie and step.
     """
 
     ops: frozenset[str]
@@ -97,6 +99,7 @@ class Path:
     subnormal: bool
     open: tuple[Open, ...]
     hidden: str
+    exact: bool = False
 
     @property
     def narrow(self) -> bool:
@@ -156,7 +159,7 @@ def path_to(
         d for n in inside for v in (*n.inputs, *n.outputs) if v is not None and (d := _float(program, v)) is not None
     }
     jumps, shaped = set[str](), set[str]()
-    roundings, quantised = 1.0, 0
+    roundings, quantised, exact = 1.0, 0, True
     opens: dict[str, Open] = {}
     integers = integers or ExactIntegers(program, inputs)
     calls: list[Call] = []
@@ -170,6 +173,7 @@ def path_to(
             repeated = repeated or times > 1
             floats |= {numpy_dtype(kind) for kind in stages_of(program, n)}
             if not is_shell(program, n):
+                exact = exact and rounds_nothing(program, n)
                 roundings += times * _terms(n, facts, spec, env, program)
             quantised += quantises(program, n)
             if _is_data_shaped(program, n):
@@ -206,6 +210,7 @@ def path_to(
         subnormal=sources.subnormal,
         open=tuple(opens[k] for k in sorted(opens)),
         hidden=hidden_nan(calls),
+        exact=exact,
     )
 
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from irfuzz.oracle import numeric
 from irfuzz.oracle.bound import JUMP, NEIGHBOURS, SAFETY, bound_of, median_of
+from irfuzz.oracle.by_rule import judge_by_rule, wrong_number
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.nudge import WIDE
 from irfuzz.oracle.numbers import is_float, resolution, worth_a_look
-from irfuzz.oracle.types import Fact, Verdict
+from irfuzz.oracle.types import Fact, Symptom, Verdict
 from irfuzz.oracle.witnesses import Blame, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
         if path.random:
             continue
         values = {name: a.astype(np.float64) for name, a in leaf.values.items()}
+        ruled = list(judge_by_rule(case, leaf, Symptom.DIFFERENCE, numeric.NAME, wrong_number(first.dtype)))
+        if ruled:
+            yield from ruled
+            continue
         if not case.has_shadow:
             yield from numeric.judge_spread(case, leaf, path, values)
             continue
@@ -114,7 +119,7 @@ def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Path, case: 
 def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], measure: Measure) -> Iterator[Verdict]:
     if not any((measure.ratios(v) > 1).any() for v in values.values()):
         return
-    measure = _with_moves(case, leaf, values, measure)
+    measure = _with_moves(case, leaf, path, values, measure)
     far = {name: float(measure.ratios(v).max(initial=0.0)) for name, v in values.items()}
     near = [name for name, ratio in far.items() if ratio <= 1]
     if len(near) == len(values):
@@ -154,14 +159,19 @@ def _groups(case: Case, values: Mapping[str, np.ndarray], measure: Measure, near
     return [[case.target(n) for n in group] for group in groups]
 
 
-def _with_moves(case: Case, leaf: Leaf, values: Mapping[str, np.ndarray], measure: Measure) -> Measure:
-    """The measure with what the targets themselves make of moved inputs: a legitimate formula may be more sensitive."""
+def _with_moves(case: Case, leaf: Leaf, path: Path, values: Mapping[str, np.ndarray], measure: Measure) -> Measure:
+    """The measure with what the targets themselves make of moved inputs: a legitimate formula may be more sensitive.
+
+    Where nothing rounds there are no formulae, and moved inputs are others.
+    """
     nudges = case.nudges()
     unsteady = frozenset(
         name
         for name, before in values.items()
         if (measure.ratios(before, _as_float(nudges.again.get(name, {}).get(leaf.label), before)) > 1).any()
     )
+    if path.exact:
+        return replace(measure, unsteady=unsteady)
     small = np.zeros(measure.bound.shape)
     wide = np.zeros(measure.bound.shape)
     for name, before in values.items():

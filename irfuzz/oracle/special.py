@@ -9,6 +9,7 @@ import numpy as np
 
 from irfuzz._native import difference
 from irfuzz.execute.types import Target
+from irfuzz.oracle.by_rule import judge_by_rule, wrong_class
 from irfuzz.oracle.case import Case, Leaf
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
@@ -31,8 +32,13 @@ def judge_special(case: Case) -> Iterator[Verdict]:
         path = case.path(leaf.value)
         if path.random:
             continue
+        ruled = list(judge_by_rule(case, leaf, Symptom.NAN_INF, NAME, wrong_class))
+        if ruled:
+            yield from ruled
+            continue
         classes = {name: classify(a) for name, a in leaf.values.items()}
-        undecided = _undecided(case, leaf, classes)
+        shape = next(iter(classes.values())).shape
+        undecided = np.zeros(shape, bool) if path.exact else _undecided(case, leaf, classes)
         division = _divide(case, classes, undecided)
         blurred = division is None
         if division is None:
@@ -96,7 +102,7 @@ def _verdicts(
                 specials=path.specials or bool(classes[judge.name].any()),
                 clean=lambda: (run := case.whole_shadow()) is not None and run.clean,
                 settled=functools.partial(_settled, case, leaf, judge, differs),
-                measured=lambda: case.nudges().measured,
+                measured=lambda: path.exact or case.nudges().measured,
                 blurred=blurred,
             )
             yield verdict_on(

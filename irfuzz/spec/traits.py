@@ -43,6 +43,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "carries": Trait("Inputs whose elements come out unchanged, perhaps moved; all if the list is empty.", tuple),
         "casts": Trait("Converts elements to another type, in which floats out of range are undefined."),
         "channels_from_weights": Trait("How many channels it gives hangs on its second input alone."),
+        "chooses": Trait("Rounds nothing, but compares, chooses or steps, so that a rounding before it may decide."),
         "common": Trait("Its place among the operators that most models are made of, the simplest first.", int),
         "commutative": Trait("Two operands may change places."),
         "compares": Trait("Compares two numbers."),

@@ -275,7 +275,7 @@ def test_between_two_versions_the_shadow_decides_what_depends_on_no_float(shade,
     (verdict,) = judge(program, fed, [run("a:disabled", other), run("a:all", rounded)], shadow=shade.run)
     assert verdict.suspect, "neither is right"
     # Behind floats rounding decides, and the shadow bears no such witness.
-    program = parse("g (float[2,2] x) => (int64[2,1] y) { y = ArgMax<axis=1>(x) }")
+    program = parse("g (float[2,2] x) => (int64[2,1] y) { m = Mul(x, x)  y = ArgMax<axis=1>(m) }")
     fed = {"x": np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)}
     results = [run("a:disabled", np.array([[1], [1]])), run("a:all", np.array([[0], [1]]))]
     (verdict,) = judge(program, fed, results, rerun=lambda *_: results, shadow=shade.run)
