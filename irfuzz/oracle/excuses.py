@@ -187,8 +187,8 @@ def _unmeasured_jump(d: Dispute) -> str:
 
 def _unsafe_specials(d: Dispute) -> str:
     """NaN or Inf is fed, is a constant, or is what the witnesses give, and an operator on the way is one for which
-    neither IEEE 754 nor plain copying says what to do with it (of NaN Relu, MaxPool, Clip, Min, Max, comparisons...;
-    of infinities, if the shadow has met no NaN, only those that do more than compare). Of Min, Max, Sign, sums and
+    neither IEEE 754 nor plain copying says what to do with it (of NaN Relu, MaxPool, Clip, Min, Max...; of infinities,
+    if the shadow has met no NaN, only those that do more than compare). Of Min, Max, Sign, Relu, Clip, sums and
     reductions it excuses nobody whom three libraries contradict, or who answers the same numbers, turned around, in
     another way.
     """

@@ -57,6 +57,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         ),
         "data_dependent_shape": Trait("The output shape depends on the elements of any input."),
         "data_input": Trait("The first input that holds data, if it is not the first of all.", int),
+        "decided": Trait("Which elements its definition decides: a rule of `irfuzz/oracle/decided/table.py`.", str),
         "defined_for_infinity": Trait("What it does with infinities follows from their order, while NaN is left open."),
         "defined_for_nan": Trait("IEEE 754 or plain copying prescribes what it does with NaN and Inf."),
         "discontinuous": Trait("A rounding error in a floating-point input decides between distant results."),

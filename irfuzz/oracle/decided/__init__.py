@@ -8,10 +8,11 @@ infinity. ``DecidedValues`` follows a program from its inputs and knows such ele
 An element is *open* if ONNX's text leaves it open (NaN through Relu, Max or ArgMax; NaN as an integer), if it is
 rounded (the sum of two fractions), or if it is a subnormal number, which some components take for zero.
 
-The way through the files: ``elements`` has the type that rules take and give, ``moving``, ``choosing``, ``converting``
-and ``special_values`` have the rules, ``table`` says which operator has which, and ``values`` follows a program. A new
-rule is a function and one line of the table; it quotes ONNX where its answer is not plain arithmetic, and gives
-``None`` for a call that it does not know. It must never guess: what it says wrongly is a false finding.
+The way through the files: ``elements`` has the type that rules take and give, ``moving``, ``choosing``, ``pooling``,
+``converting``, ``resampling`` and ``special_values`` have the rules, ``table`` has their names, which operators bear as
+the trait ``decided`` in ``ops/``, and ``values`` follows a program. A new rule is a function, one line of the table
+and one of the operator's file; it quotes ONNX where its answer is not plain arithmetic, and gives ``None`` for a call
+that it does not know. It must never guess: what it says wrongly is a false finding.
 """
 
 from irfuzz.oracle.decided.elements import Elements

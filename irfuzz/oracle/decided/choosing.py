@@ -11,8 +11,9 @@ import numpy as np
 from irfuzz.ir.integer_rules import axes_of
 from irfuzz.oracle.decided.elements import Elements, Given, Rule, RuleCall, known, nan_in, need
 
-_TIES = {"ArgMax": 12, "ArgMin": 12, "TopK": 11}
-"""The version from which ONNX says which of several equal elements it is."""
+_FIRST_AT_TOP = 11
+_FIRST_PLACE = 12
+"""The versions from which ONNX says which of several equal elements comes first, or is meant."""
 
 
 def elementwise(function: Callable[..., Any], *, nan: bool = True) -> Rule:
@@ -125,9 +126,12 @@ def extreme_along(x: Elements, function: np.ufunc, axes: tuple[int, ...], *, kee
     return Elements.or_nan(found, every & ~nan, every & nan & ~nan_in(np.asarray(found)))
 
 
-def place(op: str) -> Rule:
-    """ArgMax and ArgMin: "the index of the first occurrence is selected", or of the last if ``select_last_index``."""
-    largest = op == "ArgMax"
+def place(of: Callable[..., Any]) -> Rule:
+    """ArgMax and ArgMin: "the index of the first occurrence is selected", or of the last if ``select_last_index``.
+
+    Args:
+        of: NumPy's function, which takes the first.
+    """
 
     def run(call: RuleCall, given: Given) -> Elements | None:
         x = need(given[0])
@@ -135,11 +139,11 @@ def place(op: str) -> Rule:
             return None
         axis, last = int(call.attrs.get("axis", 0)), bool(call.attrs.get("select_last_index", 0))
         row = np.flip(x.values, axis) if last else x.values
-        found = (np.argmax if largest else np.argmin)(row, axis=axis, keepdims=True).astype(np.int64)
+        found = of(row, axis=axis, keepdims=True).astype(np.int64)
         top = np.take_along_axis(row, found, axis)
         found = x.values.shape[axis] - 1 - found if last else found
         decided = np.all(x.decided & ~nan_in(x.values), axis=axis, keepdims=True)
-        if call.version < _TIES[op]:
+        if call.version < _FIRST_PLACE:
             decided = decided & (np.sum(row == top, axis=axis, keepdims=True) == 1)
         if not call.attrs.get("keepdims", 1):
             found, decided = np.squeeze(found, axis), np.squeeze(decided, axis)
@@ -151,7 +155,7 @@ def place(op: str) -> Rule:
 def top(call: RuleCall, given: Given) -> list[Elements] | None:
     """TopK: "the element with the lower index will appear first" of equal ones, since version 11."""
     x = need(given[0])
-    if call.version < _TIES["TopK"] or not call.attrs.get("sorted", 1) or not x.values.ndim:
+    if call.version < _FIRST_AT_TOP or not call.attrs.get("sorted", 1) or not x.values.ndim:
         return None
     axis, k = int(call.attrs.get("axis", -1)), int(known(given[1]).reshape(-1)[0])
     if call.attrs.get("largest", 1):

@@ -68,11 +68,13 @@ class RuleCall:
     """A call of an operator.
 
     Attributes:
+        op: the operator.
         attrs: those that are given.
         version: of the opset.
         dtypes: of its outputs; ``None`` if not known.
     """
 
+    op: str
     attrs: Mapping[str, Any]
     version: int
     dtypes: tuple[np.dtype | None, ...]

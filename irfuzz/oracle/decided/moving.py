@@ -10,16 +10,15 @@ from irfuzz.ir.integer_rules import MOVES
 from irfuzz.oracle.decided.elements import Elements, Given, Rule, RuleCall, known, need
 
 
-def moved(op: str, data: Sequence[int] | None = (0,)) -> Rule:
-    """The rule of ``MOVES``, on elements and on which of them are decided.
+def moved(data: Sequence[int] | None = (0,)) -> Rule:
+    """The operator's rule in ``MOVES``, on elements and on which of them are decided.
 
     Args:
-        op: the operator.
         data: which inputs hold elements, all if ``None``; others say where they go, and have to be known.
     """
-    rule = MOVES[op]
 
     def run(call: RuleCall, given: Given) -> Elements | None:
+        rule = MOVES[call.op]
         parts = [e if e is None or data is None or i in data else Elements.whole(known(e)) for i, e in enumerate(given)]
         values = rule(call.attrs, [None if e is None else e.values for e in parts])
         marks = [

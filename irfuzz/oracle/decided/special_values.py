@@ -1,4 +1,4 @@
-"""NaN and infinity through arithmetic: decided if they leave no choice. Finite results are rounded, and so open.
+"""NaN and infinity through arithmetic are decided if they leave no choice; finite results are rounded, and so open.
 
 IEEE 754 says what sums, products and quotients of special values are; of functions their limits do, if ONNX's formula
 has one there. NaN that reaches a sum makes it NaN, whatever the other terms are.
@@ -57,12 +57,13 @@ def leaky(call: RuleCall, given: Given) -> Elements | None:
 
 
 def sloped(_call: RuleCall, given: Given) -> Elements | None:
-    """``slope * x`` below zero, else x."""
+    """``slope * x`` below zero, else x; a slope of 0 makes NaN of minus infinity, or a maximum hides that: open."""
     x, slope = map(need, given)
     if not x.of_floats:
         return None
     found = np.where(x.values < 0, x.values * slope.values, x.values)
-    return Elements.whole(found, x.decided & (slope.decided | np.isnan(x.values)) & ~np.isfinite(x.values))
+    sure = np.isnan(x.values) | (slope.decided & (slope.values != 0))
+    return Elements.whole(found, x.decided & sure & ~np.isfinite(x.values))
 
 
 def binary(of: np.ufunc) -> Rule:
@@ -119,15 +120,16 @@ def _sum(
     return Elements.whole(found, nan | (every & calm & (above | below)))
 
 
-_MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "ReduceL1": np.abs,
-    "ReduceL2": np.abs,
-    "ReduceSumSquare": np.square,
-}
+def reduced(
+    first: Callable[[Any], Any] = np.asarray, then: Callable[[Any], Any] = np.asarray, empty: float | None = 0.0
+) -> Rule:
+    """A sum along axes.
 
-
-def reduced(op: str) -> Rule:
-    """ReduceSum, ReduceMean, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum and ReduceLogSumExp."""
+    Args:
+        first: what is summed, of the elements.
+        then: what becomes of the sum, if that is special.
+        empty: what it is of no elements; ``None`` if ONNX does not say.
+    """
 
     def run(call: RuleCall, given: Given) -> Elements | None:
         x = need(given[0])
@@ -135,28 +137,25 @@ def reduced(op: str) -> Rule:
         if not x.of_floats or not axes:
             return None
         if not x.values.size:
-            return _of_nothing(op, np.sum(x.values, axis=axes, keepdims=keep))
-        if op == "ReduceLogSumExp":
-            return _log_sum_exp(x, axes, keep=keep)
-        with np.errstate(over="ignore"):
-            values = _MADE.get(op, np.asarray)(x.values)
-        found = _sum(values, x.decided, axes, call.dtypes[0], keep=keep)
-        if op != "ReduceLogSum" or found is None:
-            return found
-        return Elements(np.where(found.values == -np.inf, np.nan, found.values), found.decided)
+            zero = np.sum(x.values, axis=axes, keepdims=keep)
+            return None if empty is None else Elements.whole(zero + empty)
+        found = _sum(first(x.values), x.decided, axes, call.dtypes[0], keep=keep)
+        return None if found is None else Elements(then(found.values), found.decided)
 
     return run
 
 
-def _of_nothing(op: str, zero: np.ndarray) -> Elements | None:
-    """A "reduction over an empty set of values yields 0", as a logarithm minus infinity; of a mean it is undefined."""
-    if op == "ReduceMean":
-        return None
-    return Elements.whole(zero - np.inf if op.startswith("ReduceLog") else zero)
+def logarithm(total: np.ndarray) -> np.ndarray:
+    """Of special sums."""
+    return np.where(total == -np.inf, np.nan, total)
 
 
-def _log_sum_exp(x: Elements, axes: tuple[int, ...], *, keep: bool) -> Elements:
+def log_sum_exp(call: RuleCall, given: Given) -> Elements | None:
     """``log(sum(exp(x)))``: of minus infinities alone the logarithm of zero, with an infinity among them infinity."""
+    x = need(given[0])
+    axes, keep = reduced_axes(call, given, x)
+    if not x.of_floats or not axes:
+        return None
     nan = np.any(x.decided & np.isnan(x.values), axis=axes, keepdims=keep)
     every = np.all(x.decided, axis=axes, keepdims=keep)
     above = np.any(x.values == np.inf, axis=axes, keepdims=keep)
@@ -187,48 +186,31 @@ def softmax(*, log: bool) -> Rule:
     return run
 
 
-def _logistic(x: np.ndarray) -> np.ndarray:
+def logistic(x: np.ndarray) -> np.ndarray:
+    """Limits of a function from 0 to 1."""
     return np.where(np.isnan(x), np.nan, np.where(x > 0, 1.0, 0.0))
 
 
-def _sign(x: np.ndarray) -> np.ndarray:
+def sign_of(x: np.ndarray) -> np.ndarray:
+    """Limits of a function from -1 to 1."""
     return np.where(np.isnan(x), np.nan, np.sign(x))
 
 
-def _rising(x: np.ndarray) -> np.ndarray:
+def rising(x: np.ndarray) -> np.ndarray:
     """Limits of a function that grows without end, and falls to zero."""
     return np.where(x < 0, 0.0, x)
 
 
-def _itself(x: np.ndarray) -> np.ndarray:
+def itself(x: np.ndarray) -> np.ndarray:
+    """Limits of a function that grows and falls without end."""
     return x
 
 
-def _without_limit(x: np.ndarray) -> np.ndarray:
+def without_limit(x: np.ndarray) -> np.ndarray:
+    """Those of a function that has none."""
     return np.where(np.isinf(x), np.nan, x)
 
 
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "Acos": np.arccos,
-    "Acosh": np.arccosh,
-    "Asin": np.arcsin,
-    "Asinh": _itself,
-    "Cos": _without_limit,
-    "Cosh": np.abs,
-    "Erf": _sign,
-    "Exp": _rising,
-    "Log": np.log,
-    "Reciprocal": lambda x: np.where(np.isinf(x), 0.0, x),
-    "Sigmoid": _logistic,
-    "Sin": _without_limit,
-    "Sinh": _itself,
-    "Softplus": _rising,
-    "Sqrt": np.sqrt,
-    "Tan": _without_limit,
-    "Tanh": _sign,
-}
-"""Their limits at infinities, and NaN outside of their domain; of other numbers what they give is not asked."""
-
-KEEP_NAN = ("Gelu", "HardSwish", "Mish", "Selu", "Softsign", "Swish")
-"""Functions of which both branches, and every factor, make NaN of NaN; at infinities their formulas have no limit or a
-choice."""
+def vanishing_afar(x: np.ndarray) -> np.ndarray:
+    """Limits of a function that is 0 at both."""
+    return np.where(np.isinf(x), 0.0, x)

@@ -16,6 +16,7 @@ from irfuzz.oracle.decided.elements import Elements, RuleCall
 from irfuzz.oracle.decided.table import RULES
 from irfuzz.oracle.numbers import is_float, smallest
 from irfuzz.oracle.shapes import numpy_dtype
+from irfuzz.spec import trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -87,12 +88,13 @@ class DecidedValues:
         if len(attrs) != len(node.attributes):
             return ()  # some are references to those of a function
         found = None
-        if node.op_type in RULES:
-            call = RuleCall(attrs, self._program.inference.opset(node.domain), tuple(map(_dtype, facts)))
+        name = trait_values("decided").get(node.op_type)
+        if name is not None:
+            call = RuleCall(node.op_type, attrs, self._program.inference.opset(node.domain), tuple(map(_dtype, facts)))
             try:
                 with np.errstate(all="ignore"):
-                    found = RULES[node.op_type](call, given)
-            except REFUSED:
+                    found = RULES[name](call, given)
+            except (*REFUSED, ZeroDivisionError, NotImplementedError):
                 return ()
         if found is None and all(e is None or (e.known and not e.of_floats) for e in given):
             if self._integers.exceeds(node):
