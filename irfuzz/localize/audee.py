@@ -198,12 +198,11 @@ class Causal:
                 most = self._largest_rate(cutter, where, variant)
                 if most is not None:
                     found[name] = Parameter(name, was, now, most, moved=moved(pair[0], one), given=variant.given)
-        exact = {p.name: p for p in as_if(pair[0], pair[1], tried, ran)}
-        named = {
-            **found,
-            **{name: p for name, p in exact.items() if name not in found or found[name].why == CONSISTENT},
-        }
-        return Source(layer.name, layer.op, layer.rate, alone=True, parameters=guilty(list(named.values())))
+        for exact in as_if(pair[0], pair[1], tried, ran):
+            before = found.get(exact.name)
+            if before is None or (before.why == CONSISTENT and exact.moved < math.inf):
+                found[exact.name] = exact
+        return Source(layer.name, layer.op, layer.rate, alone=True, parameters=guilty(list(found.values())))
 
     def _consistent(
         self, cutter: Cutter, place: tuple[int, int], variant: Variant, one: RunResult, two: RunResult

@@ -60,7 +60,7 @@ def guilty(found: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """
     fails = [p for p in found if p.why in ("crash", "NaN")]
     rest = [p for p in found if p.why not in ("crash", "NaN")]
-    exact = [p for p in rest if p.why == AS_IF_IT_WERE]
+    exact = [p for p in rest if p.why == AS_IF_IT_WERE and p.moved < math.inf]
     least = min((p.moved for p in rest), default=0.0)
     kept = exact or [p for p in rest if p.moved <= least + MOVED_ALIKE]
     if any(p.given for p in kept):
@@ -119,11 +119,13 @@ def as_if(
     found: dict[str, Parameter] = {}
     apart = _apart(right, seen)
     for variant, (one, *_) in zip(tried, ran, strict=True):
-        if seen.exit is not Exit.OK or one.exit is not Exit.OK or tells_nothing(right, one):
+        if seen.exit is not Exit.OK or one.exit is not Exit.OK or _apart(one, seen) > AS_IF * apart:
             continue
-        if _apart(one, seen) <= AS_IF * apart:
-            named = Parameter(variant.parameter, variant.was, variant.now, 0.0, AS_IF_IT_WERE, given=variant.given)
-            found.setdefault(variant.parameter, named)
+        # One number in all places may be alike by chance, and counts only if nothing else explains the fault.
+        far = math.inf if tells_nothing(right, one) else 0.0
+        named = Parameter(variant.parameter, variant.was, variant.now, 0.0, AS_IF_IT_WERE, far, variant.given)
+        if variant.parameter not in found or far < found[variant.parameter].moved:
+            found[variant.parameter] = named
     return list(found.values())
 
 

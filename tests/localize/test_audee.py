@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,6 +86,7 @@ GUILTY = [
     ("MaxPool__pads__turned", "y = MaxPool<kernel_shape = [3, 3], pads = [0, 1, 2, 1], strides = [1, 2]>(x)"),
     ("LeakyRelu__alpha__spoilt", "y = LeakyRelu<alpha = 0.3>(x)"),
     ("LpPool__p__one_more", "y = LpPool<kernel_shape = [2, 2], p = 1>(x)"),
+    ("LpNormalization__axis__turned", "n = LpNormalization<axis = 0>(x) y = Identity(n)"),
     ("Shape__end__spoilt", "y = Shape<start = 1, end = 3>(x)"),
 ]
 
@@ -93,7 +95,7 @@ GUILTY = [
 @pytest.mark.parametrize(("fault", "body"), GUILTY)
 def test_the_guilty_parameter_alone_is_named(fault: str, body: str) -> None:
     kind = "int64" if fault.startswith("Shape") else "float"
-    ranks = {"Shape": "[2]", "LeakyRelu": "[1, 4, 6, 6]"}
+    ranks = {"Shape": "[2]", "LeakyRelu": "[1, 4, 6, 6]", "LpNormalization": "[1, 4, 6, 6]"}
     shape = ranks.get(fault.partition("__")[0], "[1, 4, ?, ?]")
     text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4, 6, 6] x) => ({kind}{shape} y) {{ {body} }}'
     given = Program.from_proto(onnx.parser.parse_model(text))
@@ -114,6 +116,9 @@ def test_of_those_that_hide_a_fault_the_smallest_change_is_kept() -> None:
     dies = parameter("mode", 1.0, "crash")
     assert guilty([dies, flag]) == (dies, flag)
     assert guilty([pads, parameter("auto_pad", 1.0, given=False)]) == (pads,)
+    chance = parameter("beta", math.inf, "as if")
+    assert guilty([chance, pads]) == (pads,)
+    assert guilty([chance]) == (chance,)
     assert guilty([]) == ()
 
 
