@@ -285,7 +285,7 @@ class _Walk:
         return [self._joined(node, i, [r[i] for r in results]) for i in range(len(node.outputs))]
 
     def _branch(self, node: ir.Node, name: str, tests: Sequence[Test]) -> list[Tensor]:
-        """What a branch gives where tests of the condition's one element hold for what it reads."""
+        """What a branch gives if tests of the condition's one element hold for what it reads."""
         graph = node.attributes[name].as_graph()
         before = {v: self.values[v] for v in captures_of(graph) if v in self.values} if tests else {}
         for value, tensor in before.items():
@@ -301,7 +301,7 @@ class _Walk:
         return self.context.plain(node, hull(t.range for t in tensors), index)
 
     def loop(self, node: ir.Node, inputs: list[Tensor | None]) -> list[Tensor]:
-        """Loop: turn by turn where there are few, else until the ranges of its states are stable."""
+        """Loop: turn by turn if there are few, else until the ranges of its states are stable."""
         body = node.attributes["body"].as_graph()
         states = [t for t in inputs[2:] if t is not None]
         trips = inputs[0].range if len(inputs) > 0 and inputs[0] is not None else Range(0.0, 2.0**62)
@@ -353,7 +353,7 @@ class _Walk:
         *,
         exact: bool,
     ) -> list[Tensor]:
-        """States after any number of turns (after exactly ``most`` where ``exact``), and what the turns put out."""
+        """States after any number of turns (after exactly ``most`` if ``exact``), and what the turns put out."""
         count = len(states)
         extras: list[list[Range]] = [[] for _ in range(len(node.outputs) - count)]
         if most <= TURNS:

@@ -254,7 +254,7 @@ def prelu(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> P
 
 
 def clip(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Clip; limits are attributes before opset 11. Where they cross, runtimes give either."""
+    """Clip; limits are attributes before opset 11. If they cross, runtimes give either."""
     data = operand(inputs)
     form = ctx.format(node)
 

@@ -50,6 +50,6 @@ def unary(op: str) -> Rule:
 
 
 def identity(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Identity, and Dropout's first output where it does nothing."""
+    """Identity, and Dropout's first output if it does nothing."""
     assert inputs[0] is not None
     return [inputs[0]]

@@ -139,7 +139,7 @@ def operand(inputs: Inputs, index: int = 0) -> Tensor:
 
 
 def measured(array: np.ndarray) -> Range:
-    """The range of an array's elements; ``[0, 0]`` where it has none."""
+    """The range of an array's elements; ``[0, 0]`` if it has none."""
     if not array.size:
         return Range(0.0, 0.0)
     wide = array if array.dtype.kind in "biuf" else array.astype(np.float32)

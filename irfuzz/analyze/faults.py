@@ -29,7 +29,7 @@ class Fault:
         operand: index of the input that decides; ``None`` for the result.
         range: of that operand.
         needs: the condition under which it cannot happen.
-        low, high: the numbers that the operand may have without it; between them 0 where ``nonzero``.
+        low, high: the numbers that the operand may have without it; between them 0 if ``nonzero``.
         nonzero: 0 is excluded.
         advice: how such faults are mended.
         loose: it rests on an input of which nothing is said.
@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def avoidable(self) -> bool:
-        """Some inputs do without it: not where a constant is NaN, from which computed NaN follow."""
+        """Some inputs do without it: not if a constant is NaN, from which computed NaN follow."""
         return self.needs != CONSTANT_NAN
 
     @property

@@ -22,8 +22,8 @@ class Format:
         smallest: smallest positive number, subnormal ones included (DEBAR's mf).
         eps: distance from 1 to the next number; 0 for integers.
         floating: has NaN and infinities.
-        code: of ``struct``, where that knows the format; empty else.
-        name: of the element type as ONNX spells it; empty where the format stands for several.
+        code: of ``struct``, if that knows the format; empty else.
+        name: of the element type as ONNX spells it; empty if the format stands for several.
     """
 
     biggest: float

@@ -38,7 +38,7 @@ class Gradients:
         warnings: that will be asked about.
 
     Attributes:
-        absent: why there are none: PyTorch is not installed. Empty where it is, or nothing was asked yet.
+        absent: why there are none: PyTorch is not installed. Empty if it is, or nothing was asked yet.
     """
 
     def __init__(self, warnings: Iterable[Alarm]) -> None:
@@ -59,7 +59,7 @@ class Gradients:
             self._runner = None
 
     def start(self) -> bool:
-        """Start PyTorch where that has not been done; whether there is any."""
+        """Start PyTorch if that has not been done; whether there is any."""
         if self._runner is None and not self.absent:
             mode = f"gradient {json.dumps([[kind, name, name] for kind, name in self._places])}"
             target = Target("torch:gradient", "torch", interpreter=sys.executable, options={"mode": mode})
@@ -75,7 +75,7 @@ class Gradients:
     def nearer(
         self, probe: Probe, fault: Fault, feeds: Mapping[str, np.ndarray], ends: Mapping[str, tuple[float, float]]
     ) -> Iterator[dict[str, np.ndarray]]:
-        """Inputs that lie where the gradients at ``feeds`` lead; none where the lowering gives none.
+        """Inputs that lie where the gradients at ``feeds`` lead; none if the lowering gives none.
 
         Args:
             probe: of the warning.

@@ -68,7 +68,7 @@ def hull(ranges: Iterable[Range]) -> Range:
 
 
 def meet(one: Range, other: Range) -> Range:
-    """What lies in both; the first where they exclude each other, which only rounding can make them do."""
+    """What lies in both; the first if they exclude each other, which only rounding can make them do."""
     low, high = max(one.low, other.low), min(one.high, other.high)
     if low > high:
         return one
@@ -157,7 +157,7 @@ def scaled(a: Range, factor: float) -> Range:
 
 
 def div(a: Range, b: Range, form: Format) -> Range:
-    """Exact quotients; where the divisor reaches 0, infinities are among them."""
+    """Exact quotients; if the divisor reaches 0, infinities are among them."""
     loose = a.loose or b.loose
     nan = a.nan or b.nan or (a.zero and b.zero) or (a.magnitude == INF and b.magnitude == INF)
     ends: list[float] = []

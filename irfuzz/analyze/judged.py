@@ -30,7 +30,7 @@ class Judged:
     Attributes:
         warning: it.
         preconditions: ranges of inputs that make it safe.
-        witness: inputs that trigger it, ``None`` where none was found or looked for.
+        witness: inputs that trigger it, ``None`` if none was found or looked for.
     """
 
     warning: Alarm
@@ -46,8 +46,8 @@ class Report:
         analysis: ranges, warnings and counts.
         judged: the warnings, confirmed ones first.
         seconds: that the analysis took, without preconditions and witnesses.
-        searched: the target that looked for witnesses; empty where none did.
-        unguided: why that search went without gradients; empty where it had them or needed none.
+        searched: the target that looked for witnesses; empty if none did.
+        unguided: why that search went without gradients; empty if it had them or needed none.
         searches: how many of the warnings a witness was looked for.
     """
 

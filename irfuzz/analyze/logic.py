@@ -17,7 +17,7 @@ from irfuzz.analyze.tensor import Part, Tensor, Test
 
 
 def compare(op: str) -> Rule:
-    """Comparisons: decided where the ranges are apart; true elements tell of their operands."""
+    """Comparisons: decided if the ranges are apart; true elements tell of their operands."""
 
     def rule(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
         a, b = parts
@@ -42,7 +42,7 @@ def _decided(op: str, a: Range, b: Range) -> Range:
 
 
 def conjunction(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -> Part:
-    """And: both hold where it is true."""
+    """And: both hold if it is true."""
     made = ctx.related(node, parts, Range(min(p.range.low for p in parts), min(p.range.high for p in parts)))
     return Part(made.range, made.symbol, made.form, tuple(t for p in parts for t in p.tests))
 
@@ -59,7 +59,7 @@ def negation(ctx: Context, node: ir.Node, parts: Sequence[Part], form: Format) -
 
 
 def opposite(test: Test) -> Test:
-    """What holds where a test fails."""
+    """What holds if a test fails."""
     return Test(test.form, _OPPOSITE[test.op])
 
 
@@ -89,7 +89,7 @@ def taken(condition: Tensor) -> list[tuple[str, tuple[Test, ...]]]:
 
 
 def tested(ctx: Context, tensor: Tensor, tests: Sequence[Test]) -> Tensor:
-    """A tensor where tests of a condition of one element hold: of its own one element, or of its extremes.
+    """A tensor if tests of a condition of one element hold: of its own one element, or of its extremes.
 
     It is another symbol there: what is computed of it in one branch is not what the other computes.
     """
@@ -125,7 +125,7 @@ def _between(part: Part, tests: Sequence[Test]) -> Range:
 
 
 def under(part: Part, tests: Sequence[Test]) -> Range:
-    """The range of a partition where tests hold of the same elements: those whose form is a multiple of its own."""
+    """The range of a partition if tests hold of the same elements: those whose form is a multiple of its own."""
     bounds = part.range
     for test in tests:
         found = _implied(part, test)
@@ -158,7 +158,7 @@ def under(part: Part, tests: Sequence[Test]) -> Range:
 
 
 def _implied(part: Part, test: Test) -> tuple[str, float, float] | None:
-    """``part op limit`` with the error of the forms, where the test says that."""
+    """``part op limit`` with the error of the forms, if the test says that."""
     if len(part.form.terms) != len(test.form.terms) or not part.form.terms:
         return None
     wanted = dict(part.form.terms)

@@ -26,7 +26,7 @@ def rearranged(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def reshape(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Reshape, Flatten, Squeeze and Unsqueeze: in place where only sizes of 1 come and go, else as one partition."""
+    """Reshape, Flatten, Squeeze and Unsqueeze: in place if only sizes of 1 come and go, else as one partition."""
     data = operand(inputs)
     shape = ctx.shape(node)
     array = None
@@ -56,7 +56,7 @@ def _with(tensor: Tensor, array: np.ndarray | None) -> Tensor:
 
 
 def _kept(before: tuple[object, ...], after: tuple[object, ...]) -> list[int | None] | None:
-    """For each size afterwards its place before, where the two differ by sizes of 1 only."""
+    """For each size afterwards its place before, if the two differ by sizes of 1 only."""
     old = [i for i, d in enumerate(before) if d != 1]
     if [before[i] for i in old] != [d for d in after if d != 1] or None in before:
         return None

@@ -59,7 +59,7 @@ def _scaled(ratio: Range, scale: Range, bias: Range, form: Format) -> Range:
 def _normalised(
     data: Range, terms: float, form: Format, epsilon: float, *, single: bool = False, unfolded: bool = False
 ) -> Range:
-    """(x - mean) / sqrt(var + epsilon): at most sqrt(n - 1) in magnitude; NaN where the sum of squares overflows.
+    """(x - mean) / sqrt(var + epsilon): at most sqrt(n - 1) in magnitude; NaN if the sum of squares overflows.
 
     The computed mean is off by as much as a sum of n is, so that even equal elements deviate from it: by the variance
     about that mean they are still at most sqrt(n).
@@ -179,7 +179,7 @@ def lrn(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def lp_norm(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """LpNormalization: shares of a norm; NaN where that is 0 (ONNX leaves it open)."""
+    """LpNormalization: shares of a norm; NaN if that is 0 (ONNX leaves it open)."""
     data = operand(inputs)
     form = ctx.format(node)
     wild = data.range.zero or not data.range.finite

@@ -1,7 +1,7 @@
 """Relations of elements to their norm: a root of a sum of squares is at least the magnitude of each of them.
 
 That holds for computed numbers, too: the root of a rounded square is the magnitude itself, a sum of numbers that are
-not negative is at least each of them in any order, and no rounding turns an order around. Only where a square is
+not negative is at least each of them in any order, and no rounding turns an order around. Only if a square is
 subnormal the norm may come out too small. So ``x / norm(x)`` may be above 1, but ``x / (norm(x) + 1e-6)`` is not.
 """
 

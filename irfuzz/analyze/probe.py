@@ -24,7 +24,7 @@ class Probe:
         bounds: of each input.
         operand: name of the output that decides.
         output: name of what the call computes.
-        operands: names of all operands that are outputs; none where the call stands in a body.
+        operands: names of all operands that are outputs; none if the call stands in a body.
     """
 
     program: Program
@@ -35,7 +35,7 @@ class Probe:
 
 
 def probe_of(program: Program, warning: Alarm, ranges: Ranges) -> Probe | None:
-    """The probe, ``None`` where the call is no call of a tensor operator.
+    """The probe, ``None`` if the call is no call of a tensor operator.
 
     For a call in a body the outputs are those of the control flow around it.
     """

@@ -92,7 +92,7 @@ def start_initializer(ctx: Context, value: ir.Value, array: np.ndarray | None, r
 
 
 def start_range(program: Program, name: str, ranges: Ranges) -> Range | None:
-    """The range with which an input or a trainable parameter starts; ``None`` where there is none of that name."""
+    """The range with which an input or a trainable parameter starts; ``None`` if there is none of that name."""
     for value in program.graph.inputs:
         fact = tensors_in(program.fact(value))
         if value.name == name and fact is not None:

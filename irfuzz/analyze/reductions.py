@@ -22,7 +22,7 @@ OPEN_SIZE = 2.0**31
 
 
 def reduced_axes(ctx: Context, node: ir.Node, inputs: Inputs) -> tuple[int, ...] | None:
-    """Axes that a reduction reduces, non-negative; ``None`` where they are not known. Empty: it does nothing."""
+    """Axes that a reduction reduces, non-negative; ``None`` if they are not known. Empty: it does nothing."""
     data = operand(inputs)
     rank = None if data.shape is None else len(data.shape)
     given = inputs[1] if len(inputs) > 1 else None
@@ -219,7 +219,7 @@ def _of_exponentials(symbol: Symbol, axes: tuple[int, ...], bounds: Range, form:
 
 
 def softmax(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Softmax: within [0, 1]; above 0 where the inputs are not too far apart; NaN of infinities."""
+    """Softmax: within [0, 1]; above 0 if the inputs are not too far apart; NaN of infinities."""
     data = operand(inputs)
     form = ctx.format(node)
     r = data.range
@@ -300,7 +300,7 @@ def _area(data: Tensor) -> tuple[float, float]:
 
 
 def average_pool(ctx: Context, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """AveragePool: means of windows, with padding where it is included."""
+    """AveragePool: means of windows, with padding if it is included."""
     data = operand(inputs)
     padded = bool(ctx.attr(node, "count_include_pad", 0)) or bool(ctx.attr(node, "ceil_mode", 0))
     r = hull([data.range, Range(0.0, 0.0)]) if padded else data.range

@@ -32,7 +32,7 @@ def ends_of(inputs: Inputs, amounts: tuple[int, ...], rank: int) -> list[tuple[i
 def bordered(
     ctx: Context, node: ir.Node, data: Tensor, amounts: Sequence[tuple[int, int]], border: Range
 ) -> Tensor | None:
-    """A tensor with so many elements before and after it in each dimension; ``None`` where partitions do not tell."""
+    """A tensor with so many elements before and after it in each dimension; ``None`` if partitions do not tell."""
     shape = ctx.shape(node)
     if shape is None or data.shape is None:
         return None
@@ -60,7 +60,7 @@ def bordered(
 
 
 def overwritten(ctx: Context, node: ir.Node, data: Tensor, indices: np.ndarray | None, updates: Range) -> Tensor | None:
-    """A tensor with elements replaced at known indices; ``None`` where partitions do not tell."""
+    """A tensor with elements replaced at known indices; ``None`` if partitions do not tell."""
     static = data.static
     if indices is None or not indices.size or not static or not 0 < math.prod(static) <= MOST_ELEMENTS:
         return None

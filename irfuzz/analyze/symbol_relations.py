@@ -8,7 +8,7 @@ from irfuzz.analyze.symbols import Symbol
 def is_reduction(reduced: Symbol, kind: str, symbol: Symbol) -> bool:
     """``reduced`` reduces ``symbol``, and broadcasting puts each result back over the elements that it is of.
 
-    Where the reduced axes are dropped, it does so only if they were the first ones.
+    If the reduced axes are dropped, it does so only if they were the first ones.
     """
     if reduced.kind != kind or reduced.args[0] is not symbol:
         return False
@@ -17,7 +17,7 @@ def is_reduction(reduced: Symbol, kind: str, symbol: Symbol) -> bool:
 
 
 def unspread(symbol: Symbol) -> Symbol:
-    """What a symbol is a broadcast of; itself where it is none."""
+    """What a symbol is a broadcast of; itself if it is none."""
     while symbol.kind == "moved" and symbol.args[1] == "expand":
         inner = symbol.args[0]
         assert isinstance(inner, Symbol)

@@ -116,7 +116,7 @@ class Symbols:
 
 
 def combined(a: Form, b: Form, sign: float) -> Form | None:
-    """``a + sign * b`` in real arithmetic, with the errors of both added up; ``None`` where it gets too long."""
+    """``a + sign * b`` in real arithmetic, with the errors of both added up; ``None`` if it gets too long."""
     factors = dict(a.terms)
     for symbol, factor in b.terms:
         total = factors.get(symbol, 0.0) + sign * factor
@@ -146,7 +146,7 @@ def computed(exact: Form, bounds: Range, form: Format, *, fresh: bool) -> Form:
 
 
 def bounds_of(exact: Form, operands: tuple[Form, Form], sign: float, direct: Range) -> Range:
-    """What is known of a computed sum: its range by intervals, and by its form where that is finite.
+    """What is known of a computed sum: its range by intervals, and by its form if that is finite.
 
     Rounding never turns an order around, so the sign of a difference of two forms that were rounded once is that of
     the difference of what was computed.

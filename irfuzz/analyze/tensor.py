@@ -21,7 +21,7 @@ MOST_PARTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """What a Boolean partition says: ``form op 0`` holds where it is true."""
+    """What a Boolean partition says: ``form op 0`` holds if it is true."""
 
     form: Form
     op: str
@@ -35,7 +35,7 @@ class Part:
         range: of its elements.
         symbol: its elements as they were computed.
         form: the same in real arithmetic, over the symbols that they were computed from.
-        tests: for Boolean ones, what holds where an element is true.
+        tests: for Boolean ones, what holds if an element is true.
     """
 
     range: Range
@@ -49,8 +49,8 @@ class Tensor:
     """An abstract tensor.
 
     Attributes:
-        dtype: element type, where known.
-        shape: sizes; ``None`` where the rank is unknown.
+        dtype: element type, if known.
+        shape: sizes; ``None`` if the rank is unknown.
         cuts: for each dimension the indices at which a new partition begins, 0 excluded.
         parts: row-major over the grid that the cuts make.
         array: the elements, for constants.
@@ -79,7 +79,7 @@ class Tensor:
 
     @property
     def static(self) -> tuple[int, ...] | None:
-        """The shape where every size is known."""
+        """The shape if every size is known."""
         if self.shape is None:
             return None
         return (
@@ -93,7 +93,7 @@ class Tensor:
         return static is not None and math.prod(static) == 1
 
     def count(self) -> float:
-        """Number of elements; infinite where it is not known."""
+        """Number of elements; infinite if it is not known."""
         static = self.static
         return INF if static is None else float(math.prod(static))
 
@@ -240,7 +240,7 @@ class Grid:
 
 
 def _within(outer: tuple[Dim, ...], place: int, inner: tuple[Dim, ...], cell: int) -> tuple[int, int] | None:
-    """Where a cell begins and ends within the cell that it is a part of; ``None`` where it is all of it."""
+    """Where a cell begins and ends within the cell that it is a part of; ``None`` if it is all of it."""
     edges = outer[place], outer[place + 1], inner[cell], inner[cell + 1]
     first, last, low, high = edges
     if first == low and last == high:

@@ -95,7 +95,7 @@ def tanh(r: Range, attrs: Attrs, form: Format) -> Range:
 def most_of(op: str, form: Format) -> float:
     """The largest number that a runtime computes of an operator whose formula is at most 1.
 
-    It is measured (the trait ``excess``, by ``tests/spec/measure_excess.py``). Where this machine's instructions do not
+    It is measured (the trait ``excess``, by ``tests/spec/measure_excess.py``). If this machine's instructions do not
     show any, those of others may be one unit above; not in half precision, which is rounded from single.
     """
     measured = (by_type.get(form.name, 0.0) for by_type in trait_values("excess")[op].values())
@@ -232,7 +232,7 @@ def softsign(r: Range, attrs: Attrs, form: Format) -> Range:
 
 
 def periodic(f: Callable[[float], float]) -> Unary:
-    """Sin and Cos: exact ends only where the argument cannot turn; NaN for infinities."""
+    """Sin and Cos: exact ends only if the argument cannot turn; NaN for infinities."""
 
     def apply(r: Range, attrs: Attrs, form: Format) -> Range:
         wild = r.low == -INF or r.high == INF
@@ -251,7 +251,7 @@ def periodic(f: Callable[[float], float]) -> Unary:
 
 
 def tan(r: Range, attrs: Attrs, form: Format) -> Range:
-    """Tan: anything where a pole may lie between."""
+    """Tan: anything if a pole may lie between."""
     edge = math.pi / 2 - 1e-3
     if -edge < r.low and r.high < edge:
         return rounded(monotone(r, math.tan), form, 4 * LIBRARY)

@@ -63,7 +63,7 @@ class Search:
         runner: with one target, which runs the probes.
         seed: of all draws.
         seconds: for each warning.
-        gradients: of the lowering to PyTorch, where the search may use them.
+        gradients: of the lowering to PyTorch, if the search may use them.
     """
 
     def __init__(self, runner: Runner, seed: int = 0, seconds: float = 3.0, gradients: Gradients | None = None) -> None:

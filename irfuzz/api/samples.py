@@ -44,7 +44,7 @@ def by_input(samples: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
 
 
 def rows_of(outputs: Mapping[str, Mapping[str, Sequence[Value]]], count: int, observer: Observer) -> dict[str, Value]:
-    """What ``save_outputs`` writes: ``TARGET/OUTPUT``, a row a sample; a list where samples differ in shape.
+    """What ``save_outputs`` writes: ``TARGET/OUTPUT``, a row a sample; a list if samples differ in shape.
 
     Targets that did not run every sample are left out, with a remark.
 

@@ -43,7 +43,7 @@ class Outcome:
     Attributes:
         before: nodes of what the reduction began with.
         after: of the smallest case.
-        edits: of the trace that is left, where edits were dropped.
+        edits: of the trace that is left, if edits were dropped.
         tries: candidates, over all calls.
         complete: nothing makes it smaller.
         signature: of the smallest case.

@@ -54,7 +54,7 @@ def audit(runner: Runner, program: Program, inputs: Mapping[str, Value]) -> int:
 
 
 def _contradicted(runner: Runner, probe: Program, inputs: Mapping[str, Value], target: str) -> dict[str, str]:
-    """Values whose facts do not hold in a run on one target, with the reason; none where it does not run."""
+    """Values whose facts do not hold in a run on one target, with the reason; none if it does not run."""
     result = runner.run(probe, inputs, [t for t in runner.targets if t.name == target])[0]
     if result.exit is not Exit.OK:
         return {}

@@ -23,7 +23,7 @@ class Budget:
     A case that turns out to be a repetition or no fault at all has taken the time of hundreds of programs. So the more
     of the cases are new findings, the more of the time triage gets, and what comes in faster waits.
 
-    Where one target disagrees in every tenth program and another in every thousandth, whoever comes first would get
+    If one target disagrees in every tenth program and another in every thousandth, whoever comes first would get
     all. The last ``KEPT`` of the time is for those that have had less than their part.
 
     Args:

@@ -58,11 +58,11 @@ class Progress:
         suspects: too thinly proven to be findings.
         unreplayed: seen, but not shown by their own ``repro.py``.
         internal_errors: faults of irfuzz itself in this run.
-        last: seconds since the newest finding; ``None`` where there is none.
+        last: seconds since the newest finding; ``None`` if there is none.
         counts: everything else, by name.
         coverage: share of each of COMET's criteria that the programs cover, and of the fusion patterns that they show,
             from 0 to 1 (docs/coverage.md).
-        python_lines: lines of components written in Python that ran, by package, where they are counted.
+        python_lines: lines of components written in Python that ran, by package, if they are counted.
     """
 
     seconds: float
@@ -88,7 +88,7 @@ class Campaign:
     """One ``--out`` folder, held by one process at a time.
 
     Args:
-        out: folder of the campaign; made where missing, continued where it holds one.
+        out: folder of the campaign; made if missing, continued if it holds one.
         config: settings; a continued campaign takes those given now.
 
     Raises:
@@ -131,7 +131,7 @@ class Campaign:
 
     @staticmethod
     def stored_config(out: Path) -> Config | None:
-        """Settings of the campaign in a folder; ``None`` where there is none.
+        """Settings of the campaign in a folder; ``None`` if there is none.
 
         Raises:
             UsageError: what is there is not a campaign's database, or one of another version.

@@ -46,7 +46,7 @@ class Config:
         mutators: names; ``None``: all.
         domains: other domains whose operators are inserted whatever the seeds use.
         jobs: processes that mutate and judge, each with workers of its own.
-        max_nodes: no mutant gets larger, or than 30 nodes more than its seed has where that is larger.
+        max_nodes: no mutant gets larger, or than 30 nodes more than its seed has if that is larger.
         edits: most edits between two programs of the corpus.
         every: targets that are sampled run on one program in so many.
         timeout: seconds that one target may take with one program.
@@ -134,7 +134,7 @@ class Layout:
 
     @property
     def findings(self) -> Path:
-        """One folder a finding, made from the database and made again where missing."""
+        """One folder a finding, made from the database and made again if missing."""
         return self.out / "findings"
 
     @property

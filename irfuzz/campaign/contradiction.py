@@ -29,7 +29,7 @@ class Contradiction:
         program: as it was.
         form: the rewritten program.
         inputs: of the form, which has all inputs of the original.
-        other: the way in which the form was run, where it was not the target's own.
+        other: the way in which the form was run, if it was not the target's own.
         results: of the program and of the form.
     """
 

@@ -21,7 +21,7 @@ ROWS = 1000
 
 
 class Covered:
-    """The union of what the jobs cover; a job's part is read again only where it has changed."""
+    """The union of what the jobs cover; a job's part is read again only if it has changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -112,7 +112,7 @@ def passes_of(database: Database) -> PassCoverage:
 
 
 def lines_of(database: Database) -> Lines:
-    """Lines of components written in Python that the programs of a campaign ran, where they were counted."""
+    """Lines of components written in Python that the programs of a campaign ran, if they were counted."""
     lines = Lines()
     for key, text in database.settings().items():
         if key.startswith(LINES):

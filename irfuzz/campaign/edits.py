@@ -29,7 +29,7 @@ def fewer_edits(
         still: whether a program shows the fault.
 
     Returns:
-        The shorter trace and its mutant; ``None`` where no edit can go, or a seed is missing.
+        The shorter trace and its mutant; ``None`` if no edit can go, or a seed is missing.
     """
     origins = (trace.seed, *trace.donors)
     if any(o.digest not in seeds for o in origins):

@@ -129,7 +129,7 @@ class Equivalence:
             name: of the model.
             program: it stays as it is.
             forms: how many.
-            inputs: to run it on; made by the seed where there are none.
+            inputs: to run it on; made by the seed if there are none.
             dear: by their place among all, which of the ways that take long are to run.
             since: begin with every rewrite that fits, alone, from this one on; else with one that was tried least.
             pace: when to end; all forms are made if omitted.
@@ -379,7 +379,7 @@ class Equivalence:
 
 
 def _step(other: Other, program: Program) -> Step:
-    """A way as the only step of a chain; its operator is known where there is but one."""
+    """A way as the only step of a chain; its operator is known if there is but one."""
     ops = {node.op_type for node in program.nodes()}
     exactness = Exactness.BITWISE if other.way.exact else Exactness.BOUNDED
     operator = ops.pop() if len(ops) == 1 else "program"

@@ -52,7 +52,7 @@ class Faults:
             models: by file name; those that are ``None`` were not made yet.
 
         Returns:
-            Its folder, or ``None`` where enough of this kind are there.
+            Its folder, or ``None`` if enough of this kind are there.
         """
         label = hashlib.sha256(kind.encode()).hexdigest()[:8]
         there = [path.name for path in self._folder.iterdir()] if self._folder.is_dir() else []

@@ -22,7 +22,7 @@ class Folder:
     """The folder of one campaign, locked.
 
     Args:
-        out: made where missing, with what a campaign needs inside.
+        out: made if missing, with what a campaign needs inside.
 
     Raises:
         UsageError: it cannot be written, or another process is using it.

@@ -159,7 +159,7 @@ def why_special(program: Program, inputs: Mapping[str, Value], output: str) -> s
     """Whether NaN or an infinity in an output is what the program computes, by the analysis of its inputs' ranges.
 
     Returns:
-        The call that may give it; or that no call can; empty where that is not known.
+        The call that may give it; or that no call can; empty if that is not known.
     """
     ranges = observed(inputs)
     for name, value in inputs.items():

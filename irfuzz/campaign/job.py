@@ -102,7 +102,7 @@ class Job:
         self.database.close()
 
     def _learn(self, busy: journal.Busy) -> None:
-        """What to leave out after a death; where several programs ran, they run one by one first to tell which."""
+        """What to leave out after a death; if several programs ran, they run one by one first to tell which."""
         if busy.iteration < 0 and len(busy.models) > 1:
             self._alone_until = max(busy.models) + 1
             return
@@ -148,7 +148,7 @@ def main(argv: Sequence[str]) -> int:
     """Entry point of the process: ``python -m irfuzz.campaign.job OUT NUMBER PARENT KIND [skip]``.
 
     Returns:
-        0 when asked to end, 2 where the user can do something (the last line says what), 3 for a fault of our own.
+        0 when asked to end, 2 if the user can do something (the last line says what), 3 for a fault of our own.
     """
     out, number, parent, kind = Path(argv[0]), int(argv[1]), int(argv[2]), argv[3]
     job: Job | None = None

@@ -25,7 +25,7 @@ class Busy:
     """What a job was busy with when it was last heard of.
 
     Attributes:
-        iteration: that was made or judged; -1 where it is one of ``models`` that ran.
+        iteration: that was made or judged; -1 if it is one of ``models`` that ran.
         models: the programs of the round that was run or judged, by iteration; empty while they were made.
     """
 
@@ -80,7 +80,7 @@ class Journal:
 
 
 def read(path: Path) -> Busy:
-    """What the last job that wrote there was busy with; nothing where there is no such file."""
+    """What the last job that wrote there was busy with; nothing if there is no such file."""
     try:
         data = path.read_bytes()
     except OSError:

@@ -47,7 +47,7 @@ class Likely:
         return bool(self._explaining(verdict, program, words))
 
     def again(self, verdict: Verdict, program: Program, words: str) -> bool:
-        """Count a case; True where it need not be looked at."""
+        """Count a case; True if it need not be looked at."""
         known = self._explaining(verdict, program, words)
         made = self._made.get(_place(verdict, words), {})
         for operators in known:

@@ -1,4 +1,4 @@
-"""A campaign's folder and lock enter, its job processes run; they are begun anew where they die, and all ended."""
+"""A campaign's folder and lock enter, its job processes run; they are begun anew if they die, and all ended."""
 
 from __future__ import annotations
 

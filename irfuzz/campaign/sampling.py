@@ -168,7 +168,7 @@ def _warm_ups(name: str) -> str:
 
 
 def share_of(counts: Mapping[str, int]) -> float | None:
-    """What part of a campaign's time slow targets took; ``None`` where there are none."""
+    """What part of a campaign's time slow targets took; ``None`` if there are none."""
     if not counts.get(SLOW) or not counts.get(BUSY):
         return None
     return counts[SLOW] / counts[BUSY]

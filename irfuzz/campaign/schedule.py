@@ -16,19 +16,19 @@ rarely show what ``all`` does not. They run on a sample, and on every program on
 
 
 def everyday(targets: Sequence[Target]) -> tuple[Target, ...]:
-    """The targets that run on each program; all of them where nothing else would be left to compare."""
+    """The targets that run on each program; all of them if nothing else would be left to compare."""
     chosen = tuple(t for t in targets if _plain(t) not in SAMPLED)
     return chosen if len(chosen) > 1 or len(chosen) == len(targets) else tuple(targets)
 
 
 def _plain(target: Target) -> str:
-    """A target's name without its version, where it has a variant; another version of the reference runs each time."""
+    """A target's name without its version, if it has a variant; another version of the reference runs each time."""
     variant = target.name.partition(":")[2]
     return f"{target.component}:{variant}" if target.environment and variant else target.name
 
 
 def in_doubt(targets: Sequence[Target], named: Sequence[str] | None) -> tuple[Target, ...]:
-    """The targets that run only where a disagreement lacks a witness: NumPy beside another lowering, unless named.
+    """The targets that run only if a disagreement lacks a witness: NumPy beside another lowering, unless named.
 
     It takes several times as long as PyTorch, and can only tell what is wrong if two others differ already.
     """

@@ -55,7 +55,7 @@ class Listed:
         nodes: in its main graph.
         operators: names of all operators in it.
         opset: of the default domain.
-        bytes: size of the file; 0 where there is none.
+        bytes: size of the file; 0 if there is none.
         origin: how it was made.
         licence: of the model.
         sha256: digest that the index records.
@@ -151,7 +151,7 @@ def build_seeds(shipped: Path, out: Path | None, only: Sequence[str], say: Say) 
     Args:
         shipped: the folder of shipped seeds in a checkout.
         out: where the files are written; ``None``: nowhere that lasts.
-        only: names of seeds; all where empty.
+        only: names of seeds; all if empty.
         say: is told each line that the scripts print.
 
     Returns:
@@ -253,7 +253,7 @@ def add_seed(folder: Path, name: str, candidate: Candidate, provenance: Provenan
     Other processes may do the same; whatever happens, the index lists only what is there.
 
     Args:
-        folder: made where it does not exist.
+        folder: made if it does not exist.
         name: of the seed.
         candidate: as ``seed_probe.examine`` gives it.
         provenance: where the model comes from.

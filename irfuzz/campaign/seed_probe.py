@@ -154,7 +154,7 @@ def _value(name: str, fact: Fact | None) -> dict[str, Any]:
 def _input(
     name: str, fact: TensorFact, draws: list[dict[str, Value]], given: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """With the range that was given, or of what irfuzz draws where nothing is known."""
+    """With the range that was given, or of what irfuzz draws if nothing is known."""
     entry = _value(name, fact)
     if fact.dtype == ir.DataType.STRING:
         return entry

@@ -28,7 +28,7 @@ _PLAIN = '<ir_version: 8, opset_import: ["": 13]> warm_up (float[2] x) => (float
 
 
 def quick_and_slow(targets: Sequence[Target]) -> tuple[tuple[Target, ...], tuple[Target, ...]]:
-    """The targets that run every program, and those that are sampled; where all are slow, somebody asked for that."""
+    """The targets that run every program, and those that are sampled; if all are slow, somebody asked for that."""
     quick = tuple(t for t in targets if not t.slow)
     return (quick, tuple(t for t in targets if t.slow)) if quick else (tuple(targets), ())
 

@@ -114,7 +114,7 @@ class Steering:
         return self._corpus.pick(choices, self.search)
 
     def mutate(self, entry: Entry, program: Program, choices: Choices) -> tuple[Mutant | None, tuple[str | None, ...]]:
-        """A mutant of a parent, as the search plans it; ``None`` where it could not be made."""
+        """A mutant of a parent, as the search plans it; ``None`` if it could not be made."""
         self._seen.favour(self._favours(entry))
         plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)

@@ -38,7 +38,7 @@ Pair = tuple[str, str]
 class Support:
     """What is known of each target of one version: pairs that it ran, and pairs that it said it lacks.
 
-    A pair counts as run once a program that holds it has run. It counts as lacking where a refusal was seen that the
+    A pair counts as run once a program that holds it has run. It counts as lacking if a refusal was seen that the
     component itself calls a gap, of a program that holds no other pair which that target has not run.
 
     Args:

@@ -207,7 +207,7 @@ class Triage:
         return self._explained(finding) or "explained by rounding"
 
     def _explained(self, finding: Finding) -> str:
-        """What to count where measuring explains what was seen; empty where it was one and does not show again."""
+        """What to count if measuring explains what was seen; empty if it was one and does not show again."""
         verdict = finding.verdict
         verdicts = self._bench.judge(finding.case, finding.results, invalid=verdict.invalid)
         if same_fault(verdicts, verdict) is not None:

@@ -37,12 +37,12 @@ class Adapter(Protocol):
     """How one component is run, with which handler file (see ``irfuzz.isolate.WorkerSpec``).
 
     To the request that ``describe`` makes the handler answers ``{"version": str}``; ``opset`` and ``ir``, the newest
-    versions of ONNX's default domain and of the format that it takes, where it can tell; and where its targets differ
+    versions of ONNX's default domain and of the format that it takes, if it can tell; and if its targets differ
     in device ``{"providers": {name: why not}}``.
 
     To the request that ``prepare`` makes, which lists ``variants``, it answers ``{"runs": [status, ...]}`` with one
     status for each: ``stage`` (import, convert, compile, run), ``exit`` (ok, rejected, unsupported, memory, protocol),
-    ``error``, ``log``, ``seconds`` and, where ok, ``outputs`` (``{"name"}`` each); the values of all outputs follow one
+    ``error``, ``log``, ``seconds`` and, if ok, ``outputs`` (``{"name"}`` each); the values of all outputs follow one
     another. What it raises counts as the component's own: ``NotImplementedError`` is unsupported, the rest rejected.
 
     Before each stage it writes ``irfuzz-at VARIANT STAGE`` and a newline to file descriptor 2, which tells where the
@@ -71,7 +71,7 @@ class Adapter(Protocol):
 
     @property
     def distributions(self) -> tuple[str, ...]:
-        """Names of the Python distributions that bring the component; empty where none is known."""
+        """Names of the Python distributions that bring the component; empty if none is known."""
         ...
 
     @property
@@ -85,7 +85,7 @@ class Adapter(Protocol):
         ...
 
     def missing(self, target: Target) -> str:
-        """Why ``target`` cannot run here, decided without importing anything; empty where it can."""
+        """Why ``target`` cannot run here, decided without importing anything; empty if it can."""
         ...
 
     def describe(self) -> Request:
@@ -93,7 +93,7 @@ class Adapter(Protocol):
         ...
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
-        """Why the started worker, which gave ``answer``, cannot run ``target``; empty where it can."""
+        """Why the started worker, which gave ``answer``, cannot run ``target``; empty if it can."""
         ...
 
     def prepare(

@@ -31,12 +31,12 @@ class Environment:
         distribution: what pip calls the component.
         wanted: the version that was asked for.
         version: the version that pip says is there.
-        component: as targets call it; empty where no target runs this distribution.
+        component: as targets call it; empty if no target runs this distribution.
         interpreter: its Python executable.
         python: version of that.
         numpy: version of numpy in it.
-        opset: newest version of ONNX's default domain that the component takes; 0 where unknown.
-        ir: newest ONNX IR version that it takes; 0 where unknown.
+        opset: newest version of ONNX's default domain that the component takes; 0 if unknown.
+        ir: newest ONNX IR version that it takes; 0 if unknown.
         requirements: what pip was given.
         packages: everything that pip installed, with versions.
     """
@@ -61,7 +61,7 @@ class Environment:
 
     @property
     def for_pip(self) -> str:
-        """Everything that pip was told, with the component by version even where it came as a file."""
+        """Everything that pip was told, with the component by version even if it came as a file."""
         return " ".join((self.requirement, *self.requirements[1:]))
 
 

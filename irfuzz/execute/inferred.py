@@ -50,7 +50,7 @@ def sizes_of(model: bytes, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, i
 
 
 def _differs(kind: onnx.TypeProto, value: Value, sizes: Mapping[str, int]) -> str:
-    """What is wrong, empty where nothing is."""
+    """What is wrong, empty if nothing is."""
     which = kind.WhichOneof("value")
     if which == "optional_type":
         return "" if value is None else _differs(kind.optional_type.elem_type, value, sizes)

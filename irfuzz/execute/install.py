@@ -157,7 +157,7 @@ def add(
         wish: the component.
         others: further requirements, in pip's words.
         python: interpreter from which the environment is made: its path, or a version (``3.7``) that is looked for.
-        name: of the environment; the usual one where empty.
+        name: of the environment; the usual one if empty.
         source: where packages come from.
         say: is told what goes on.
 
@@ -307,7 +307,7 @@ def _pip(interpreter: Path, wish: Wish, requirements: Sequence[str], source: Sou
 
 
 def _run(command: Sequence[str], what: str) -> str | None:
-    """``None`` where a command went well, else everything that it said; it ends when this process does."""
+    """``None`` if a command went well, else everything that it said; it ends when this process does."""
     code, said = output_of(command, what)
     return None if code == 0 else said
 

@@ -87,7 +87,7 @@ class Lane:
         *,
         here: bool,
     ) -> Future[list[RunResult]]:
-        """Prepare now, for the program may change; run in the thread, or ``here`` where the thread is idle."""
+        """Prepare now, for the program may change; run in the thread, or ``here`` if the thread is idle."""
         request = self.prepare(program, model, inputs, targets)
         if isinstance(request, list):
             done: Future[list[RunResult]] = Future()

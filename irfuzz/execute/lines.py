@@ -30,7 +30,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 
 
 def watched(adapter: Adapter) -> tuple[str, ...]:
-    """Names of packages, and paths; nothing where the component is not written in Python."""
+    """Names of packages, and paths; nothing if the component is not written in Python."""
     if isinstance(adapter, PluginAdapter):
         return _of_plugin(adapter)
     if adapter.component in PACKAGES:

@@ -62,7 +62,7 @@ class Runner:
                 target is run again with the whole limit to itself.
             adapters: by target name, for targets that are not in the table.
             lines: results tell which lines of the components' Python code ran for the first time.
-            required: refuse to start where a target cannot be used; otherwise leave it out and list it in ``absent``.
+            required: refuse to start if a target cannot be used; otherwise leave it out and list it in ``absent``.
             longest: seconds that starting a slow target, or a request to one, may take; others have ``limits`` alone.
             shadow: what computes shadows, ``torch`` or ``numpy``; torch if it is installed.
 
@@ -88,7 +88,7 @@ class Runner:
         """Start the workers and fill in versions.
 
         Raises:
-            UsageError: a target cannot be used (where ``required``), or none can.
+            UsageError: a target cannot be used (if ``required``), or none can.
         """
         started: list[Target] = []
         absent: list[Availability] = []
@@ -130,7 +130,7 @@ class Runner:
 
         Args:
             target: as ``resolve`` gives it.
-            limits: of its requests, where it has a worker of its own; the runner's where omitted.
+            limits: of its requests, if it has a worker of its own; the runner's if omitted.
 
         Raises:
             UsageError: it cannot be used.
@@ -154,7 +154,7 @@ class Runner:
         Args:
             program: a program, or bytes that claim to be a model.
             inputs: values by graph input name.
-            targets: some of ``self.targets``; all where omitted.
+            targets: some of ``self.targets``; all if omitted.
             inflight: where the model's bytes are written before anything runs.
             tag: how ``prefix`` is to call this request.
 

@@ -25,7 +25,7 @@ def settled(program: Program, inputs: Mapping[str, Value]) -> Program:
     """``program`` for an exporter that traces with fixed shapes.
 
     Sizes of inputs are those of the arrays; values that follow from sizes alone become constants, for a trace cannot
-    look into a tensor that it computes. The program is returned as it is where its declarations exclude these sizes.
+    look into a tensor that it computes. The program is returned as it is if its declarations exclude these sizes.
     """
     copy = program.clone()
     sizes: dict[ir.Value, TensorFact] = {}

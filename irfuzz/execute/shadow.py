@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShadowRun:
-    """What the shadow of a program computes on some inputs. Keys are outputs, with indices where these are sequences.
+    """What the shadow of a program computes on some inputs. Keys are outputs, with indices if these are sequences.
 
     Attributes:
         reference: tensors, floats as float64.
         small: how far made-up rounding errors of the program's own types move each element at most (float64); 0 or
-            infinity for elements that are no floats, and infinity where an element becomes or ceases to be NaN or Inf.
+            infinity for elements that are no floats, and infinity if an element becomes or ceases to be NaN or Inf.
         wide: the same for errors ``width`` times as large.
         width: how many times.
         clean: no NaN or infinity was fed or computed on the way to any output, with and without errors.
@@ -35,7 +35,7 @@ class ShadowRun:
         overflowed: infinity came of finite numbers, or NaN did.
         reshaped: outputs whose shape or structure some errors change.
         framework: what computes it.
-        refused: why there is none; empty where there is.
+        refused: why there is none; empty if there is.
     """
 
     reference: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Shadow:
             self._worker = None
 
     def run(self, program: Program, inputs: Mapping[str, Value], *, quick: bool = False) -> ShadowRun:
-        """The shadow's results; ``refused`` says why where there are none.
+        """The shadow's results; ``refused`` says why if there are none.
 
         Args:
             program: stays as it is.

@@ -123,7 +123,7 @@ class Availability:
 
     Attributes:
         target: the target, with the version its package's metadata gives.
-        why_not: empty where it can.
+        why_not: empty if it can.
     """
 
     target: Target
@@ -286,7 +286,7 @@ def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Targe
 
 
 def _misplaced_version(name: str) -> str:
-    """``onnxruntime@1.29.0:all`` where somebody wrote ``onnxruntime:all@1.29.0``; empty otherwise."""
+    """``onnxruntime@1.29.0:all`` if somebody wrote ``onnxruntime:all@1.29.0``; empty otherwise."""
     component, at, variant = _parts(name)
     level, _, version = (variant or "").rpartition("@")
     right = f"{component}@{version}:{level}"
@@ -296,7 +296,7 @@ def _misplaced_version(name: str) -> str:
 def _versioned(
     name: str, component: str, version: str, variant: str | None, own: dict[str, tuple[Adapter, Target]]
 ) -> list[Target]:
-    """Targets of environments whose version or name is ``version`` or matches it; of irfuzz's own where that has it."""
+    """Targets of environments whose version or name is ``version`` or matches it; of irfuzz's own if that has it."""
     all_of_it = [e for e in environments.installed() if any(a.component == component for a in _serving(e))]
     found = [e for e in all_of_it if fnmatch.fnmatchcase(label_of(e), version)]
     found = found or [e for e in all_of_it if fnmatch.fnmatchcase(e.name, version)]
@@ -330,14 +330,14 @@ def _versioned(
 
 
 def _means(wanted: str | None, variant: str) -> bool:
-    """Whether a variant is among those wanted; all on the CPU where none is named."""
+    """Whether a variant is among those wanted; all on the CPU if none is named."""
     if wanted is None:
         return "@" not in variant
     return fnmatch.fnmatchcase(variant, wanted) and ("@" in wanted or "@" not in variant)
 
 
 def label_of(environment: Environment) -> str:
-    """What stands behind the ``@`` of its targets: the version; its name where that is not the usual one.
+    """What stands behind the ``@`` of its targets: the version; its name if that is not the usual one.
 
     The usual one is that of the component's first distribution: ``onnxruntime-gpu`` beside it is told by its name.
     """

@@ -33,7 +33,7 @@ def tap(program: Program, names: Collection[str] | None = None, *, elements: int
         program: stays as it is.
         names: of the values; those of bodies and sequences have no place among a graph's outputs and are left out.
             ``None``: all tensors of the main graph whose sizes are known, in order, as far as they fit.
-        elements: so many in all, where no names are given; ``ELEMENTS`` if omitted.
+        elements: so many in all, if no names are given; ``ELEMENTS`` if omitted.
     """
     elements = ELEMENTS if elements is None else elements
     probe = program.clone()
@@ -95,16 +95,16 @@ def run_tapped(
 ) -> list[RunResult]:
     """Run a program as it is, and once more with inner values as outputs.
 
-    Reading a value as an output keeps optimisers from fusing or removing what computes it. Only where the graph's own
+    Reading a value as an output keeps optimisers from fusing or removing what computes it. Only if the graph's own
     outputs are the same in both runs, to the bit, do the inner values say something about the untapped one.
 
     Args:
         runner: has the targets.
         program: stays as it is.
         inputs: values by graph input name.
-        targets: some of the runner's; all where omitted.
+        targets: some of the runner's; all if omitted.
         names: of the inner values; see ``tap``.
-        apart: where reading them all changes the outputs of a target, read each in a run of its own, and keep those
+        apart: if reading them all changes the outputs of a target, read each in a run of its own, and keep those
             that change nothing: what is left are the values that no fusion hides.
         stopping: asked now and then; true once the values that were read apart so far have to do.
 

@@ -47,9 +47,9 @@ class Task:
     Attributes:
         program: a program, or bytes that claim to be a model.
         inputs: values by graph input name.
-        targets: some of the runner's; all where ``None``.
+        targets: some of the runner's; all if ``None``.
         tag: how ``Runner.prefix`` is to call it.
-        model: the program's bytes, where they are at hand.
+        model: the program's bytes, if they are at hand.
         asks: options that the most optimised target of a component gets besides, if it can tell its passes
             (``PassCoverage.asks``).
     """
@@ -94,7 +94,7 @@ class Asking(Protocol):
         ...
 
     def alone(self, asked: Asked) -> list[RunResult]:
-        """Run one request by itself; where it ends the process, its targets one by one."""
+        """Run one request by itself; if it ends the process, its targets one by one."""
         ...
 
     def one_by_one(self, asked: Asked, results: list[RunResult]) -> list[RunResult]:
@@ -105,7 +105,7 @@ class Asking(Protocol):
 def run_together(worker: Asking, asked: Sequence[Asked]) -> list[list[RunResult]]:
     """The results of each request, as if each had been sent alone.
 
-    Where the process ends, the request that ran is sent again alone, those before it, whose answers are lost, and those
+    If the process ends, the request that ran is sent again alone, those before it, whose answers are lost, and those
     behind it together.
     """
     done: list[list[RunResult]] = []
@@ -136,7 +136,7 @@ def run_together(worker: Asking, asked: Sequence[Asked]) -> list[list[RunResult]
 
 
 def _blame(asked: Asked, results: list[RunResult], failure: Reply | None) -> list[RunResult]:
-    """Results of a request alone; where they show nothing of how it ended among others, that is kept."""
+    """Results of a request alone; if they show nothing of how it ended among others, that is kept."""
     if failure is None or any(result.exit in _ENDS for result in results):
         return results
     note = f"not seen when run alone; {failure.served} requests ran before it in this process\n"

@@ -89,14 +89,14 @@ class Target:
         options: settings that travel with each request.
         environment: name of the environment that holds this version (``execute.environments``); empty for irfuzz's own.
         requirement: what pip needs to make that environment, the component first; empty for irfuzz's own.
-        opset: newest version of ONNX's default domain that it takes, filled in when the worker starts; 0 where unknown.
+        opset: newest version of ONNX's default domain that it takes, filled in when the worker starts; 0 if unknown.
         ir: newest ONNX IR version that it takes, likewise.
         role: runtime, converter or tool.
         before: of a converter or tool the target that computes the same without it, whose faults it cannot help to
             carry on; empty for a runtime.
         approximate: values differ on purpose, so that only types, shapes and ends are judged.
         slow: takes seconds for a program that others run in milliseconds; campaigns run it on a sample.
-        kernels: what computes, where it is not what other variants of the component compute with (``inductor``,
+        kernels: what computes, if it is not what other variants of the component compute with (``inductor``,
             ``xla``): a kernel that is missing here then says nothing against those.
         process: tells apart the workers of one component whose environment variables differ (the back end of Keras).
         only_named: runs only if it is named, and is not among those that are used by default.
@@ -127,7 +127,7 @@ class RunResult:
 
     Attributes:
         target: the target.
-        stage: the stage at which it ended (``RUN`` where it went through).
+        stage: the stage at which it ended (``RUN`` if it went through).
         exit: how it ended.
         outputs: graph outputs by name; empty unless ``exit`` is ``OK``.
         error: first line of the component's own message, or the signal's name.

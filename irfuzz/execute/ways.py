@@ -30,7 +30,7 @@ class Way:
         about: one line.
         options: by component, what its targets get in place of their own options.
         exact: computes with the same kernels, so that what comes out is the same to the bit.
-        model: the model in another notation, as ONNX bytes; ``None`` where that would be the same.
+        model: the model in another notation, as ONNX bytes; ``None`` if that would be the same.
         slow: takes seconds a program.
         dear: components that it takes several times what an ordinary run does: it runs by itself, in campaigns seldom.
     """
@@ -46,7 +46,7 @@ class Way:
 
 
 def sparse_initializers(model: bytes) -> bytes | None:
-    """The model with its float initializers as sparse ones (ONNX IR.md); ``None`` where it has none."""
+    """The model with its float initializers as sparse ones (ONNX IR.md); ``None`` if it has none."""
     proto = onnx.load_model_from_string(model)
     graph = proto.graph
     named = {value.name for value in graph.input}
@@ -133,7 +133,7 @@ WAYS: tuple[Way, ...] = (
 
 
 def build_ways(wanted: Sequence[str] | None = None, *, slow: bool = False) -> dict[str, Way]:
-    """The ways by name: those wanted, or all (the slow ones only where ``slow``).
+    """The ways by name: those wanted, or all (the slow ones only if ``slow``).
 
     Raises:
         UsageError: one is unknown.

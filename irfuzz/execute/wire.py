@@ -21,7 +21,7 @@ def pack(component: str, inputs: Mapping[str, Value]) -> tuple[list[dict[str, An
     """Describe ``inputs`` for a worker whose interpreter may lack ml_dtypes.
 
     Returns:
-        For each input ``{"name"}``, or ``{"name", "raw": ONNX element type, "shape", "unit": numpy item type}`` where
+        For each input ``{"name"}``, or ``{"name", "raw": ONNX element type, "shape", "unit": numpy item type}`` if
         the value beside it is a uint8 array of packed elements (ONNX, ``TensorProto.raw_data``); and the values.
 
     Raises:

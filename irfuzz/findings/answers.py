@@ -34,7 +34,7 @@ def answer_text(
         place: the element that shows it, as in ``repro.Scene``.
 
     Returns:
-        Empty where it cannot be written down: more than ``MOST`` elements, or none of that name.
+        Empty if it cannot be written down: more than ``MOST`` elements, or none of that name.
     """
     if output not in outputs:
         return ""

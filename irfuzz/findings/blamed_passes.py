@@ -43,7 +43,7 @@ def with_pass(
     *,
     invalid: bool = False,
 ) -> Verdict:
-    """The verdict with the optimiser passes that make the fault; as it was where that is not known.
+    """The verdict with the optimiser passes that make the fault; as it was if that is not known.
 
     Args:
         runner: has the targets of ``results``.
@@ -115,7 +115,7 @@ class _Look:
         """The component says which passes there are, and which changed a program."""
 
     def registered(self) -> tuple[str, ...]:
-        """All passes of the target's level, which any program tells; those of any version where it does not tell."""
+        """All passes of the target's level, which any program tells; those of any version if it does not tell."""
         told = registered(self._runner, self._own.target)
         is_tool = self._own.target.component in _TOOLS
         self.tells = bool(told) and not is_tool

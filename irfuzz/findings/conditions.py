@@ -82,7 +82,7 @@ def _broadcasts(program: Program, inputs: Inputs) -> Iterator[Changed]:
 
 
 def _axes(program: Program, inputs: Inputs) -> Iterator[Changed]:
-    """Axes of reductions, all of which are meant where none are given."""
+    """Axes of reductions, all of which are meant if none are given."""
     for place, node in enumerate(program.nodes()):
         schema = schema_of(node.op_type, program.opset, node.domain)
         shape = _shape(program, node.inputs[0]) if node.inputs and node.inputs[0] is not None else None
@@ -105,9 +105,10 @@ def _axes(program: Program, inputs: Inputs) -> Iterator[Changed]:
 
 
 def _zero_points(program: Program, inputs: Inputs) -> Iterator[Changed]:
-    """Zero points of quantised tensors, which are 0 where none are given."""
+    """Zero points of quantised tensors, which are 0 if none are given."""
     for place, node in enumerate(program.nodes()):
-        if node.op_type != "DequantizeLinear" or node.inputs[0] is None:  # of others the type is chosen by it
+        # Of other operators the zero point chooses the type: without it they are other calls.
+        if node.op_type != "DequantizeLinear" or node.inputs[0] is None:
             continue
         data, scale = program.tensor(node.inputs[0]), _shape(program, node.inputs[1])
         if data is None or scale is None or (len(node.inputs) > 2 and node.inputs[2] is not None):

@@ -15,17 +15,17 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     Only runtimes are witnesses (``oracle.derived``): a converter or tool supports nobody, another variant of the blamed
     one least of all.
 
-    The newest version is there where the fault is one of older ones: a smaller program is not to show another.
+    The newest version is there if the fault is one of older ones: a smaller program is not to show another.
 
-    The reference evaluator, which is slow, is left out where two independent witnesses are left. Whoever is not asked
+    The reference evaluator, which is slow, is left out if two independent witnesses are left. Whoever is not asked
     may have spoken for the blamed one: what a jury says of another program is to be heard by all in the end.
 
     Args:
         verdict: not a suspect.
-        targets: in their order; slow ones count only where they are blamed.
+        targets: in their order; slow ones count only if they are blamed.
 
     Returns:
-        All of ``targets`` where they do not give two independent witnesses.
+        All of ``targets`` if they do not give two independent witnesses.
     """
     blamed = next(t for t in targets if t.name == verdict.target)
     chosen: dict[str, Target] = {}
@@ -48,14 +48,14 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
 
 
 def heard(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
-    """All targets but slow ones; of these the blamed one, and what spoke against it where it takes two to be believed.
+    """All targets but slow ones; of these the blamed one, and what spoke against it if it takes two to be believed.
 
     Args:
         verdict: be it a suspect.
         targets: in their order.
 
     Returns:
-        All of ``targets`` where fewer than two would be left.
+        All of ``targets`` if fewer than two would be left.
     """
     said = [t for t in targets if t.role is Role.RUNTIME and t.name in verdict.witnesses]
     needed = set(verdict.witnesses) if len(_independent(verdict, [t for t in said if not t.slow])) < 2 else set[str]()

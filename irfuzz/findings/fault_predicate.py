@@ -58,7 +58,7 @@ class Watch:
         runners: each has all targets; as many threads may ask as there are runners.
         verdict: of the fault; not a suspect.
         program: on which it was seen.
-        targets: what is run to see it; all of the first runner's where omitted.
+        targets: what is run to see it; all of the first runner's if omitted.
         invalid: programs break a rule of ONNX on purpose.
         stopping: true once no more should be asked.
 
@@ -124,7 +124,7 @@ class Watch:
     def _results(
         self, run: Callable[..., list[RunResult]], program: Program, inputs: Mapping[str, Value]
     ) -> list[RunResult]:
-        """What the targets do; only the blamed one where that shows that there is nothing to be seen."""
+        """What the targets do; only the blamed one if that shows that there is nothing to be seen."""
         first = [t for t in self._targets if t.name == self.verdict.target]
         if self.verdict.symptom not in _ENDS or not first:
             return run(program, inputs, self._targets)

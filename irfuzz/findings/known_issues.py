@@ -38,20 +38,20 @@ class Known:
         title: one line.
         component: as targets spell it.
         symptoms: any of which a finding has.
-        operators: of the main graph, without those that only carry values: exactly these, or among others where
-            ``message`` is given or ``among`` says so; empty for any where ``message`` tells enough.
+        operators: of the main graph, without those that only carry values: exactly these, or among others if
+            ``message`` is given or ``among`` says so; empty for any if ``message`` tells enough.
         attributes: of which one at least is set on a node; empty for any.
         dtype: element type that an input, an output or an initializer has, as ONNX spells it; empty for any.
         message: regular expression that is found in what the component said; empty for any.
         seen: newest version that is known to show it.
-        fixed: oldest version that does not; empty where none is known.
-        since: oldest version that shows it; empty where that is not known.
-        passes: of which the optimiser's is one, where a finding names any; empty for any.
-        link: upstream report or change; empty where none is known.
-        docs: where irfuzz's own documentation tells more.
+        fixed: oldest version that does not; empty if none is known.
+        since: oldest version that shows it; empty if that is not known.
+        passes: of which the optimiser's is one, if a finding names any; empty for any.
+        link: upstream report or change; empty if none is known.
+        docs: if irfuzz's own documentation tells more.
         among: the operators may stand among others.
         one_of: operators of which one at least is there, beside ``operators``; empty for any.
-        got: regular expression that is found in what the component gave, where a shape or type is wrong; empty for any.
+        got: regular expression that is found in what the component gave, if a shape or type is wrong; empty for any.
         most: how many operators there are at most; 0 for any number.
         within: of which one at least is in a local function or a body; empty for any.
         always: why a rule needs nothing but operators: its operator is wrong whatever it is given.
@@ -127,15 +127,15 @@ class Subject:
 
     Attributes:
         component: that is blamed.
-        version: of it; empty where unknown.
+        version: of it; empty if unknown.
         symptom: what is wrong.
         message: what it said.
-        passes: optimiser passes that make it, where they are known.
-        operators: of the main graph; none where the model cannot be read.
+        passes: optimiser passes that make it, if they are known.
+        operators: of the main graph; none if the model cannot be read.
         carriers: those of the main graph that ``operators`` leaves out.
         attributes: that are set on a node.
         dtypes: element types of inputs, outputs and initializers.
-        got: shape and type that it gave, where they are wrong.
+        got: shape and type that it gave, if they are wrong.
         within: operators of local functions and of bodies.
         nodes: gives its nodes, if a condition is asked.
     """
@@ -233,7 +233,7 @@ def _of_calls(
 
 
 def operators_of(graph: onnx.GraphProto) -> set[str]:
-    """Operators of a graph without those that carry values, and without Cast where there are others."""
+    """Operators of a graph without those that carry values, and without Cast if there are others."""
     names = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in graph.node}
     return _telling(names)
 

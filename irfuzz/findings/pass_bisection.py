@@ -34,7 +34,7 @@ class Blamed:
 
     Attributes:
         names: of the passes.
-        together: each is needed to make it; otherwise each makes it where the others are left out.
+        together: each is needed to make it; otherwise each makes it if the others are left out.
         modified: all passes that changed the program.
         runs: how often the program was run.
     """
@@ -45,7 +45,7 @@ class Blamed:
     runs: int
 
     def __str__(self) -> str:
-        """``A``, ``A + B`` where both are needed, ``A / B`` where either will do."""
+        """``A``, ``A + B`` if both are needed, ``A / B`` if either will do."""
         return (" + " if self.together else " / ").join(self.names)
 
 
@@ -59,7 +59,7 @@ def blame_passes(
 
     Args:
         trial: runs the program without some passes.
-        passes: candidates, where the component does not tell which changed the program.
+        passes: candidates, if the component does not tell which changed the program.
         registered: all passes that there are, in their order; if several have to be there, those that make the fault
             with all others left out come first.
         staged: optimises twice: if several passes have to be there, the one that makes the fault of what the others

@@ -2,7 +2,7 @@
 
 Each step is a function that gives the finding on, or drops it and says what is to be counted. Campaigns, self-tests,
 ``irfuzz reduce`` and the pytest plug-in choose their steps from this one module; what differs between them, how they
-run programs and where they keep findings, are their ``Bench`` and their ``Archive``.
+run programs and if they keep findings, are their ``Bench`` and their ``Archive``.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Versions:
             finding: best made small; with its results.
 
         Returns:
-            One entry a version, oldest first, that of ``results`` included; alone where no other is installed.
+            One entry a version, oldest first, that of ``results`` included; alone if no other is installed.
         """
         about = _Question.about(finding)
         groups = about.others()

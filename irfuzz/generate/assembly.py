@@ -91,7 +91,7 @@ def _spare(
 def _source(
     program: Program, node: ir.Node, slot: Slot, inputs: dict[Kind, ir.Value], constants: set[ir.Value]
 ) -> ir.Value:
-    """A constant as the original makes it, where it is one there; else an input of the graph."""
+    """A constant as the original makes it, if it is one there; else an input of the graph."""
     old = node.inputs[slot.position]
     assert old is not None
     if old.producer() is None:

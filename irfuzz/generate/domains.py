@@ -24,7 +24,7 @@ class Limit:
     Attributes:
         low: smallest allowed element.
         high: largest allowed element.
-        exact: all elements in row-major order, where only one content is right (a shape).
+        exact: all elements in row-major order, if only one content is right (a shape).
         whole: only whole numbers make sense, also in a floating-point type.
         distinct: ``("axis", k)``: no element twice along axis ``k``; ``("rows", sizes)``: no row twice, column ``j`` in
             ``[0, sizes[j])``. Without it a scatter's result would depend on an order ONNX leaves open.
@@ -61,12 +61,12 @@ class Sizes:
         return fact if isinstance(fact, TensorFact) else None
 
     def shape(self, node: ir.Node, index: int) -> tuple[int | None, ...] | None:
-        """Sizes of an input, where its rank is known."""
+        """Sizes of an input, if its rank is known."""
         value = node.inputs[index] if index < len(node.inputs) else None
         return None if value is None else self.of(value)
 
     def of(self, value: ir.Value) -> tuple[int | None, ...] | None:
-        """Sizes of a value, where its rank is known."""
+        """Sizes of a value, if its rank is known."""
         fact = self._program.fact(value)
         if not isinstance(fact, TensorFact) or fact.shape is None:
             return None
@@ -98,7 +98,7 @@ class Sizes:
 
 
 def limit_at(sizes: Sizes, node: ir.Node, index: int) -> Limit | None:
-    """What input ``index`` of ``node`` may hold; ``None`` where anything of its type will do."""
+    """What input ``index`` of ``node`` may hold; ``None`` if anything of its type will do."""
     # The only operator of its domain with an input that is no data.
     if node.domain == "ai.onnx.ml" and node.op_type == "ArrayFeatureExtractor" and index == 1:
         return _index(sizes.dim(node, 0, -1))

@@ -20,9 +20,9 @@ SMALL = 8
 
 
 def inputs_with_extremes(program: Program, seed: int) -> dict[str, Value]:
-    """As ``make_inputs``; where every input is an integer, some elements that nothing limits are extreme.
+    """As ``make_inputs``; if every input is an integer, some elements that nothing limits are extreme.
 
-    Integers do not round: a component that computes with them in floating point goes wrong where they are large.
+    Integers do not round: a component that computes with them in floating point goes wrong if they are large.
 
     Raises:
         Unsupported: no inputs can be made.

@@ -143,7 +143,7 @@ def spelled_attribute(attr: ir.Attr) -> str:
 
 
 def spelled_input(program: View, value: ir.Value) -> str | None:
-    """A constant input as it is compared; ``None`` where it is none, or large."""
+    """A constant input as it is compared; ``None`` if it is none, or large."""
     array = program.const_array(value)
     return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
 

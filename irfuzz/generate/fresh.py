@@ -147,7 +147,7 @@ def generate(
         domains: other domains whose operators are drawn, besides those that ``ops`` name.
 
     Yields:
-        Programs; fewer than ``n`` only where the operators fit nothing.
+        Programs; fewer than ``n`` only if the operators fit nothing.
 
     Raises:
         UsageError: a wrong argument, at once and not at the first program.
@@ -200,7 +200,7 @@ def _grown(context: Context, wish: Wish, choices: Choices) -> Program:
 
 
 def read_generated(path: Path) -> dict[str, Any] | None:
-    """The trace of a generated program in a file; ``None`` where it is none, whatever else it may be."""
+    """The trace of a generated program in a file; ``None`` if it is none, whatever else it may be."""
     try:
         if path.stat().st_size > MAX_BYTES:
             return None

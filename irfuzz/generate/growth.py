@@ -72,14 +72,14 @@ class Growth:
         return len(self.program.graph)
 
     def input(self, fact: TensorFact | None = None) -> ir.Value:
-        """A new input of the program; of a drawn type where none is given."""
+        """A new input of the program; of a drawn type if none is given."""
         if fact is None:
             rank = self.choices.weighted(range(6), (1, 2, 3, 3, 4, 1))
             fact = TensorFact(self.choices.pick(_TYPES), tuple(self.choices.integer(1, 5) for _ in range(rank)))
         return self.program.add_input(fact, "x")
 
     def behind(self, value: ir.Value, *, fitted: bool) -> ir.Value | None:
-        """The result of a new layer that reads a value (forward insertion); ``None`` where no call was found.
+        """The result of a new layer that reads a value (forward insertion); ``None`` if no call was found.
 
         Args:
             value: a dense tensor of known sizes.
@@ -165,11 +165,11 @@ class Growth:
         return False
 
     def join(self, first: ir.Value, second: ir.Value) -> ir.Value:
-        """Both merged by arithmetic, the second one adapted; the first where that cannot be."""
+        """Both merged by arithmetic, the second one adapted; the first if that cannot be."""
         return self._grower.join(first, second) or first
 
     def adapted(self, value: ir.Value, wanted: TensorFact) -> ir.Value:
-        """The value in another type or shape; itself where that cannot be."""
+        """The value in another type or shape; itself if that cannot be."""
         specs, inserter = self.context.specs, self._grower.inserter
         wanted = replace(wanted.without_value(), low=None, high=None)
         if why_not(specs, inserter.opset, inserter.fact(value), wanted) is not None:
@@ -202,7 +202,7 @@ class Growth:
         ]
 
     def _called(self, layer: Layer, given: dict[int, ir.Value]) -> ir.Value | None:
-        """The first output of a new call; its shape or size where its elements are random, ``None`` without those."""
+        """The first output of a new call; its shape or size if its elements are random, ``None`` without those."""
         inserter, closing = self._grower.inserter, None
         if "random" in layer.spec.traits:
             closing = draw_closing(self.context.specs, inserter.opset, layer.outputs[0], self.choices, sizes_only=True)

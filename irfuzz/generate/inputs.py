@@ -74,7 +74,7 @@ def make_inputs(
             the program's exact results fit their types, and floats of all scales.
 
     Returns:
-        By name: an array of the input's dtype (``ml_dtypes`` where numpy lacks it, one element an item; objects for
+        By name: an array of the input's dtype (``ml_dtypes`` if numpy lacks it, one element an item; objects for
         strings), a list for a sequence, ``None`` for an empty optional.
 
     Raises:
@@ -308,7 +308,7 @@ def _finfo(dtype: np.dtype) -> np.finfo:
 
 
 def _distinct(limit: Limit, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray | None:
-    """Indices without repetition, or ``None`` where there are not enough."""
+    """Indices without repetition, or ``None`` if there are not enough."""
     assert limit.distinct is not None
     kind, what = limit.distinct
     if kind == "axis" and isinstance(what, int):
@@ -341,7 +341,7 @@ def _ordered(limit: Limit, shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 
 def _narrow(limit: Limit | None, low: float, high: float) -> Limit:
-    """``limit`` cut to a given range; where they exclude each other the limit, which a crash may hang on, wins."""
+    """``limit`` cut to a given range; if they exclude each other the limit, which a crash may hang on, wins."""
     if limit is None:
         return Limit(low, high)
     cut = replace(limit, low=max(limit.low, low), high=min(limit.high, high), signed=False)

@@ -22,7 +22,7 @@ _TARGET = 0.9
 
 
 def is_shrinkable(node: ir.Node) -> bool:
-    """True where the number of channels that a node gives hangs on its weights alone."""
+    """True if the number of channels that a node gives hangs on its weights alone."""
     return has_trait(node, "channels_from_weights") and node.domain in ("", "ai.onnx") and _weight(node) is not None
 
 
@@ -54,7 +54,7 @@ def lighten(program: Program, allowance: int) -> Program:
 
 
 def _weight(node: ir.Node) -> ir.Value | None:
-    """The constant second input, where only this node reads it."""
+    """The constant second input, if only this node reads it."""
     value = node.inputs[1] if len(node.inputs) > 1 else None
     if value is None or not value.is_initializer() or value.is_graph_input() or len(value.uses()) != 1:
         return None
@@ -104,7 +104,7 @@ def _repeatable(program: Program) -> frozenset[ir.DataType]:
 
 
 def _role(value: ir.Value) -> _Role | None:
-    """What a constant is to its readers; ``None`` where it is small, or nothing may be put in its place."""
+    """What a constant is to its readers; ``None`` if it is small, or nothing may be put in its place."""
     tensor = value.const_value
     if tensor is None or tensor.size <= _ENOUGH or value.is_graph_input() or value.is_graph_output():
         return None

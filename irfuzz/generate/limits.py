@@ -36,7 +36,7 @@ class Limits:
         self._exits: dict[ir.Value, list[ir.Value]] | None = None
 
     def of(self, value: ir.Value) -> Limit | None:
-        """The limit on ``value``, or ``None`` where anything of its type will do."""
+        """The limit on ``value``, or ``None`` if anything of its type will do."""
         found: Limit | None = None
         seen: set[int] = set()
         # offset_low, offset_high: what is added to an element on its way; scale: what it is multiplied with before.
@@ -136,7 +136,7 @@ def _pull_back(limit: Limit, scale: float, offset_low: float, offset_high: float
 
 
 def _edge(bound: float, offset: float, scale: float, whole: Callable[[float], int], none: float) -> float:
-    """``(bound - offset) / scale`` as a whole number; ``none`` where that is no number or beyond what int64 holds."""
+    """``(bound - offset) / scale`` as a whole number; ``none`` if that is no number or beyond what int64 holds."""
     if not math.isfinite(bound):
         return bound
     # A chain of small factors comes to 0 in the end, and then nothing is asked of x.
@@ -145,7 +145,7 @@ def _edge(bound: float, offset: float, scale: float, whole: Callable[[float], in
 
 
 def _both(first: Limit | None, second: Limit) -> Limit:
-    """What satisfies both; the first one where they exclude each other."""
+    """What satisfies both; the first one if they exclude each other."""
     if first is None:
         return second
     low, high = max(first.low, second.low), min(first.high, second.high)

@@ -29,7 +29,7 @@ class Slot:
 
     Attributes:
         position: among the node's inputs.
-        kind: what may stand there instead; ``None`` where nothing but the original value may.
+        kind: what may stand there instead; ``None`` if nothing but the original value may.
         producer: index of the node that feeds it in the original program, ``None`` for an input of the graph.
         output: which of that node's outputs it reads.
     """

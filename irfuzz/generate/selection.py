@@ -133,7 +133,7 @@ class _Search:
         return self._without_needless(chosen)
 
     def _making_room(self, chosen: set[int], lacking: set[tuple[str, str]]) -> set[int] | None:
-        """What lets one more sequence be wired, where each input that it could go to is taken.
+        """What lets one more sequence be wired, if each input that it could go to is taken.
 
         The smallest move, else the smallest two of which one brings such a sequence, else all that is left.
         """

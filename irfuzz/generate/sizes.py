@@ -24,11 +24,11 @@ def name_sizes(program: Program) -> Program:
 
     Inference follows names through few operators: what a padded convolution makes of a named axis is of unknown size.
     Here the program is inferred twice with numbers for the names, and a size that is the name's number both times has
-    that name. Others stay unknown: where such a tensor becomes an input of its own, nothing would tell how its size has
+    that name. Others stay unknown: if such a tensor becomes an input of its own, nothing would tell how its size has
     to be chosen.
 
     Args:
-        program: it stays as it is, and is given back where there is nothing to name or no number fits.
+        program: it stays as it is, and is given back if there is nothing to name or no number fits.
     """
     given = dict.fromkeys(d for v in program.graph.inputs for d in _sizes(fact_of(v)) if isinstance(d, str))
     if not given or len(given) > len(_NUMBERS[0]):

@@ -26,7 +26,7 @@ def variants_for(
         sizes: of named dimensions, as far as they are decided.
 
     Returns:
-        Variants by input name; where no place agrees, those of the first one, of which a caller takes what fits.
+        Variants by input name; if no place agrees, those of the first one, of which a caller takes what fits.
     """
     rows = {value.name or "": found for value in inputs if (found := input_variants(value))}
     if not rows:

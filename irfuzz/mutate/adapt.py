@@ -29,7 +29,7 @@ _CLIP_ANY = 12
 
 
 def why_not(specs: Specs, opset: int, source: TensorFact, target: TensorFact) -> str | None:
-    """Why ``adapt`` cannot turn ``source`` into ``target``, or ``None`` where it can."""
+    """Why ``adapt`` cannot turn ``source`` into ``target``, or ``None`` if it can."""
     if source.shape is None or target.shape is None:
         return "unknown rank"
     if None in source.shape or None in target.shape:
@@ -86,7 +86,7 @@ def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
 
 
 def guarded(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
-    """``value``, limited to what ``dtype`` holds where a cast of floats to these integers could leave the range."""
+    """``value``, limited to what ``dtype`` holds if a cast of floats to these integers could leave the range."""
     fact = inserter.fact(value)
     if fact.dtype.is_floating_point() and dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]
@@ -101,7 +101,7 @@ def guarded(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value
 
 
 def within(inserter: Inserter, value: ir.Value, low: float | None, high: float | None) -> ir.Value:
-    """``value``, with a ``Clip`` where its elements may lie outside of ``[low, high]``."""
+    """``value``, with a ``Clip`` if its elements may lie outside of ``[low, high]``."""
     fact = inserter.fact(value)
     if low is None or high is None or fact.dtype is _D.BOOL:
         return value
@@ -111,7 +111,7 @@ def within(inserter: Inserter, value: ir.Value, low: float | None, high: float |
 
 
 def _shapeable(specs: Specs, opset: int, dtype: ir.DataType) -> bool:
-    """True where the operators that change shapes run with this type."""
+    """True if the operators that change shapes run with this type."""
     return dtype in CASTABLE and all(runs(specs, op, opset, dtype) for op in ("Reshape", "Slice", "Pad", "Tile"))
 
 
@@ -188,7 +188,7 @@ def _fit(specs: Specs, inserter: Inserter, value: ir.Value, target: Shape, choic
 
 
 def _reshape(inserter: Inserter, value: ir.Value, prefix: int, target: Shape, choices: Choices) -> ir.Value:
-    """Same number of elements: ``Reshape``, or ``Squeeze``, ``Unsqueeze`` or ``Flatten`` where these do it."""
+    """Same number of elements: ``Reshape``, or ``Squeeze``, ``Unsqueeze`` or ``Flatten`` if these do it."""
     source = inserter.fact(value).shape or ()
     sizes = [0] * prefix + list(target[prefix:])
     ways: list[tuple[Callable[..., ir.Value], Sequence[Any]]] = [(inserter.reshape, sizes)]
@@ -258,7 +258,7 @@ def _resize_axis(
 
 
 def _reduces(specs: Specs, opset: int, op: str, dtype: ir.DataType) -> bool:
-    """True where a reduction runs with this type and gives a determined result in it."""
+    """True if a reduction runs with this type and gives a determined result in it."""
     return runs(specs, op, opset, dtype) and (op in with_trait("copies") or dtype.is_floating_point())
 
 

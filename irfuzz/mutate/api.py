@@ -58,7 +58,7 @@ class TracedMutant(MadeModel):
 
     @property
     def declared_invalid(self) -> bool:
-        """True where an edit breaks a rule of ONNX on purpose; only ``invalid-value`` does."""
+        """True if an edit breaks a rule of ONNX on purpose; only ``invalid-value`` does."""
         return any(edit.relation is Relation.INVALID for edit in self.edits)
 
     @cached_property
@@ -167,7 +167,7 @@ def mutate(
         domains: other domains whose operators are inserted, besides those that nodes of the model, or ``ops``, name.
 
     Yields:
-        Mutants; fewer than ``n`` only where no mutator applies to any seed.
+        Mutants; fewer than ``n`` only if no mutator applies to any seed.
 
     Raises:
         UsageError: a wrong argument.

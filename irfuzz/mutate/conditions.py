@@ -82,7 +82,7 @@ def trip_count(inserter: Inserter, sources: Sequence[ir.Value], choices: Choices
 
 
 def is_true(program: Program, value: ir.Value) -> bool | None:
-    """The condition's only element, where it is known."""
+    """The condition's only element, if it is known."""
     fact = program.tensor(value)
     if fact is None or fact.value is None or len(fact.value) != 1 or fact.value[0] is None:
         return None

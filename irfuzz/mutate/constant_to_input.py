@@ -57,7 +57,7 @@ class ConstantToInput:
         return [value.name for value in program.values() if value.name and _can(program, value)]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Make the input, where every output then still has a known rank."""
+        """Make the input, if every output then still has a known rank."""
         value = value_at(program, site)
         tensor = program.constant_of(value)
         if tensor is None or not _can(program, value):
@@ -118,7 +118,7 @@ def _domain(program: Program, value: ir.Value, array: np.ndarray) -> InputDomain
 
 
 def _is_index(value: ir.Value, exact: Container[ir.Value]) -> bool:
-    """True where all readers look up elements that decide no shape."""
+    """True if all readers look up elements that decide no shape."""
     return all(
         has_trait(use.node, "gathers")
         and use.idx == 1

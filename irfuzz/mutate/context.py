@@ -32,15 +32,15 @@ class Wanted(Protocol):
         ...
 
     def pair(self, producer: str, consumer: str) -> float:
-        """How much it is worth that one operator reads what another gives; 0 where that is covered."""
+        """How much it is worth that one operator reads what another gives; 0 if that is covered."""
         ...
 
     def pairs(self, producer: str, consumers: Sequence[str]) -> list[float] | None:
-        """What ``pair`` says of each; ``None`` where that is 0 of all."""
+        """What ``pair`` says of each; ``None`` if that is 0 of all."""
         ...
 
     def dtype(self, op: str, dtype: str) -> float:
-        """How much it is worth that an operator's first input has an element type; 0 where that is covered."""
+        """How much it is worth that an operator's first input has an element type; 0 if that is covered."""
         ...
 
     def failed(self, producer: str, consumer: str) -> None:
@@ -69,9 +69,9 @@ class Context:
     Attributes:
         specs: operator specs.
         seen: weighs down what was seen before; ``None`` makes all choices equally likely.
-        donors: programs from which ``splice`` takes parts; ``None`` where there are none.
+        donors: programs from which ``splice`` takes parts; ``None`` if there are none.
         max_opset: conversion goes no further than this version of the default domain.
-        wanted: what is not covered yet, for mutators that aim at it; ``None`` where nobody keeps count.
+        wanted: what is not covered yet, for mutators that aim at it; ``None`` if nobody keeps count.
     """
 
     specs: Specs

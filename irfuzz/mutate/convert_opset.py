@@ -49,7 +49,7 @@ class ConvertOpset:
     profile: ClassVar[Profile] = Profile(weight=0.3, cost=4.0)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, where the converter can be trusted with it."""
+        """The model, if the converter can be trusted with it."""
         return [] if _refused(program) else [SITE]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
@@ -129,10 +129,10 @@ def newest_for(limits: Iterable[tuple[int, int]]) -> int:
     """The newest version to which programs may be converted that are to run on several targets.
 
     Args:
-        limits: for each target the newest opset and the newest IR version that it takes; 0 where that is not known.
+        limits: for each target the newest opset and the newest IR version that it takes; 0 if that is not known.
 
     Returns:
-        One of ``TARGETS``; 0 where every one is too new.
+        One of ``TARGETS``; 0 if every one is too new.
     """
     known = list(limits)
     fit = [

@@ -37,7 +37,7 @@ _TRIES = 3
 class CoverNext:
     """Aims at uncovered pairs of operators, and with each at uncovered element types and attribute values.
 
-    A consumer reads its producer's result as it is: whatever stood between them would make other pairs. Where nothing
+    A consumer reads its producer's result as it is: whatever stood between them would make other pairs. If nothing
     uncovered can read a value, an operator that is itself worth a call does, adapted.
     """
 
@@ -50,7 +50,7 @@ class CoverNext:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """The program as a whole, where something can be read."""
+        """The program as a whole, if something can be read."""
         return [SITE] if sized_values(program) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
@@ -104,7 +104,7 @@ class CoverNext:
         return grower.layer(value, lambda specs: self._worthy(specs, choices))
 
     def _worths(self, producer: str, fitting: tuple[OpSpec, ...], fact: TensorFact) -> list[float] | None:
-        """How much each operator is worth behind another; 0 where it takes no such rank, ``None`` where all are."""
+        """How much each operator is worth behind another; 0 if it takes no such rank, ``None`` if all are."""
         wanted, seen = self.context.wanted, self.context.seen
         names, fits = _that_fit(fitting, fact.dtype, len(fact.shape or ()))
         if wanted is not None:

@@ -29,7 +29,7 @@ MORE = 2
 class DimensionToSymbol:
     """Lets the size of one axis be open until the run, at one input or at all that have it.
 
-    The old size stays allowed; larger ones are where the whole program, inferred at them, breaks no rule.
+    The old size stays allowed; larger ones are if the whole program, inferred at them, breaks no rule.
     """
 
     context: Context

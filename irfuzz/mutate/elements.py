@@ -38,7 +38,7 @@ def split(fact: TensorFact, axis: int, sizes: Sequence[int] | None, *, keepdims:
 
 
 def equal_parts(whole: int, part: int) -> list[int]:
-    """Sizes of the parts where all but perhaps the last one have the same."""
+    """Sizes of the parts if all but perhaps the last one have the same."""
     count, rest = divmod(whole, part)
     return [part] * count + ([rest] if rest else [])
 
@@ -56,7 +56,7 @@ def drop(elements: Elements, position: int | None) -> Elements:
 
 
 def concatenated(elements: Elements, axis: int) -> TensorFact | None:
-    """The elements along an axis; ``None`` where that is not known to be possible."""
+    """The elements along an axis; ``None`` if that is not known to be possible."""
     first = elements[0]
     if not first.shape:
         return None
@@ -75,7 +75,7 @@ def concatenated(elements: Elements, axis: int) -> TensorFact | None:
 
 
 def stacked(elements: Elements, axis: int) -> TensorFact | None:
-    """The elements along a new axis; ``None`` where that is not known to be possible."""
+    """The elements along a new axis; ``None`` if that is not known to be possible."""
     shape = elements[0].shape
     if shape is None or None in shape or any(e.shape != shape for e in elements):
         return None

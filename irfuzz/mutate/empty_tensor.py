@@ -90,7 +90,7 @@ class EmptyTensor:
         return Skipped("no axis along which there may be no elements")
 
     def _shape(self, program: Program, node: ir.Node, facts: Sequence[Fact | None]) -> tuple[Dim, ...] | None:
-        """What the operator then gives, where no rule is broken."""
+        """What the operator then gives, if no rule is broken."""
         spec = self.context.specs.get(node.op_type, program.opset)
         known = [fact for fact in facts if fact is None or isinstance(fact, TensorFact)]
         if spec is None or len(known) != len(facts):
@@ -137,7 +137,7 @@ def _cut(fact: Fact | None, axis: int) -> Fact | None:
 
 
 def _joined(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> int | None:
-    """The only axis in which the shapes differ, where the new one has no elements along it."""
+    """The only axis in which the shapes differ, if the new one has no elements along it."""
     if len(old) != len(new) or None in new:
         return None
     other = [axis for axis, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]

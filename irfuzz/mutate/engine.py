@@ -176,12 +176,12 @@ class Engine:
         Args:
             program: a valid program.
             choices: every draw comes from here.
-            edits: how many edits are wanted; fewer are made where too many attempts fail.
+            edits: how many edits are wanted; fewer are made if too many attempts fail.
             plan: names of the mutators of the first edits; what is ``None`` in it, or behind it, is drawn by weight.
             max_nodes: in place of the engine's.
 
         Returns:
-            ``None`` where not one edit could be made: ``counts`` of the engine says why. An edit that makes the program
+            ``None`` if not one edit could be made: ``counts`` of the engine says why. An edit that makes the program
             invalid on purpose is the last one.
         """
         counts = Counts()
@@ -248,7 +248,7 @@ class Engine:
         return sites
 
     def _prepare(self, work: Program, mutator: Mutator, site: str, done: list[Edit]) -> Program:
-        """What some models need before much is known of their values; as it was where that does not hold."""
+        """What some models need before much is known of their values; as it was if that does not hold."""
         made = work.clone()
         try:
             answer = mutator.apply(made, site, Choices.from_record(()))
@@ -312,7 +312,7 @@ class Engine:
 
 
 def why_not_mutated(program: Program) -> str:
-    """Why its versions or the size of its inputs forbid to mutate a program; empty where they do not."""
+    """Why its versions or the size of its inputs forbid to mutate a program; empty if they do not."""
     if not {"", "ai.onnx"} & set(program.model.opset_imports):
         return "the model imports no version of the default domain"
     if program.opset < MIN_OPSET:

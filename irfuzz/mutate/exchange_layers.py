@@ -33,7 +33,7 @@ class ExchangeLayers:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers with one output that compute on their first input alone, where there are two of them."""
+        """Layers with one output that compute on their first input alone, if there are two of them."""
         found = [program.site_of(n) for n in layer_nodes(program, self.context.specs) if _movable(program, n)]
         return found if len(found) > 1 else []
 

@@ -21,7 +21,7 @@ class FreezeDefaults:
 
     Nothing can be said of the elements of a weight that a caller may override. Below IR version 4 every initializer is
     listed among the inputs and is a constant all the same; such a model gets a version that wants no list. The engine
-    makes this edit before any other one where it applies, and never draws it.
+    makes this edit before any other one if it applies, and never draws it.
     """
 
     context: Context
@@ -31,7 +31,7 @@ class FreezeDefaults:
     profile: ClassVar[Profile] = Profile(weight=0.0, covers=False)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, where it has such inputs."""
+        """The model, if it has such inputs."""
         graph = program.graph
         listed = lists_initializers(program.model.ir_version) and bool(graph.initializers)
         return [SITE] if listed or any(value.name in graph.initializers for value in graph.inputs) else []

@@ -55,7 +55,7 @@ class Grower:
     def layer(
         self, value: ir.Value, choose: Callable[[Sequence[OpSpec]], OpSpec], target: TensorFact | None = None
     ) -> ir.Value | None:
-        """The result of a new layer that reads the value, adapted where needed; ``None`` where no call was found.
+        """The result of a new layer that reads the value, adapted if needed; ``None`` if no call was found.
 
         Args:
             value: a dense tensor all of whose sizes are known or have names.
@@ -78,7 +78,7 @@ class Grower:
         return None
 
     def place(self, value: ir.Value, layer: Layer, target: TensorFact | None = None) -> ir.Value | None:
-        """Insert a drawn call; its first output, with known sizes; ``None``, and nothing, where that cannot be."""
+        """Insert a drawn call; its first output, with known sizes; ``None``, and nothing, if that cannot be."""
         specs, inserter, choices = self.context.specs, self.inserter, self.choices
         op = layer.spec.op
         closing = draw_closing(specs, inserter.opset, layer.outputs[0], choices, sizes_only=op in with_trait("random"))
@@ -87,7 +87,7 @@ class Grower:
         return close(inserter, call_on(specs, inserter, value, layer, choices).outputs[0], closing)
 
     def join(self, first: ir.Value, second: ir.Value) -> ir.Value | None:
-        """Both as one value of the first one's type and shape, the second adapted; ``None`` where they cannot be."""
+        """Both as one value of the first one's type and shape, the second adapted; ``None`` if they cannot be."""
         specs, opset = self.context.specs, self.inserter.opset
         fact, other = self.inserter.fact(first), self.inserter.fact(second)
         ops = [op for op in JOINS if runs(specs, op, opset, fact.dtype)]
@@ -123,7 +123,7 @@ def grower_behind(context: Context, program: Program, value: ir.Value, choices: 
 
 
 def finish(program: Program, grower: Grower, value: ir.Value, result: ir.Value) -> str:
-    """Let the value's readers read the result where it can be adapted, else make it an output; which of them."""
+    """Let the value's readers read the result if it can be adapted, else make it an output; which of them."""
     specs, inserter = grower.context.specs, grower.inserter
     fact: TensorFact = inserter.fact(value)
     if why_not(specs, inserter.opset, inserter.fact(result), fact) is None:

@@ -34,7 +34,7 @@ class InputToConstant:
     profile: ClassVar[Profile] = Profile(weight=1.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Inputs of known size, where there are two at least."""
+        """Inputs of known size, if there are two at least."""
         graph = program.graph
         given = [value for value in graph.inputs if value.name not in graph.initializers]
         return [value.name for value in given if value.name and _can(program, value)] if len(given) > 1 else []

@@ -42,7 +42,7 @@ class _Way:
     Attributes:
         output: which one is used.
         closing: how its open sizes are got rid of.
-        join: operator that combines it with the value, empty where it takes the value's place.
+        join: operator that combines it with the value, empty if it takes the value's place.
         target: what it is adapted to.
     """
 
@@ -109,7 +109,7 @@ class InsertLayer:
         return choices.weighted(specs, weights)
 
     def _way(self, opset: int, layer: Layer, fact: TensorFact, choices: Choices) -> _Way | None:
-        """What to do with the result, ``None`` where nothing can be done."""
+        """What to do with the result, ``None`` if nothing can be done."""
         specs = self.context.specs
         count = len(layer.outputs)
         index = 0 if count == 1 or choices.boolean(_FIRST) else choices.index(count)

@@ -154,7 +154,7 @@ class InsertRandom:
         return _Drawn(source, call, reads)
 
     def _compares(self, opset: int, dtype: ir.DataType) -> bool:
-        """True where numbers of a type keep their limits on the way to a comparison."""
+        """True if numbers of a type keep their limits on the way to a comparison."""
         return not dtype.is_floating_point() or runs(self.context.specs, "Greater", opset, dtype)
 
     def _insert(self, inserter: Inserter, drawn: _Drawn, value: ir.Value, choices: Choices) -> ir.Value:
@@ -169,7 +169,7 @@ class InsertRandom:
     def _between(
         self, inserter: Inserter, value: ir.Value, fact: TensorFact, numbers: ir.Value, choices: Choices
     ) -> ir.Value:
-        """The value where no drawn number is outside of its limits, which holds for all of them, else zero."""
+        """The value if no drawn number is outside of its limits, which holds for all of them, else zero."""
         got = inserter.fact(numbers)
         low, high = got.low, got.high
         assert low is not None

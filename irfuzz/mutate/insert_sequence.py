@@ -125,7 +125,7 @@ class InsertSequence:
         _EDITS[way][2](edit)
 
     def _end(self, plan: _Plan, opset: int, fact: TensorFact, choices: Choices) -> None:
-        """The step from the sequence to a tensor, where one fits."""
+        """The step from the sequence to a tensor, if one fits."""
         elements = plan.elements
         if not fact.is_static and set(elements) != {plan.common}:
             return  # what they do not have in common could not be said again by a Reshape

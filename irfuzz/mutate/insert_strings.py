@@ -113,7 +113,7 @@ class InsertStrings:
         return f"{site} as text of {written.name}, through {', '.join(chosen)}, read as {read.name}"
 
     def _runs(self, op: str, opset: int) -> bool:
-        """True where the operator runs on strings."""
+        """True if the operator runs on strings."""
         spec = self.context.specs.get(op, opset)
         if spec is None:
             return False

@@ -28,7 +28,7 @@ _PAIRS = ((_D.UINT8, _D.UINT8), (_D.UINT8, _D.INT8), (_D.INT8, _D.INT8))
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How both operands, and the result where the operator quantises it, become integers."""
+    """How both operands, and the result if the operator quantises it, become integers."""
 
     data: Scheme
     weight: Scheme

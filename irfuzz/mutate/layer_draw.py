@@ -43,7 +43,7 @@ class Layer:
     """A call that can be inserted.
 
     Attributes:
-        position: input at which the value stands, ``None`` where the call reads nothing of the program.
+        position: input at which the value stands, ``None`` if the call reads nothing of the program.
         given: type, shape and range that the value must have there.
         outputs: what comes out.
     """
@@ -101,7 +101,7 @@ def _layers(specs: Sequence[OpSpec], dtype: ir.DataType) -> tuple[OpSpec, ...]:
 def draw_behind(
     context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
 ) -> Layer | None:
-    """A call on a value as it is, cast at most; ``None`` where its rank or sizes do not fit."""
+    """A call on a value as it is, cast at most; ``None`` if its rank or sizes do not fit."""
     names = dims_of([fact])
     if names is None or (names and "indices_bound_by_sizes" in spec.traits):
         return None
@@ -137,7 +137,7 @@ def readers(specs: Specs, opset: int, dtype: ir.DataType, domains: Domains = ())
 def draw_direct(
     context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
 ) -> Layer | None:
-    """A call that reads a value as it is, with nothing in between; ``None`` where it does not fit."""
+    """A call that reads a value as it is, with nothing in between; ``None`` if it does not fit."""
     names = dims_of([fact])
     if names is None or (names and "indices_bound_by_sizes" in spec.traits):
         return None
@@ -210,7 +210,7 @@ def _type_for(context: Context, choices: Choices, spec: OpSpec, position: int, o
 
 
 def _takes(specs: Specs, opset: int, spec: OpSpec, call: Call, position: int, fact: TensorFact) -> bool:
-    """True where the value can be made what the call expects at this input."""
+    """True if the value can be made what the call expects at this input."""
     plan = call.inputs[position] if position < len(call.inputs) else None
     if plan is None or plan.value is not None or why_not(specs, opset, fact, plan.fact) is not None:
         return False
@@ -221,5 +221,5 @@ def _takes(specs: Specs, opset: int, spec: OpSpec, call: Call, position: int, fa
 
 
 def is_cast(spec: OpSpec, outputs: Sequence[TensorFact]) -> bool:
-    """True where floats out of range would be undefined."""
+    """True if floats out of range would be undefined."""
     return "casts" in spec.traits and outputs[0].dtype in INTEGER_LIMITS

@@ -27,7 +27,7 @@ class NameSizes:
     """Gives every unknown size of an input a name of its own, which says no more than that it is unknown.
 
     Some converters leave the batch without a name; behind such an input no size would be known, and hardly a mutator
-    would find a site. The engine makes this edit before any other one where it applies, and never draws it.
+    would find a site. The engine makes this edit before any other one if it applies, and never draws it.
     """
 
     context: Context
@@ -37,7 +37,7 @@ class NameSizes:
     profile: ClassVar[Profile] = Profile(weight=0.0, covers=False)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, where it has such inputs."""
+        """The model, if it has such inputs."""
         return [SITE] if any(_unknown(program, value) for value in program.graph.inputs) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's

@@ -29,7 +29,7 @@ class _Place:
     Attributes:
         what: for people.
         values: as they stand.
-        sizes: for each the number of things that are counted, ``None`` where it has no other name.
+        sizes: for each the number of things that are counted, ``None`` if it has no other name.
         write: puts other values in their place.
     """
 
@@ -121,7 +121,7 @@ def _places(program: Program, node: ir.Node) -> list[_Place]:
 
 
 def _of_slice(program: Program, node: ir.Node, shape: Sequence[object]) -> list[_Place]:
-    """Starts and ends, which count from the end of their axis where they are negative."""
+    """Starts and ends, which count from the end of their axis if they are negative."""
     starts, axes, steps = (_ints(program, node, index) for index in (1, 3, 4))
     if starts is None or (axes is None and len(node.inputs) > 3 and node.inputs[3] is not None):
         return []

@@ -57,7 +57,7 @@ def _drawn(
 
 
 def draw_next(op: str, choices: Choices, seen: Novelty | None = None) -> str:
-    """What may be taken together with an operator that it reads; any that some optimiser looks for where nothing is."""
+    """What may be taken together with an operator that it reads; any that some optimiser looks for if nothing is."""
     found = [(pair, weight) for pair, weight in zip(*pairs(), strict=True) if pair[0] == op]
     if not found:
         return choices.pick(looked_for())
@@ -78,5 +78,5 @@ def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
 
 
 def sibling(op: str, choices: Choices) -> str:
-    """Another operator that stands where this one stands; itself where there is none."""
+    """Another operator that stands where this one stands; itself if there is none."""
     return choices.pick([o for o in siblings(op) if o != op] or [op])

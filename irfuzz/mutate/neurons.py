@@ -10,7 +10,7 @@ from irfuzz.spec import trait_values
 def neuron_axes(node: ir.Node, index: int, rank: int) -> tuple[int, int]:
     """The axis of a layer's own neurons and the axis of the neurons before it, of the weight at an input.
 
-    A filter of a convolution is a neuron. Where there is one axis, and where nothing is known of the operator, both are
+    A filter of a convolution is a neuron. If there is one axis, and if nothing is known of the operator, both are
     what the numbers of elements allow: the first, and the last.
     """
     if rank < 2:

@@ -53,7 +53,7 @@ def _plain(op: str) -> Neutral:
 
 
 def _element(op: str, number: int, *, left: bool) -> Neutral:
-    """``x op number``, or the other way round too where the operator allows."""
+    """``x op number``, or the other way round too if the operator allows."""
 
     def way(draft: Draft, name: str, fact: TensorFact, choices: Choices) -> list[Step] | None:
         if fact.dtype is ir.DataType.BOOL:

@@ -35,7 +35,7 @@ def size_class(dim: object) -> object:
 
 
 def attribute_bucket(value: object) -> Hashable:
-    """An attribute's value as a class: itself where it is small, its sign and magnitude where it is a number."""
+    """An attribute's value as a class: itself if it is small, its sign and magnitude if it is a number."""
     if isinstance(value, bool | str | bytes) or value is None:
         return value
     if isinstance(value, int):
@@ -104,7 +104,7 @@ class Seen:
         self._favours = favours
 
     def add(self, feature: Feature) -> bool:
-        """Count one feature; true where it is new."""
+        """Count one feature; true if it is new."""
         counts = self._counts
         before = counts.get(feature, 0)
         counts[feature] = before + 1
@@ -117,7 +117,7 @@ class Seen:
     def add_mutant(self, program: Program) -> int:
         """Count the features of what was edited since the program was cloned; the answer is how many were new.
 
-        Where the parent was added before, just as many are new as ``add_program`` would find.
+        If the parent was added before, just as many are new as ``add_program`` would find.
         """
         return self._add(features(program, program.touched))
 

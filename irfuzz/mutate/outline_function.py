@@ -43,7 +43,7 @@ class _Parameter:
         node: place of the node in the region.
         attr: name of its attribute.
         name: what the function calls it.
-        default: what holds where a call says nothing; ``None``: each call gives it.
+        default: what holds if a call says nothing; ``None``: each call gives it.
     """
 
     node: int
@@ -157,7 +157,7 @@ class _Match:
         self.values: dict[ir.Value, ir.Value] = {}
 
     def bind(self, mine: ir.Node, other: ir.Node) -> bool:
-        """True where ``other`` and all that it stands on is like ``mine``."""
+        """True if ``other`` and all that it stands on is like ``mine``."""
         if mine in self.nodes or other in self.nodes.values():
             return self.nodes.get(mine) is other
         if (

@@ -52,7 +52,7 @@ class Shape:
     """Sizes of a tensor in terms of names; ``star`` stands for any number of leading sizes.
 
     Attributes:
-        star: name of the leading sizes, empty where there are none.
+        star: name of the leading sizes, empty if there are none.
         sizes: the rest.
     """
 
@@ -62,7 +62,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A scalar constant; its type is that of the pattern where ``type`` is empty."""
+    """A scalar constant; its type is that of the pattern if ``type`` is empty."""
 
     value: float
     type: str
@@ -106,7 +106,7 @@ class Constant:
 
     Attributes:
         shapes: any of which is recognised.
-        fill: one of ``FILLS``, empty where there is a ``value``.
+        fill: one of ``FILLS``, empty if there is a ``value``.
         value: the same number everywhere.
         type: of its elements; ``T`` for the pattern's.
     """

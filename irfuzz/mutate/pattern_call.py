@@ -30,7 +30,7 @@ _KNOWN = 16
 
 
 def judge(specs: Specs, opset: int, draft: Draft, limit: int) -> str | None:
-    """Why the draft must not be inserted, ``None`` where it may be; fills ``facts``."""
+    """Why the draft must not be inserted, ``None`` if it may be; fills ``facts``."""
     facts: dict[str, TensorFact] = dict(draft.given)
     exact = {n for s in draft.steps for i, n in enumerate(s.inputs) if n and is_exact_input(s.op, i)}
     for name, array in draft.constants.items():
@@ -107,7 +107,7 @@ def _attributes(op: str, opset: int) -> tuple[AttrSpec, ...]:
 
 
 def spell(step: Step, draft: Draft, opset: int) -> Step | None:
-    """The step as an opset has it; ``None`` where that wants a constant and there is none."""
+    """The step as an opset has it; ``None`` if that wants a constant and there is none."""
     names = _attributes(step.op, opset)
     if not names or len(step.inputs) < 2:
         return step

@@ -79,7 +79,7 @@ class Draft:
 
 
 def bind(shape: Shape, sizes: tuple[Dim, ...]) -> Sizes | None:
-    """What the names of a shape stand for where a value has these sizes; ``None`` where it cannot have that shape."""
+    """What the names of a shape stand for if a value has these sizes; ``None`` if it cannot have that shape."""
     star = len(sizes) - len(shape.sizes)
     if star < 0 or (star and not shape.star):
         return None
@@ -125,7 +125,7 @@ def draw_rest(pattern: Pattern, env: Sizes, choices: Choices) -> None:
 
 
 def sizes_of(shape: Shape, env: Sizes) -> tuple[Dim, ...] | None:
-    """The sizes that a shape has; ``None`` where one cannot be told."""
+    """The sizes that a shape has; ``None`` if one cannot be told."""
     found = list(env.get(shape.star, ())) if shape.star else []
     for expression in shape.sizes:
         try:
@@ -142,7 +142,7 @@ def sizes_of(shape: Shape, env: Sizes) -> tuple[Dim, ...] | None:
 
 
 def make(pattern: Pattern, x: TensorFact, env: Sizes, choices: Choices) -> Draft | None:
-    """The pattern as it is recognised, on an ``x`` of this type; ``None`` where a size cannot be told."""
+    """The pattern as it is recognised, on an ``x`` of this type; ``None`` if a size cannot be told."""
     env["R"] = x.rank
     draft = Draft({"x": x}, [], {})
     for name, shape in pattern.also.items():
@@ -227,7 +227,7 @@ def _literal(operand: Operand, dtype: ir.DataType, env: Sizes) -> np.ndarray | N
 
 
 def number(value: float, dtype: ir.DataType) -> np.ndarray | None:
-    """A scalar of an element type; ``None`` where it cannot hold the number."""
+    """A scalar of an element type; ``None`` if it cannot hold the number."""
     if dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]
         if value != int(value) or not low <= value <= high:
@@ -250,7 +250,7 @@ def _elements(constant: Constant, dtype: ir.DataType, env: Sizes, choices: Choic
 
 
 def filled(fill: str, shape: tuple[int, ...], dtype: ir.DataType, choices: Choices) -> np.ndarray:
-    """Elements of one of ``pattern_book.FILLS``; integers where the type has nothing else."""
+    """Elements of one of ``pattern_book.FILLS``; integers if the type has nothing else."""
     kind = dtype.numpy()
     if fill in ("zeros", "ones"):
         return np.full(shape, fill == "ones").astype(kind)
@@ -269,7 +269,7 @@ def filled(fill: str, shape: tuple[int, ...], dtype: ir.DataType, choices: Choic
 
 
 def retyped(draft: Draft, old: ir.DataType, new: ir.DataType) -> Draft | None:
-    """The same with another element type in place of one; ``None`` where a constant cannot be held."""
+    """The same with another element type in place of one; ``None`` if a constant cannot be held."""
     changed = copy.copy(draft.copy())
     for name, fact in draft.given.items():
         if fact.dtype is old:

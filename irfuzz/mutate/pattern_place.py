@@ -64,7 +64,7 @@ def _miss(context: Context, opset: int, draft: Draft, choices: Choices) -> tuple
 
 
 def room(context: Context, program: Program, value: ir.Value, draft: Draft, beside: float, choices: Choices) -> int:
-    """2 where the result is to take the value's place, 1 where it is to be an output, 0 where neither can be."""
+    """2 if the result is to take the value's place, 1 if it is to be an output, 0 if neither can be."""
     free = len(program.graph.outputs) < MOST_OUTPUTS
     result = draft.facts[draft.result].without_value()
     fits = why_not(context.specs, program.opset, result, tensor_fact(program, value)) is None

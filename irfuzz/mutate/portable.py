@@ -52,7 +52,7 @@ def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType) -> bool:
 
 
 def call_runs(spec: OpSpec, inputs: Sequence[Fact | None]) -> bool:
-    """True where nothing is known against running with these element types together.
+    """True if nothing is known against running with these element types together.
 
     A type variable that stands at several inputs must have one element type.
     """

@@ -100,7 +100,7 @@ class QuantiseRegion:
         return f"{what} between Q and DQ of {dtype.name}: {len(chosen)} inputs, {int(behind)} outputs"
 
     def _end(self, program: Program, node: ir.Node, exact: set[ir.Value], choices: Choices) -> ir.Node:
-        """The layer, or the only reader of its result where that is a layer of one input: an activation, mostly."""
+        """The layer, or the only reader of its result if that is a layer of one input: an activation, mostly."""
         uses = main_uses(program, node.outputs[0])
         if len(uses) != 1 or node.outputs[0].is_graph_output() or not choices.boolean():
             return node

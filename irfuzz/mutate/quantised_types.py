@@ -53,7 +53,7 @@ def requantised(specs: Specs, opset: int, draft: Draft, choices: Choices, limit:
 
 
 def _zero_points(specs: Specs, opset: int, draft: Draft) -> list[ir.DataType]:
-    """The types of bytes that zero points have; where the last operand of a call could be one and is left out, it is
+    """The types of bytes that zero points have; if the last operand of a call could be one and is left out, it is
     added.
     """
     found: dict[ir.DataType, None] = {}

@@ -192,7 +192,7 @@ def _ways(program: Program, node: ir.Node, spec: OpSpec) -> list[_Way]:
 
 
 def _outputs(program: Program, node: ir.Node, spec: OpSpec, facts: tuple[object, ...]) -> tuple[TensorFact, ...] | None:
-    """What the call gives; ``None`` where it is not valid or gives other shapes than before."""
+    """What the call gives; ``None`` if it is not valid or gives other shapes than before."""
     known = tuple(f for f in facts if f is None or isinstance(f, TensorFact))
     attrs = attributes(node)
     try:

@@ -13,11 +13,11 @@ from irfuzz.spec import trait_values
 
 
 def refusal(op: str, inputs: Sequence[TensorFact | None], attrs: Mapping[str, Any]) -> str | None:
-    """Why a valid call must not be made, ``None`` where nothing is known against it.
+    """Why a valid call must not be made, ``None`` if nothing is known against it.
 
     Args:
         op: operator of the default domain.
-        inputs: facts of static shape; where a size is named, nothing that hangs on it is looked at.
+        inputs: facts of static shape; if a size is named, nothing that hangs on it is looked at.
         attrs: plain Python values.
     """
     rule = trait_values("refused_for").get(op)

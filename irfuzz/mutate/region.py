@@ -64,7 +64,7 @@ class Region:
 
 
 def movable(program: Program, specs: Specs, node: ir.Node) -> bool:
-    """True where a node may stand in a body as well: understood, determined, and typed without a declaration."""
+    """True if a node may stand in a body as well: understood, determined, and typed without a declaration."""
     if node.domain in _DEFAULT:
         if (
             has_trait(node, "random")
@@ -97,7 +97,7 @@ def _is_dense(value: ir.Value) -> bool:
 
 
 def needs_declaration(program: Program, node: ir.Node) -> bool:
-    """True where only what the model declares tells the type or shape of an output, so that it is lost in a body."""
+    """True if only what the model declares tells the type or shape of an output, so that it is lost in a body."""
     try:
         found = program.inference.node(node, "region")
     except InvalidProgram:
@@ -110,7 +110,7 @@ def needs_declaration(program: Program, node: ir.Node) -> bool:
 
 
 def fits_bodies(value: ir.Value) -> bool:
-    """True where a Loop or Scan can give a value to its body, and these and an If take one like it from theirs."""
+    """True if a Loop or Scan can give a value to its body, and these and an If take one like it from theirs."""
     fact = fact_of(value)
     return isinstance(fact, TensorFact) and fact.dtype.name not in _NOT_CARRIED
 
@@ -232,7 +232,7 @@ class Regions:
         self._known: dict[ir.Node, bool] = {}
 
     def wanted(self, node: ir.Node) -> bool:
-        """True where a node may be part of a region."""
+        """True if a node may be part of a region."""
         found = self._known.get(node)
         if found is None:
             found = movable(self.program, self.specs, node) and not needs_declaration(self.program, node)
@@ -240,7 +240,7 @@ class Regions:
         return found
 
     def draw(self, last: ir.Node, choices: Choices, most: int = MAX_NODES, also: Wanted | None = None) -> Region | None:
-        """A region around a node, ``None`` where not even that node will do."""
+        """A region around a node, ``None`` if not even that node will do."""
 
         def wanted(node: ir.Node) -> bool:
             return self.wanted(node) and (also is None or also(node))

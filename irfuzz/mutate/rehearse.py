@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def rehearse(program: Program, specs: Specs, edit: Callable[[Program], object], *, static: bool = False) -> str | None:
-    """Why an edit must not be made, ``None`` where it may be.
+    """Why an edit must not be made, ``None`` if it may be.
 
     Args:
         program: it is copied, not edited.

@@ -114,7 +114,7 @@ _TRIALS = (1, 3, 8)
 
 
 def dims_of(facts: Sequence[TensorFact | None]) -> list[str] | None:
-    """Names of all named sizes, in order of appearance; ``None`` where some size has no name."""
+    """Names of all named sizes, in order of appearance; ``None`` if some size has no name."""
     names: dict[str, None] = {}
     for fact in facts:
         for size in (fact.shape or ()) if fact is not None else ():
@@ -314,7 +314,7 @@ def splice_in(
         old: a dense tensor.
         new: any dense tensor that can be adapted.
         choices: draw the way of adapting.
-        users: only these ``(node, input index)`` pairs; all readers, the graph's outputs included, where omitted.
+        users: only these ``(node, input index)`` pairs; all readers, the graph's outputs included, if omitted.
     """
     wanted = program.fact(old)
     assert isinstance(wanted, TensorFact)

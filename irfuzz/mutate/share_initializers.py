@@ -25,7 +25,7 @@ Kind: TypeAlias = tuple[ir.DataType, object, bool, bytes]
 
 @dataclass(frozen=True, slots=True)
 class ShareInitializers:
-    """Readers of one constant read another instead, with other elements where these are free."""
+    """Readers of one constant read another instead, with other elements if these are free."""
 
     context: Context
     name: ClassVar[str] = "share-initializers"

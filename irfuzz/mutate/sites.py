@@ -29,7 +29,7 @@ _LEARNT = frozenset(
 
 
 def is_exact(node: ir.Node, index: int, dtype: ir.DataType | None = None) -> bool:
-    """True where the elements of this input may not be changed freely."""
+    """True if the elements of this input may not be changed freely."""
     if node.domain not in ("", "ai.onnx"):
         return True
     return is_exact_input(node.op_type, index, dtype)
@@ -183,7 +183,7 @@ def _sources_of(node: ir.Node, value: ir.Value) -> list[ir.Value]:
 
 
 def _exact_elsewhere(node: ir.Node) -> Sequence[int]:
-    """Inputs of an operator of another domain whose elements may not be changed freely; all of ONNX's where unknown."""
+    """Inputs of an operator of another domain whose elements may not be changed freely; all of ONNX's if unknown."""
     if node.domain == "ai.onnx.ml":
         if node.op_type in _LEARNT:
             return ()
@@ -224,7 +224,7 @@ _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 
 
 def has_open_indices(node: ir.Node) -> bool:
-    """True where indices that are not known elements limit the sizes that the data may have."""
+    """True if indices that are not known elements limit the sizes that the data may have."""
     if not has_trait(node, "indexes"):
         return False
     fact = None if len(node.inputs) < 2 or node.inputs[1] is None else fact_of(node.inputs[1])
@@ -232,7 +232,7 @@ def has_open_indices(node: ir.Node) -> bool:
 
 
 def has_subgraph(node: ir.Node) -> bool:
-    """True where an attribute holds a graph."""
+    """True if an attribute holds a graph."""
     if node.domain in _DEFAULT:
         return has_trait(node, "control_flow")
     return any(attr.type in _GRAPHS for attr in node.attributes.values())

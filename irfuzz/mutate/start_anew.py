@@ -33,7 +33,7 @@ _EXPOSED = 0.15
 
 
 def bare(program: Program) -> ir.Node | None:
-    """The Identity that is all of a program, where it is."""
+    """The Identity that is all of a program, if it is."""
     nodes = program.nodes()
     # The one node of the model that nothing was inserted in yet (``fresh``).
     if len(nodes) != 1 or nodes[0].op_type != "Identity":

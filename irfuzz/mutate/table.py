@@ -135,7 +135,7 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {made.name: made for made in 
 
 
 def is_steered(edits: Iterable[Edit]) -> bool:
-    """Whether edits may make another program where nobody knows what the campaign had covered by then."""
+    """Whether edits may make another program if nobody knows what the campaign had covered by then."""
     return any(profile_of(BUILTIN.get(edit.mutator)).steered for edit in edits)
 
 

@@ -36,7 +36,7 @@ class Origin:
     Attributes:
         digest: canonical digest of the program.
         sha256: of the bytes that ``Program.to_bytes`` gives for it.
-        name: file name, for people; empty where it did not come from a file.
+        name: file name, for people; empty if it did not come from a file.
     """
 
     digest: str
@@ -211,7 +211,7 @@ def rebuild(
 
     Args:
         trace: as ``Mutant.trace`` gives it, or as ``read_trace`` does.
-        seeds: gives the program with a digest, or ``None`` where there is none; asked for the seed and each donor.
+        seeds: gives the program with a digest, or ``None`` if there is none; asked for the seed and each donor.
         specs: operator specs (default: the shipped ones).
 
     Returns:

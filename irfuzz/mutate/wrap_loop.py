@@ -40,7 +40,7 @@ _NEGATIVE_INDICES = 11
 
 @dataclass(frozen=True, slots=True)
 class WrapLoop:
-    """Outputs are carried to the next turn where they fit an input, else stacked and one of them taken."""
+    """Outputs are carried to the next turn if they fit an input, else stacked and one of them taken."""
 
     context: Context
     name: ClassVar[str] = "wrap-loop"

@@ -255,7 +255,7 @@ def _put_together(plan: _Plan, value: ir.Value, axis: int) -> TensorFact:
 
 
 def _ints(name: str, numbers: Sequence[int], choices: Choices) -> list[ir.Attr]:
-    """The attribute, which may be left out where all numbers are 0."""
+    """The attribute, which may be left out if all numbers are 0."""
     if not any(numbers) and choices.boolean():
         return []
     return [ir.AttrInt64s(name, numbers)]

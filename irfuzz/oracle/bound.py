@@ -17,7 +17,7 @@ JUMP = 4.0
 
 
 def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: float, dtype: np.dtype) -> np.ndarray:
-    """The bound of every element (float64); infinite where nothing is decided.
+    """The bound of every element (float64); infinite if nothing is decided.
 
     Args:
         reference: what the shadow computes.
@@ -36,6 +36,6 @@ def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: 
 
 
 def median_of(moves: np.ndarray) -> float:
-    """The median of those that are finite; 0 where there are none."""
+    """The median of those that are finite; 0 if there are none."""
     finite = moves[np.isfinite(moves)]
     return float(np.median(finite)) if finite.size else 0.0

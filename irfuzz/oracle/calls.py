@@ -35,7 +35,7 @@ class Call:
     integers: ExactIntegers
 
     def input(self, index: int) -> ir.Value | None:
-        """An input's value, ``None`` where it is omitted."""
+        """An input's value, ``None`` if it is omitted."""
         return self.node.inputs[index] if index < len(self.node.inputs) else None
 
     def array(self, index: int) -> np.ndarray | None:
@@ -50,7 +50,7 @@ class Call:
         return self.integers.of(value) if constant is None else constant
 
     def dtype(self, value: ir.Value | None) -> np.dtype | None:
-        """Element type of a value, where it is known."""
+        """Element type of a value, if it is known."""
         fact = self.program.tensor(value)
         return None if fact is None or fact.dtype is ir.DataType.UNDEFINED else numpy_dtype(fact.dtype)
 

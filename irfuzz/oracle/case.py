@@ -43,7 +43,7 @@ class Leaf:
 
     Attributes:
         output: name of the graph output.
-        label: the same, with indices where the tensor stands in sequences (``"out[2]"``).
+        label: the same, with indices if the tensor stands in sequences (``"out[2]"``).
         value: the graph output's value in the program.
         values: the tensor of every target that gave one of the accepted kind, all of one dtype and shape, by target
             name in canonical order.
@@ -63,7 +63,7 @@ class Case:
         inputs: its inputs by name.
         results: what each target did, in canonical order (so no oracle depends on the caller's order).
         ran: those of ``results`` that went through.
-        specs: operator specs, for undefined behaviour; the shipped ones where ``None``.
+        specs: operator specs, for undefined behaviour; the shipped ones if ``None``.
         expected_invalid: the program deliberately breaks a rule of ONNX.
     """
 
@@ -247,7 +247,7 @@ class Case:
         return found
 
     def _agreed(self, name: str, fact: Fact) -> bool:
-        """True where all runs gave the declared kind, and values whose distance no rule could call a difference."""
+        """True if all runs gave the declared kind, and values whose distance no rule could call a difference."""
         if not isinstance(fact, TensorFact):
             return self._agreed_nested(name, fact)
         dtype = numpy_dtype(fact.dtype)

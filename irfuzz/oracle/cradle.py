@@ -40,7 +40,7 @@ class Inconsistency:
         distances: one for each sample, float64: 0 to 16 (class) or 0 to 1 (MAD).
         threshold: a distance of at least this makes a sample an inconsistency-triggering input ("larger than", writes
             section III.B, but by its own examples T_C = 16 and T_C = 1 are reached by distances of 16 and 1).
-        share: the pair is inconsistent where more than this share of the samples trigger (``p``).
+        share: the pair is inconsistent if more than this share of the samples trigger (``p``).
     """
 
     targets: tuple[str, str]

@@ -18,7 +18,7 @@ _SYMPTOMS = {Exit.CRASH: Symptom.CRASH, Exit.EXITED: Symptom.CRASH, Exit.PROTOCO
 
 
 def judge_crash(case: Case) -> Iterator[Verdict]:
-    """No input excuses a dead process: a finding even where the program is invalid, and without a witness."""
+    """No input excuses a dead process: a finding even if the program is invalid, and without a witness."""
     kinds: dict[tuple[Exit, str], list[RunResult]] = {}
     for result in case.results:
         if result.exit in _SYMPTOMS:

@@ -65,7 +65,7 @@ class Comparison:
         expected: what is there originally: the number, or type and shape.
         got: what the other form gives there.
         distance: between the two.
-        bound: what would still have been accepted; ``None`` where nothing would.
+        bound: what would still have been accepted; ``None`` if nothing would.
     """
 
     answer: Answer
@@ -99,14 +99,14 @@ def compare_forms(
         inputs: those of the form, which has all of the original's.
         results: of the original, which went through, and of the form, on one target.
         specs: operator specs.
-        bitwise: all rewrites between the two promise the same bits. That is asked for where no operator behind an
+        bitwise: all rewrites between the two promise the same bits. That is asked for if no operator behind an
             output rounds; elsewhere a component may fuse the one form and not the other.
         optimised: the form is the original itself, only optimised: what an optimiser may not refuse.
         rerun: runs the original on the same target with other inputs.
-        finite: proves, where it can, that no value of a program is NaN, infinite or overflows on inputs like these.
+        finite: proves, if it can, that no value of a program is NaN, infinite or overflows on inputs like these.
 
     Returns:
-        ``DIFFERENT`` only where an element is off by more than ``FACTOR`` times what rounding errors explain: the
+        ``DIFFERENT`` only if an element is off by more than ``FACTOR`` times what rounding errors explain: the
         larger of the floor for either form and the measured sensitivity of the original (``oracle.numeric``).
     """
     one, other = results

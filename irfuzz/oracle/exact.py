@@ -26,7 +26,7 @@ NAME = "exact"
 
 
 def judge_exact(case: Case) -> Iterator[Verdict]:
-    """Decide where no rounding error can have decided.
+    """Decide if no rounding error can have decided.
 
     Independent of floats any difference counts. Computed from floats, only elements count that no target changes when
     the inputs move by rounding errors, and a step of rounding or quantisation does not.
@@ -193,7 +193,7 @@ def _verdicts(
 
 
 def _worst(got: np.ndarray, judge: np.ndarray, differs: np.ndarray) -> tuple[tuple[int, ...], float | None]:
-    """Place of the largest difference, and its size where elements are numbers."""
+    """Place of the largest difference, and its size if elements are numbers."""
     if got.dtype.kind in "OUS":
         return tuple(int(i) for i in np.argwhere(differs)[0]), None
     d = difference(np.where(differs, got, judge), judge)

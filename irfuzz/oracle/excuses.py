@@ -223,7 +223,7 @@ def _blurred_inside(d: Dispute) -> str:
     hide it (ArgMax, MaxPool, Relu...); or subnormal numbers, or numbers whose products are, reach a discontinuity,
     logarithm or division: components may flush them to zero, and TensorFlow, OpenVINO and `torch.compile` do, also
     if an Exp, Softmax, Sigmoid, Pow... before it may make them; or half precision stands before a discontinuity and
-    the shadow has met NaN or infinity: a component that computes in single has not. Where the shadow has met neither,
+    the shadow has met NaN or infinity: a component that computes in single has not. If the shadow has met neither,
     nothing overflows and no NaN is hidden.
     """
     if d.path is None or not d.path.dtypes:

@@ -30,7 +30,7 @@ class Hearing:
     Attributes:
         runner: runs the program again, on moved inputs and in float64.
         distrust: says whom a known fault makes wrong about a program.
-        shadow: runs it in float64; the runner's where omitted.
+        shadow: runs it in float64; the runner's if omitted.
         quick: likewise, at a lower price.
     """
 
@@ -56,8 +56,8 @@ class Hearing:
             inputs: values by graph input name.
             results: one for each target.
             invalid: the program breaks a rule of ONNX on purpose.
-            rerun: runs the targets again; the runner's run of those that it has and that went through, where omitted.
-            table: oracles by name; all where omitted.
+            rerun: runs the targets again; the runner's run of those that it has and that went through, if omitted.
+            table: oracles by name; all if omitted.
         """
         runner = self.runner
         names = {t.name for t in runner.targets}

@@ -38,7 +38,7 @@ def nodes_inside(program: Program, node: ir.Node, times: int = 1, depth: int = 0
 
 
 def is_shell(program: Program, node: ir.Node) -> bool:
-    """True where a node computes nothing but what stands in its bodies or function."""
+    """True if a node computes nothing but what stands in its bodies or function."""
     return next(bodies_of(node), None) is not None or function_of(program, node) is not None
 
 
@@ -49,6 +49,6 @@ def values_inside(nodes: list[ir.Node]) -> set[ir.Value]:
 
 
 def has_open_sizes(program: Program, node: ir.Node) -> bool:
-    """True where the shape of an output is not known before the run."""
+    """True if the shape of an output is not known before the run."""
     facts = [program.fact(o) for o in node.outputs if o.name]
     return not all(isinstance(fact, TensorFact) and fact.is_static for fact in facts)

@@ -43,17 +43,17 @@ def judge(
         program: what was run.
         inputs: values by graph input name.
         results: one for each target, in any order.
-        specs: operator specs, for declared undefined behaviour; the shipped ones where omitted.
-        rerun: runs the same program on the same targets with other inputs, or with other weights. Called only where
+        specs: operator specs, for declared undefined behaviour; the shipped ones if omitted.
+        rerun: runs the same program on the same targets with other inputs, or with other weights. Called only if
             outputs differ by more than rounding explains: once on the same inputs and five times on inputs (or,
-            where these are integers, weights) moved by rounding errors.
-        shadow: runs the program in float64 (``Runner.shadow``). Called at most once, and only where outputs differ by
+            if these are integers, weights) moved by rounding errors.
+        shadow: runs the program in float64 (``Runner.shadow``). Called at most once, and only if outputs differ by
             more than a cheap floor; without it the targets' own spread decides.
         quick: runs it at a lower price, with bounds that are never larger (``Runner.quick_shadow``). Called at most
             once, before ``shadow``, which is not called then if all targets are within them.
         expected_invalid: the program breaks a rule of ONNX on purpose; rejections are then right, and differences are
             suspect at most.
-        table: oracles by name; built-ins and those of entry points where omitted.
+        table: oracles by name; built-ins and those of entry points if omitted.
         distrust: says whom a known fault makes wrong about the program: its values prove nothing against others.
 
     Returns:

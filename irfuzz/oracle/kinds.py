@@ -21,12 +21,12 @@ def kind_of(result: RunResult, name: str) -> str:
 
 
 def fits(result: RunResult, name: str, fact: Fact) -> bool:
-    """True where an output is there and contradicts nothing that is known before the run."""
+    """True if an output is there and contradicts nothing that is known before the run."""
     return name in result.outputs and not any(contradictions(result.outputs[name], fact))
 
 
 def divide_kinds(ran: Sequence[RunResult], name: str, fact: Fact) -> Division | None:
-    """Who is right about dtype and shape: those who fit the fact; among them, or where nobody does, the majority.
+    """Who is right about dtype and shape: those who fit the fact; among them, or if nobody does, the majority.
 
     Whoever contradicts the fact is blamed firmly once an independent component fits it: that is two witnesses, ONNX's
     own inference and the component. Three components that agree overrule these two: the fact is wrong then.

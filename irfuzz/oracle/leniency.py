@@ -29,7 +29,7 @@ def judge_leniency(case: Case) -> Iterator[Verdict]:
     """A finding if one component answers, two independent ones refuse, and a rule of ``ops/`` forbids it.
 
     Components that read ONNX are independent of each other; the kernels of frameworks are one more, if they refuse
-    while running. Nothing is said where everybody accepts (the rule is ours alone then) or no rule is broken, and
+    while running. Nothing is said if everybody accepts (the rule is ours alone then) or no rule is broken, and
     nothing of who does not read ONNX.
     """
     if not case.expected_invalid:

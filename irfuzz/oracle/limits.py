@@ -23,7 +23,7 @@ def judge_memory(case: Case) -> Iterator[Verdict]:
 
 
 def _over(case: Case, oracle: str, exit_kind: Exit, symptom: Symptom) -> Iterator[Verdict]:
-    """A finding where two components kept the limit with ease; the interpreted reference is no evidence."""
+    """A finding if two components kept the limit with ease; the interpreted reference is no evidence."""
     over = [r.target for r in case.results if r.exit is exit_kind]
     for target, others in plainest(over):
         result = next(r for r in case.results if r.target is target)

@@ -66,7 +66,7 @@ class Nudges:
         again: tensors by target and place, from a run on the very same inputs.
         small: the same for every move by one unit.
         wide: the same for every move by ``WIDE`` units.
-        inner: the same for moves of what is computed inside by one unit: roundings that moved inputs cannot show where
+        inner: the same for moves of what is computed inside by one unit: roundings that moved inputs cannot show if
             they cancel out, as in ``x - mean(x)`` of equal elements.
     """
 
@@ -93,7 +93,7 @@ def measure(
     inputs: Mapping[str, Value],
     rerun: Rerun | None,
 ) -> Nudges:
-    """Run again on the same and on moved inputs, or where they cannot move (integers), with moved weights.
+    """Run again on the same and on moved inputs, or if they cannot move (integers), with moved weights.
 
     Without ``rerun`` nothing is measured.
     """
@@ -123,7 +123,7 @@ def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, s
     Zeros, NaN and Inf stay, and no element leaves the range that the program's fact gives its input.
 
     Returns:
-        ``None`` where there is nothing to move.
+        ``None`` if there is nothing to move.
     """
     generator = np.random.default_rng((SEED, draw))
     moved = dict(inputs)
@@ -146,7 +146,7 @@ def move_weights(program: Program, units: int, draw: int, sign: int) -> Program 
     is computed. Zeros, NaN and Inf stay.
 
     Returns:
-        ``None`` where there is nothing to move.
+        ``None`` if there is nothing to move.
     """
     generator = np.random.default_rng((SEED, draw))
     moved = program.clone()
@@ -169,7 +169,7 @@ def move_inside(program: Program, draw: int) -> Program | None:
     Outputs of operators that jump or copy stay, and so do those of the graph, whose own rounding needs no measuring.
 
     Returns:
-        ``None`` where no value is rounded inside.
+        ``None`` if no value is rounded inside.
     """
     generator = np.random.default_rng((SEED, draw))
     moved = program.clone()

@@ -73,7 +73,7 @@ def floor(case: Case, leaf: Leaf, path: Path, *, measured: bool) -> float:
 
     Errors of ``n`` roundings grow like ``sqrt(n)`` (Higham and Mary 2019, "A New Approach to Probabilistic Rounding
     Error Analysis"). The resolution is that of the narrowest dtype on the way; the magnitude that of the output
-    as most components see it, or of constants that were added on the way, or of the ones in ``exp(x) - 1``; where
+    as most components see it, or of constants that were added on the way, or of the ones in ``exp(x) - 1``; if
     nothing could be measured, of the inputs too, since terms may have cancelled.
     """
     dtype = next(iter(leaf.values.values())).dtype
@@ -130,7 +130,7 @@ def scale_of(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray]) 
 
 
 def moved_by(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
-    """How far each element moved; infinitely where it became or ceased to be NaN or infinite."""
+    """How far each element moved; infinitely if it became or ceased to be NaN or infinite."""
     if after is None:
         return np.zeros_like(before)
     if after.shape != before.shape:
@@ -143,7 +143,7 @@ def moved_by(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
 
 
 def _scaled(values: dict[str, np.ndarray], unit: np.ndarray | float) -> dict[str, np.ndarray]:
-    """Values in units; where a unit is infinite nothing is decided, and everything equal."""
+    """Values in units; if a unit is infinite nothing is decided, and everything equal."""
     with np.errstate(over="ignore", invalid="ignore"):
         return {name: np.where(np.isinf(unit), 0.0, v / unit) for name, v in values.items()}
 
@@ -151,7 +151,7 @@ def _scaled(values: dict[str, np.ndarray], unit: np.ndarray | float) -> dict[str
 def apart(
     case: Case, values: dict[str, np.ndarray], unit: np.ndarray | float
 ) -> tuple[list[list[str]], dict[tuple[str, str], float]] | None:
-    """Targets linked by distances of at most ``FACTOR`` units, and all distances; ``None`` where all are one group."""
+    """Targets linked by distances of at most ``FACTOR`` units, and all distances; ``None`` if all are one group."""
     scaled = _scaled(values, unit)
     names = list(scaled)
     groups = [[n] for n in names]

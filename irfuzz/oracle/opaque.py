@@ -23,7 +23,7 @@ NARROW = 8
 
 
 def quantises(program: Program, node: ir.Node) -> bool:
-    """True where a node rounds to few bits: a standard one by its name, an opaque one that deals with both kinds."""
+    """True if a node rounds to few bits: a standard one by its name, an opaque one that deals with both kinds."""
     if has_trait(node, "quantises"):
         return True
     if not is_foreign(node) or not program.inference.is_opaque(node):

@@ -103,18 +103,18 @@ class Path:
 
     @property
     def narrow(self) -> bool:
-        """True where floats of fewer bits than bfloat16's exponent range are on the way (half, float8)."""
+        """True if floats of fewer bits than bfloat16's exponent range are on the way (half, float8)."""
         return any(largest(d) < _MASK for d in self.dtypes)
 
     def flushed(self, target: Target) -> str:
-        """Why a target that gives zero for subnormal numbers may part from others; empty where it has no reason to."""
+        """Why a target that gives zero for subnormal numbers may part from others; empty if it has no reason to."""
         if not flushes(target) or not (self.subnormal or self.ops & with_trait("underflows")):
             return ""
         found = [*self.jumps, *sorted(self.ops & (with_trait("domain_edge") | with_trait("discontinuous")))]
         return f"{target.name} flushes subnormal numbers, which may reach {', '.join(found[:4])}" if found else ""
 
     def blur(self, *, clean: bool = False) -> str:
-        """Why correct components may differ by any amount on these inputs; empty where no reason is known.
+        """Why correct components may differ by any amount on these inputs; empty if no reason is known.
 
         Args:
             clean: it was seen that neither NaN nor infinity arises inside.
@@ -146,7 +146,7 @@ def path_to(
         program: the program.
         output: one of its graph outputs.
         inputs: the values that were fed.
-        specs: where undefined behaviour and numbers of terms are declared.
+        specs: if undefined behaviour and numbers of terms are declared.
         integers: whole numbers of the run, if they are computed already.
     """
     values = _elements_and_shapes_behind(program, output)
@@ -239,7 +239,7 @@ def _values_behind(
 
 
 def _elements_and_shapes_behind(program: Program, output: ir.Value) -> set[ir.Value]:
-    """The same, and where a shape is read that elements decide (``Shape`` of ``Unique``), what those depend on."""
+    """The same, and if a shape is read that elements decide (``Shape`` of ``Unique``), what those depend on."""
     found, sizes_only = set[ir.Value](), with_trait("shape_only")
     todo = [output]
     while todo:
@@ -263,7 +263,7 @@ def _float(program: Program, value: ir.Value) -> np.dtype | None:
 
 
 def _float_inputs(program: Program, node: ir.Node) -> bool:
-    """True where an input is floating-point, or of a type that is not known."""
+    """True if an input is floating-point, or of a type that is not known."""
     for value in node.inputs:
         if value is None:
             continue
@@ -275,7 +275,7 @@ def _float_inputs(program: Program, node: ir.Node) -> bool:
 
 
 def _jumps(program: Program, node: ir.Node, used: set[ir.Value]) -> bool:
-    """True where a node makes distant results of neighbouring floating-point inputs."""
+    """True if a node makes distant results of neighbouring floating-point inputs."""
     first = trait_values("discontinuous_from").get(node.op_type)
     if first is not None:
         read = any(o in used or o.is_graph_output() for o in node.outputs[first:])
@@ -311,7 +311,7 @@ def _is_data_shaped(program: Program, node: ir.Node) -> bool:
 
 
 def _computed_shape(program: Program, node: ir.Node) -> bool:
-    """True where the input that says the output's shape is not known before the run."""
+    """True if the input that says the output's shape is not known before the run."""
     value = next((v for v in reversed(node.inputs) if v is not None), None)
     fact = program.tensor(value)
     return program.const_array(value) is None and (fact is None or not fact.known)
@@ -350,7 +350,7 @@ def _terms(
 
 
 def _is_certain(program: Program, value: ir.Value) -> bool:
-    """True where all elements are known to be the same in every run, whatever the inputs of its node are."""
+    """True if all elements are known to be the same in every run, whatever the inputs of its node are."""
     fact = program.tensor(value)
     if fact is None or fact.known:
         return fact is not None

@@ -20,10 +20,10 @@ OF_A_BODY = "the function body of the operator breaks a type constraint that the
 
 
 def judge_rejection(case: Case) -> Iterator[Verdict]:
-    """Where nobody accepts, the program is to blame.
+    """If nobody accepts, the program is to blame.
 
-    ``UNSUPPORTED`` is a gap and no rejection. Where another variant of the same component and version runs the program,
-    it is suspect, since a provider or an option may lack the kernel; where that is a plainer level of optimisation, the
+    ``UNSUPPORTED`` is a gap and no rejection. If another variant of the same component and version runs the program,
+    it is suspect, since a provider or an option may lack the kernel; if that is a plainer level of optimisation, the
     optimiser has made what has no kernel.
     """
     for refusal in refusals(case):

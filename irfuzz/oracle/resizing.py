@@ -15,7 +15,7 @@ _BY_LENGTH = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resi
 
 
 def fractional_length(call: Call) -> bool:
-    """True where a coordinate hangs on a length that is a size times a scale, unless all are known to be whole."""
+    """True if a coordinate hangs on a length that is a size times a scale, unless all are known to be whole."""
     if _text(call, "coordinate_transformation_mode", "half_pixel") not in _BY_LENGTH or not _scaled(call):
         return False
     axes = _axes(call)
@@ -23,7 +23,7 @@ def fractional_length(call: Call) -> bool:
 
 
 def rounded_coordinate(call: Call) -> bool:
-    """True where rounding decides which element the nearest one is, unless all coordinates are known to be clear."""
+    """True if rounding decides which element the nearest one is, unless all coordinates are known to be clear."""
     if _text(call, "mode", "nearest") != "nearest":
         return False
     axes = _axes(call)
@@ -45,7 +45,7 @@ def _text(call: Call, name: str, default: str) -> str:
 
 
 def _axes(call: Call) -> list[tuple[int, np.float32, int]] | None:
-    """Size, scale and length of every axis that is resized; ``None`` where they are not known."""
+    """Size, scale and length of every axis that is resized; ``None`` if they are not known."""
     fact = call.program.tensor(call.input(0))
     shape = None if fact is None else fact.static_shape
     if shape is None:
@@ -78,7 +78,7 @@ def _unclear(call: Call, size: int, scale: np.float32, length: int) -> bool:
 
 
 def _errors(mode: str, size: int, scale: np.float32, length: int) -> tuple[float, ...]:
-    """What rounding may move coordinates by: nothing where scales are powers of two, so that every formula is exact."""
+    """What rounding may move coordinates by: nothing if scales are powers of two, so that every formula is exact."""
     parts = (size - 1, max(1, length - 1)) if mode == "align_corners" else (size, length)
     exact = Fraction(*parts) if parts[1] else Fraction(1)
     scales = (exact,) if mode == "align_corners" else (exact, Fraction(float(scale)))

@@ -38,7 +38,7 @@ class Measure:
 
     Attributes:
         reference: what the shadow computes.
-        bound: for every element; infinite where nothing is decided.
+        bound: for every element; infinite if nothing is decided.
         unsteady: targets whose results differ from run to run on the same inputs.
         clean: the shadow has met neither NaN nor infinity.
         framework: what computes the shadow.
@@ -51,7 +51,7 @@ class Measure:
     framework: str = ""
 
     def ratios(self, value: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
-        """Distance over bound of every element, from the shadow or from ``other``; 0 where nothing is decided."""
+        """Distance over bound of every element, from the shadow or from ``other``; 0 if nothing is decided."""
         against = self.reference if other is None else other
         with np.errstate(invalid="ignore", over="ignore"):
             ratio = np.abs(value - against) / self.bound
@@ -59,9 +59,9 @@ class Measure:
 
 
 def judge_numeric(case: Case) -> Iterator[Verdict]:
-    """A finding is farther from the shadow than the bound where an independent witness is within it.
+    """A finding is farther from the shadow than the bound if an independent witness is within it.
 
-    Where a program has no shadow, or no target is near it, the targets' own spread decides (``oracle.numeric``).
+    If a program has no shadow, or no target is near it, the targets' own spread decides (``oracle.numeric``).
     """
     for leaf in case.leaves():
         first = next(iter(leaf.values.values()))
@@ -145,7 +145,7 @@ def _judge(case: Case, leaf: Leaf, path: Path, values: dict[str, np.ndarray], me
 
 
 def _groups(case: Case, values: Mapping[str, np.ndarray], measure: Measure, near: list[str]) -> list[list[Target]]:
-    """Those far from the shadow, together where they are within the bound of each other."""
+    """Those far from the shadow, together if they are within the bound of each other."""
     groups: list[list[str]] = []
     for name in values:
         if name in near:
@@ -162,7 +162,7 @@ def _groups(case: Case, values: Mapping[str, np.ndarray], measure: Measure, near
 def _with_moves(case: Case, leaf: Leaf, path: Path, values: Mapping[str, np.ndarray], measure: Measure) -> Measure:
     """The measure with what the targets themselves make of moved inputs: a legitimate formula may be more sensitive.
 
-    Where nothing rounds there are no formulae, and moved inputs are others.
+    If nothing rounds there are no formulae, and moved inputs are others.
     """
     nudges = case.nudges()
     unsteady = frozenset(

@@ -57,7 +57,7 @@ def leaves_of(label: str, value: Value) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def contradictions(value: Value, fact: Fact | None) -> tuple[str, str]:
-    """What dtype and what shape ``fact`` demands instead of what ``value`` has; empty where they fit."""
+    """What dtype and what shape ``fact`` demands instead of what ``value`` has; empty if they fit."""
     if fact is None or isinstance(fact, OpaqueFact):
         return "", ""
     if isinstance(fact, OptionalFact):

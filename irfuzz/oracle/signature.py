@@ -24,7 +24,7 @@ _BY_VALUE = frozenset({Symptom.DIFFERENCE, Symptom.NAN_INF})
 def signature(verdict: Verdict, program: Program) -> str:
     """Text that is equal for verdicts of one fault: symptom, target, and operators or what the component said.
 
-    The target is the plainest level that shows the fault (``judge`` saw to that). Where the component told something,
+    The target is the plainest level that shows the fault (``judge`` saw to that). If the component told something,
     its normalised message counts, with the operators of a program of at most ``SMALL_PROGRAM`` nodes; everywhere else
     the operators that the output depends on, and for outputs ``;``-separated details (``oracle.details``). The program
     should be reduced: operators that have no part in the fault would make another signature.
@@ -71,9 +71,9 @@ def title(verdict: Verdict, program: Program) -> str:
 
 
 def operators_of(verdict: Verdict, program: Program) -> list[str]:
-    """Operator types that the verdict's output depends on (all where it has none), with their domains, sorted.
+    """Operator types that the verdict's output depends on (all if it has none), with their domains, sorted.
 
-    ``Cast`` is named only where nothing else is: beside others it mostly feeds them the dtype that they fail on.
+    ``Cast`` is named only if nothing else is: beside others it mostly feeds them the dtype that they fail on.
     """
     if verdict.operator and verdict.symptom is Symptom.REJECTION:
         return [verdict.operator]  # it is about this one's function body

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def sized(program: Program, inputs: Mapping[str, Value]) -> Program:
     """``program`` with every open size of its inputs replaced by that of the array that was fed.
 
-    What ``ops/`` declares undefined depends on sizes; where they are open, nothing could be excluded. The program
-    itself is returned where its inputs are static already, or where its declarations exclude these sizes.
+    What ``ops/`` declares undefined depends on sizes; if they are open, nothing could be excluded. The program
+    itself is returned if its inputs are static already, or if its declarations exclude these sizes.
     """
     try:
         return sized_strictly(program, inputs)

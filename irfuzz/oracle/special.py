@@ -49,7 +49,7 @@ def judge_special(case: Case) -> Iterator[Verdict]:
 
 
 def classify(array: np.ndarray) -> np.ndarray:
-    """For every element 0 where finite, 1 for NaN, 2 for +Inf, 3 for -Inf (int8)."""
+    """For every element 0 if finite, 1 for NaN, 2 for +Inf, 3 for -Inf (int8)."""
     x = array.astype(np.float64)
     return np.where(np.isnan(x), _NAN, np.where(np.isinf(x), np.where(x > 0, _POSITIVE, _NEGATIVE), _FINITE)).astype(
         np.int8

@@ -128,7 +128,7 @@ def _optional_activation(call: Call) -> bool:
 
 
 def _letter_of_two_sizes(call: Call) -> bool:
-    """Whether a letter of an Einsum stands for several sizes, or may where sizes are not known."""
+    """Whether a letter of an Einsum stands for several sizes, or may if sizes are not known."""
     equation = call.program.attrs(call.node).get("equation", "")
     text = equation.decode() if isinstance(equation, bytes) else str(equation)
     sizes: dict[str, int | None] = {}
@@ -340,7 +340,7 @@ def can_be_met(call: Call, env: Mapping[str, Any] | None) -> Iterator[str]:
 
     Args:
         call: the node.
-        env: names that the expressions of its spec see; ``None`` where nothing is known.
+        env: names that the expressions of its spec see; ``None`` if nothing is known.
     """
     for declared in call.spec.undefined:
         if declared.when is not None and env is not None:

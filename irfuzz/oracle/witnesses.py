@@ -116,7 +116,7 @@ def divide(
         independent: the witnesses among some targets.
 
     Returns:
-        ``None`` where fewer than two groups leave nothing to decide.
+        ``None`` if fewer than two groups leave nothing to decide.
     """
     ordered = [tuple(sorted(g, key=rank)) for g in groups if g]
     if len(ordered) < 2:

@@ -117,7 +117,7 @@ class _Errors:
         return value.view(np.ndarray) if isinstance(value, self.array) else value
 
     def run(self, tensors: Any, seed: int | None, scale: float) -> dict[str, Any]:
-        """Outputs by name; without errors where ``scale`` is 0."""
+        """Outputs by name; without errors if ``scale`` is 0."""
         self._unit, self._scale, self._step = 0.0, scale, 0
         self._random = np.random.default_rng(seed)
         weights, inputs = ({name: self.adopt(value) for name, value in given.items()} for given in tensors)
@@ -258,7 +258,7 @@ class _Errors:
         return exact if bool(exact.any()) else None
 
     def _noted(self, name: str, result: Any) -> Any:
-        """What the first run noted for this step; nothing where moved values have taken another way."""
+        """What the first run noted for this step; nothing if moved values have taken another way."""
         step, self._step = self._step, self._step + 1
         if step >= len(self._sound) or self._sound[step][0] != name:
             return None

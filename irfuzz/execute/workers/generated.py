@@ -37,7 +37,7 @@ class Framework:
         modes: its own ways.
         declined: of an error and the stage, whether the framework says that it lacks something.
         bits: the bytes of a bfloat16 tensor, which numpy lacks, as an array; ``None`` for anything else.
-        memory: what it raises where memory ran out, beside ``MemoryError``.
+        memory: what it raises if memory ran out, beside ``MemoryError``.
     """
 
     def __init__(
@@ -115,5 +115,5 @@ def load(source: str) -> dict[str, Any]:
 
 
 def bits_of(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as a module takes them: bit patterns where the transport tagged them."""
+    """Values as a module takes them: bit patterns if the transport tagged them."""
     return {name: getattr(value, "raw", value) for name, value in values.items()}

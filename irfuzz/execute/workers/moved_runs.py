@@ -161,7 +161,7 @@ def _form(value: Any) -> Any:
 
 
 def _farthest(value: Any, runs: list[Any]) -> Any:
-    """How far the elements of an output move at most; infinitely where an integer changes or a class does."""
+    """How far the elements of an output move at most; infinitely if an integer changes or a class does."""
     if value is None:
         return None
     if isinstance(value, list):

@@ -30,7 +30,7 @@ def _eager(
 
 
 def _declined(error: BaseException, _stage: str) -> bool:
-    """The support functions say so where they do not compute something."""
+    """The support functions say so if they do not compute something."""
     return isinstance(error, NotImplementedError)
 
 

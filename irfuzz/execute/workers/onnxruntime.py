@@ -291,7 +291,7 @@ def _compute(session: Any, feeds: list[Any]) -> tuple[list[dict[str, Any]], list
 
 
 def _raw_type(text: str) -> str | None:
-    """The element type in ONNXRuntime's spelling of a type, where numpy lacks it."""
+    """The element type in ONNXRuntime's spelling of a type, if numpy lacks it."""
     inner = text[text.rfind("(") + 1 :].rstrip(")")
     return inner if inner in RAW_TYPES else None
 

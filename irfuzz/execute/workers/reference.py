@@ -71,7 +71,7 @@ def _whole(data: bytes, folder: str | None) -> Any:
 
 
 def _odd(value: Any) -> bool:
-    """True for a tensor of a type that numpy lacks, where ml_dtypes is missing.
+    """True for a tensor of a type that numpy lacks, if ml_dtypes is missing.
 
     Before 1.19 onnx had types of its own for them: numpy's integers with a field whose name is the type's.
     """

@@ -41,7 +41,7 @@ class Failure:
     Attributes:
         exit: unsupported, rejected, memory or protocol.
         error: one line.
-        log: more, where there is more.
+        log: more, if there is more.
     """
 
     def __init__(self, exit: str, error: str, log: str | None = None) -> None:  # noqa: A002 - the answer's own word
@@ -62,7 +62,7 @@ def each(variants: list[Any], run: Callable[[int, Any], Answer]) -> Answer:
 
 
 def attempt(course: Course, compute: Callable[[], Answer], failed: Callable[[Exception, str], Failure]) -> Answer:
-    """One run's status and its values, none where it raises.
+    """One run's status and its values, none if it raises.
 
     Args:
         course: says in which stage it is.

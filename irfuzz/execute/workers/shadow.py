@@ -68,7 +68,7 @@ class _Errors(TorchDispatchMode):
         self._random = np.random.default_rng(0)
 
     def run(self, tensors: Any, seed: int | None, scale: float) -> dict[str, Any]:
-        """Outputs by name; without errors where ``scale`` is 0."""
+        """Outputs by name; without errors if ``scale`` is 0."""
         self._unit, self._scale, self._step = 0.0, scale, 0
         self._random = np.random.default_rng(seed)
         if not scale:
@@ -98,7 +98,7 @@ class _Errors(TorchDispatchMode):
         return result + self._drawn(result) * size
 
     def _ranged(self, x: Any, dtype: torch.dtype) -> Any:
-        """What the module's own ``ranged`` gives, at a lower price where nothing is beyond the range."""
+        """What the module's own ``ranged`` gives, at a lower price if nothing is beyond the range."""
         limit = torch.finfo(dtype).max
         if not x.numel() or float(x.abs().amax()) <= limit:
             return x
@@ -153,7 +153,7 @@ class _Errors(TorchDispatchMode):
         return exact if bool(exact.any()) else None
 
     def _noted(self, func: Any, result: Any) -> Any:
-        """What the first run noted for this step; nothing where moved values have taken another way."""
+        """What the first run noted for this step; nothing if moved values have taken another way."""
         step, self._step = self._step, self._step + 1
         if step >= len(self._sound) or self._sound[step][0] is not func:
             return None

@@ -37,7 +37,7 @@ TOOL: Any = importlib.import_module(f".tools.{os.environ['IRFUZZ_TOOL']}", __pac
 
 
 def warm() -> None:
-    """Let the tool prepare itself, where it has to. Called once, before the first request."""
+    """Let the tool prepare itself, if it has to. Called once, before the first request."""
     if hasattr(TOOL, "warm"):
         TOOL.warm()
 
@@ -45,7 +45,7 @@ def warm() -> None:
 def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}``, or convert for each variant.
 
-    The values of a request are the model (or, where ``arrays`` names some, the generated module's arrays), then the
+    The values of a request are the model (or, if ``arrays`` names some, the generated module's arrays), then the
     inputs that ``inputs`` names; more may follow, which concern somebody else. A variant that converts to a model
     answers ``model`` (bytes), ``feeds`` (names of the inputs that this model has) and ``invalid`` (what onnx's checker
     has against it).

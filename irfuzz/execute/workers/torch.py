@@ -153,7 +153,7 @@ def _gradient(
 
 
 class _Reads(TorchFunctionMode):
-    """Keeps what Python code reads out of tensors, and gives it again where tensors have no elements."""
+    """Keeps what Python code reads out of tensors, and gives it again if tensors have no elements."""
 
     def __init__(self, kept: list[Any] | None = None) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ TORCH = Framework("torch", MODES, _declined, _bits)
 
 
 def _cannot_compile() -> str:
-    """Why inductor, which writes C++ that includes Python's headers, cannot work here; empty where it can."""
+    """Why inductor, which writes C++ that includes Python's headers, cannot work here; empty if it can."""
     names = [os.environ.get("CXX", ""), "g++", "clang++", "c++"]
     if not any(name and shutil.which(name) for name in names):
         return "torch.compile needs a C++ compiler; install g++ or clang++, or set CXX"

@@ -30,7 +30,7 @@ class AxisGroup:
     """Axes that have one size.
 
     Attributes:
-        name: of the dimension, or of the first axis where it has none.
+        name: of the dimension, or of the first axis if it has none.
         places: inputs and axes.
         kind: what they count.
         sizes: that are tried, the first in front; those that metadata allows, or one if no other will do.
@@ -47,7 +47,7 @@ class AxisGroup:
 
     @property
     def fixed(self) -> bool:
-        """True where only one size will do."""
+        """True if only one size will do."""
         return len(self.sizes) == 1
 
 

@@ -100,7 +100,7 @@ def kind_of(program: Program, flow: Flow, value: ir.Value, axis: int, name: str)
         flow: of the program.
         value: the input.
         axis: of it.
-        name: of the axis; empty where it has none.
+        name: of the axis; empty if it has none.
     """
     fact = program.tensor(value)
     rank = (fact.rank or 0) if fact is not None else 0

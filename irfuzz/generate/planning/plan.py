@@ -101,7 +101,7 @@ def plan_inputs(program: Program, *, runtime: Runtime | None = None, specs: Spec
 
     Args:
         program: stays as it is; ``annotate`` writes the plan.
-        runtime: runs the program where inference leaves something open; ``None``: inference alone decides.
+        runtime: runs the program if inference leaves something open; ``None``: inference alone decides.
         specs: rules of operators, the shipped ones by default.
     """
     return _Planner(at_defaults(program), specs or load_specs(), runtime).plan()

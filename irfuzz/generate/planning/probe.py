@@ -23,7 +23,7 @@ class Probe:
     """What is known before a run.
 
     Attributes:
-        why_not: the first rule that is broken; empty where none is.
+        why_not: the first rule that is broken; empty if none is.
         certain: a run would end with that too: it is not in one of several bodies of which one is taken.
         empty: how many inner tensors have no element.
         unknown: names of values of the main graph whose sizes only a run tells.
@@ -38,7 +38,7 @@ class Probe:
 
     @property
     def settled(self) -> bool:
-        """True where no run is needed to know that all sizes fit."""
+        """True if no run is needed to know that all sizes fit."""
         return not self.why_not and not self.unknown and not self.empty
 
 

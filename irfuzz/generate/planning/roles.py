@@ -33,7 +33,7 @@ class Role:
 
     Attributes:
         about: in words, for messages.
-        domain: their range and order; ``None`` where ``choices`` say all.
+        domain: their range and order; ``None`` if ``choices`` say all.
         choices: values of an input with one element, the likeliest first.
         length: the elements are sizes of the longest axis of the other inputs.
         state: what an earlier run left.

@@ -73,8 +73,8 @@ def search(
 
     Args:
         groups: of axes, with the sizes to try.
-        probe: what inference says; ``RUNS`` with ``ran`` where no run is needed.
-        run: what a run says; asked where inference finds nothing wrong.
+        probe: what inference says; ``RUNS`` with ``ran`` if no run is needed.
+        run: what a run says; asked if inference finds nothing wrong.
         runs: at most so many.
         seconds: no combination is begun after so many.
     """

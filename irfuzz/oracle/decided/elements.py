@@ -14,7 +14,7 @@ class Choice:
     """What open elements may be: a number between two, or if so said NaN. All three have the shape of the tensor.
 
     Attributes:
-        low: the least number, as float64; NaN where nothing is known.
+        low: the least number, as float64; NaN if nothing is known.
         high: the largest.
         nan: where it may be NaN.
     """
@@ -46,7 +46,7 @@ class Elements:
 
     @classmethod
     def or_nan(cls, values: Any, decided: Any, either: Any) -> Elements:
-        """The same; where ``either`` says so an open one is NaN or its value, as whoever computes it likes."""
+        """The same; if ``either`` says so an open one is NaN or its value, as whoever computes it likes."""
         found = cls.whole(values, decided)
         either = np.broadcast_to(either, found.values.shape) & ~found.decided
         limit = np.where(either, found.values.astype(np.float64), np.nan)

@@ -98,7 +98,7 @@ WAYS: dict[str, Callable[[Any, str], onnx.ModelProto]] = {
 
 
 def _refuse_gaps(graph: onnx.GraphProto) -> None:
-    """Say so where an operator was left as TensorFlow's, as tf2onnx does with those that it does not know."""
+    """Say so if an operator was left as TensorFlow's, as tf2onnx does with those that it does not know."""
     for node in graph.node:
         if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type, OPSET):
             raise NotImplementedError(f"tf2onnx leaves TensorFlow's {node.op_type} as it is: not supported")

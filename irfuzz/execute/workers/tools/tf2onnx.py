@@ -91,7 +91,7 @@ class _Told(logging.Handler):
 
 
 def _refuse_gaps(graph: onnx.GraphProto) -> None:
-    """Say so where an operator was left as TensorFlow's, as tf2onnx does with those that it does not know."""
+    """Say so if an operator was left as TensorFlow's, as tf2onnx does with those that it does not know."""
     for node in graph.node:
         if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type, OPSET):
             raise NotImplementedError(f"tf2onnx leaves TensorFlow's {node.op_type} as it is: not supported")
@@ -123,5 +123,5 @@ def _named(proto: onnx.ModelProto, inputs: dict[str, str], outputs: list[str]) -
 
 
 def _bits(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as the module takes them: bit patterns where the transport tagged them."""
+    """Values as the module takes them: bit patterns if the transport tagged them."""
     return {name: getattr(value, "raw", value) for name, value in values.items()}

@@ -102,5 +102,5 @@ def export(source: str, arrays: dict[str, Any], inputs: dict[str, Any], outputs:
 
 
 def _bits(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as the module takes them: bit patterns where the transport tagged them."""
+    """Values as the module takes them: bit patterns if the transport tagged them."""
     return {name: getattr(value, "raw", value) for name, value in values.items()}

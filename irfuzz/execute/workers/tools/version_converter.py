@@ -21,7 +21,7 @@ def version() -> str:
 
 
 def convert(model: bytes, to: int, beyond: int) -> bytes:
-    """To opset ``to``, or where the model is there (going up) or beyond it already, to ``beyond``."""
+    """To opset ``to``, or if the model is there (going up) or beyond it already, to ``beyond``."""
     proto = onnx.load_model_from_string(model)
     opset = next((entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), 0)
     if not opset:

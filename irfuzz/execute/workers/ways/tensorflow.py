@@ -17,7 +17,7 @@ from .layers import through_layers
 
 
 def _tensors(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The inputs, where all are tensors."""
+    """The inputs, if all are tensors."""
     if not all(isinstance(value, tf.Tensor) for value in inputs.values()):
         raise NotImplementedError("an input is no tensor")
     return inputs
@@ -124,7 +124,7 @@ def _keras_file(module: dict[str, Any], weights: dict[str, Any], inputs: dict[st
 
 
 def _rows(inputs: dict[str, Any]) -> Any:
-    """A data set whose only element is the inputs, put together of their rows where they have as many."""
+    """A data set whose only element is the inputs, put together of their rows if they have as many."""
     given: Any = _tensors(inputs)
     if not given:
         raise NotImplementedError("there are no inputs")
@@ -154,7 +154,7 @@ KEEP_ZERO = frozenset(
 
 
 class _SparseTf:
-    """``tf`` for a module's eyes, with kernels for sparse tensors where there are any."""
+    """``tf`` for a module's eyes, with kernels for sparse tensors if there are any."""
 
     def __init__(self) -> None:
         self.used = 0

@@ -39,7 +39,7 @@ class _Lowered(torch.nn.Module):
 
 
 def _flat(inputs: dict[str, Any]) -> tuple[Any, ...]:
-    """The inputs, where all are tensors."""
+    """The inputs, if all are tensors."""
     if not all(isinstance(value, torch.Tensor) for value in inputs.values()):
         raise NotImplementedError("an input is no tensor")
     return tuple(inputs.values())
@@ -123,7 +123,7 @@ class _Sparse(TorchFunctionMode):
         return found
 
     def _sparse(self, value: Any) -> Any:
-        """The tensor as a sparse one; ``None`` where it cannot be, or where 0 times its elements is not 0."""
+        """The tensor as a sparse one; ``None`` if it cannot be, or if 0 times its elements is not 0."""
         if not isinstance(value, torch.Tensor) or value.layout is not torch.strided or value.dim() == 0:
             return None
         if value.dtype.is_floating_point and not bool(torch.isfinite(value).all()):
