@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.campaign.steering import CALLED, CALLS
+from irfuzz.campaign.steering import CALLS
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.runner import Runner
@@ -34,10 +34,11 @@ from irfuzz.execute.types import Exit, RunResult
 from irfuzz.facts import TensorFact
 from irfuzz.generate.inputs import make_inputs
 from irfuzz.generate.number_draw import draw_numbers
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.sprouts import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.isolate import Limits
+from irfuzz.mutate.call_plan import called
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.novelty import Seen
 from irfuzz.mutate.start_anew import bare
@@ -287,7 +288,7 @@ def programs(
     names = list(held)
     for program in held.values():
         seen.add_program(program)
-    small = tuple(sprouts().values())
+    small = tuple(sprouts()[name] for name in sprouts_up_to(max_opset))
     for number in range(count):
         choices = Choices.from_seed(f"{seed}/{number}")
         if choices.boolean(share):
@@ -298,7 +299,8 @@ def programs(
             picked[chosen] += 1
             parent = held[chosen]
         if bare(parent) is not None and choices.boolean(CALLS):
-            mutant = engine.mutate(parent, choices, len(CALLED), CALLED)
+            plan = called(choices, engine.mutators)
+            mutant = engine.mutate(parent, choices, len(plan), plan)
         else:
             mutant = engine.mutate(parent, choices, edits=choices.integer(1, edits))
         if mutant is None:

@@ -41,7 +41,7 @@ class FuzzOptions:
         max_nodes: no mutant gets more nodes, or than 30 more than its seed if that has more.
         every: targets that seldom tell more run on one program in so many.
         slow_share: largest part of the time for slow targets. Default: 0.25, or 0 in less than five minutes.
-        sprouts: share of the programs that grow from one node. Default: 0.4; 0.8 if more than eight targets are named.
+        sprouts: share of the programs that grow from one node. Default: 0.6; 0.8 if more than eight targets are named.
         timeout: seconds that one target may take with one program.
         memory: bytes that a worker may take beyond its framework. Default: 4 GiB, and more for large weights.
         reduce: seconds that making one finding small may take.

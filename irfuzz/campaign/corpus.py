@@ -10,8 +10,9 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.large_limits import weight_bytes
 from irfuzz.execute.mapped_model import mapped_bytes
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.sprouts import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
+from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.engine import replay
 from irfuzz.mutate.table import is_steered
 from irfuzz.mutate.trace import FixedDonors, Trace
@@ -49,6 +50,8 @@ class Corpus:
         self._programs = database.programs
         self._share = share
         self._sprouts = {p.digest: Entry(p.digest, n, 0, 1) for n, p in (sprouts() if share else {}).items()}
+        self._small: tuple[Entry, ...] = ()
+        self.limit(NEWEST)
         self._weighted = Weighted(())
         self._number = 0
         self._picked: Sequence[int] = ()
@@ -59,6 +62,11 @@ class Corpus:
         self._donors: tuple[Trace, ...] = ()
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
         self._held = 0
+
+    def limit(self, newest: int) -> None:
+        """Let no parent of one node be of a newer opset."""
+        known = frozenset(sprouts_up_to(newest)) if self._sprouts else frozenset[str]()
+        self._small = tuple(entry for entry in self._sprouts.values() if entry.seed in known)
 
     def refresh(self) -> Iterator[Program]:
         """Take in what was added since the last call, by any job; gives the new programs one by one."""
@@ -107,7 +115,7 @@ class Corpus:
         """A parent for the next mutant, as a search chooses (by default ``Weighted``)."""
         search = search or self._weighted
         if self._share and search.sprouts and choices.boolean(self._share):
-            return choices.pick(tuple(self._sprouts.values()))
+            return choices.pick(self._small)
         return search.choose(self._entries, choices)
 
     def most_nodes(self, entry: Entry, usual: int) -> int:

@@ -101,8 +101,9 @@ class Differential(Strategy[Runs, Verdict]):
         )  # fmt: skip
         self._every_seed = 1 if len(self._quick) <= MANY else SPREAD
         newest = newest_for((t.opset, t.ir) for t in runner.targets)
-        if newest < NEWEST:
+        if newest != NEWEST:
             self.steering.limit(newest)
+            self.corpus.limit(newest)
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
         self._triage = Triage(

@@ -15,6 +15,7 @@ from irfuzz.campaign.testcase import Entry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.execute.types import RunResult
 from irfuzz.ir.program import Program
+from irfuzz.mutate.call_plan import called
 from irfuzz.mutate.engine import Engine, Mutant
 from irfuzz.mutate.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.novelty import Feature, Seen
@@ -58,8 +59,8 @@ To be told costs a third of a millisecond, and one session more where rewrite ru
 LEARNT = "search of job "
 """Key of the setting in which a job says what its search has learnt, before its number."""
 
-CALLS, CALLED = 0.85, (InsertNeighbours.name,)
-"""How often a program that grows from one node is one or two drawn calls and nothing else, and what makes it that."""
+CALLS = 0.85
+"""How often a program that grows from one node is one or two drawn calls and nothing else."""
 
 TELL = 5.0
 """Seconds between two times that a job says so."""
@@ -239,7 +240,7 @@ def plan_of(
     or from them hides what is wrong with them.
     """
     if InsertNeighbours.name in mutators and bare(program) is not None and choices.boolean(CALLS):
-        return CALLED
+        return called(choices, mutators)
     return search.plan(entry, choices, most)
 
 

@@ -15,9 +15,10 @@ from irfuzz.execute import environments
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.types import Exit, RunResult, Target
 from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.sprouts import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
+from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Relation
 from irfuzz.spec import load_specs
@@ -137,7 +138,7 @@ def probe(
     """
     specs = load_specs()
     engine = Engine(specs, MUTATORS)
-    parents = list(sprouts().values())
+    parents = [sprouts()[name] for name in sprouts_up_to(NEWEST)]
     began = saved = time.monotonic()
     programs = 0
     with Runner(targets, limits or Limits(), required=False) as runner:

@@ -120,7 +120,7 @@ def arguments(parser: Parser) -> None:
     add(
         "--sprouts", metavar="SHARE", type=share,
         help="Share of the programs that grow from one node instead of a seed: small, and quickly run. "
-        "Default: 0.4; 0.8 where more than eight targets are named.",
+        "Default: 0.6; 0.8 where more than eight targets are named.",
     )  # fmt: skip
     add(
         "--hunt", metavar="WHAT",

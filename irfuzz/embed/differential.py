@@ -27,7 +27,7 @@ from irfuzz.findings.fault_predicate import Watch
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.pipeline import Bench, Dropped, pass_through, steps
 from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.sprouts import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import load
 from irfuzz.mutate.convert_opset import newest_for
@@ -197,6 +197,7 @@ class _Programs:
     def __init__(self, options: Options, newest: int) -> None:
         self._options = options
         self._engine = Engine(load_specs(), max_nodes=MAX_NODES, max_opset=newest)
+        self._sprouts = [sprouts()[name] for name in sprouts_up_to(newest)]
         self._seeds = [load(seed) for seed in options.seeds]
         self._calls = () if self._seeds else _operators(tuple(options.operators))
         self._ran: dict[str, OpSpec] = {}
@@ -221,7 +222,7 @@ class _Programs:
             program = _call(self._ran[choices.pick(sorted(self._ran))], choices, plain=choices.boolean(0.25))
             edits = choices.integer(0, most) if choices.boolean(0.25 if few else 0.5) else 0
         else:
-            starts = self._seeds or list(sprouts().values())
+            starts = self._seeds or self._sprouts
             program, edits = choices.pick(starts), choices.integer(min(1, most), most)
         if program is not None and edits:
             mutant = self._engine.mutate(program, choices, edits)

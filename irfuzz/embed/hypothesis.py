@@ -25,9 +25,10 @@ from irfuzz.embed.single import MOST_ELEMENTS, OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
 from irfuzz.execute.types import Value
 from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.sprouts import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.mutate.api import load
+from irfuzz.mutate.convert_opset import NEWEST
 from irfuzz.mutate.engine import Engine
 from irfuzz.mutate.types import Relation
 from irfuzz.spec import Specs, in_order, load_specs
@@ -151,7 +152,7 @@ def programs(
     if seeds:
         program = draw(st.sampled_from([load(seed) for seed in seeds]))
     elif way is _Way.SPROUT and not ops and not types and opset == OPSET:
-        program = draw(st.sampled_from(list(sprouts().values())))
+        program = draw(st.sampled_from([sprouts()[name] for name in sprouts_up_to(NEWEST)]))
     else:
         op = draw(st.sampled_from(names)) if way is _Way.ALIKE else None
         letters = draw(_letters(SEEDS if op else len(names) * SEEDS, min(MOST_CALLS, max_nodes)))

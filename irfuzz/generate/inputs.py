@@ -20,7 +20,7 @@ from irfuzz.generate.variants import filled, variants_for
 from irfuzz.ir.defaults import at_defaults
 from irfuzz.ir.input_domain import MOST_ELEMENTS, input_domain, input_sizes
 from irfuzz.ir.program import Program
-from irfuzz.ir.wide_numbers import real, whole
+from irfuzz.ir.wide_numbers import real, struck, whole
 
 Value: TypeAlias = "np.ndarray | list[Value] | None"
 """A tensor (strings as object arrays), a sequence as a list, an empty optional as ``None``."""
@@ -29,7 +29,7 @@ Numbers: TypeAlias = Literal["ordinary", "edges", "nan", "wide"]
 """Which numbers are drawn where nothing limits them: small ones; now and then those at the edges of their type, or NaN
 and infinities as well; or those on which faulty arithmetic shows (``irfuzz.ir.wide_numbers``)."""
 
-_TOUCHED, _WIDE, _FITTED = 0.5, 0.85, 0.85
+_TOUCHED, _WIDE, _FITTED = 0.7, 0.85, 0.85
 """How often an input gets some numbers from the edges, or wide ones; and how often these are to fit the results."""
 
 SIZES = (1, 2, 3, 4)
@@ -38,6 +38,12 @@ SIZES = (1, 2, 3, 4)
 WORDS = np.array(["", "a", "Ab", "neural", "0", "-1.5", "nan", "  x ", "häß", "日本", "a,b;c", "\t"], dtype=object)
 
 _AT_EDGES = frozenset({"edges", "nan"})
+
+_ALONE = 0.5
+"""How often those that may be NaN or infinite are nothing else."""
+
+_COARSE = 0.1
+"""How often ordinary floats are whole ones, of which many are equal: who chooses must know which comes first."""
 
 _SPECIAL_SHARE = 0.25
 """Share of the elements that these replace, in those inputs that they touch."""
@@ -269,6 +275,8 @@ def _floats(
         draw = rng.random()
         if draw < 0.15:
             array *= (100.0, 0.01, 10.0)[int(draw / 0.05)]
+        elif draw < 0.15 + _COARSE:
+            array = np.round(array)
     elif limit.whole and math.isfinite(limit.low) and math.isfinite(limit.high) and _has_whole(limit):
         array = rng.integers(math.ceil(limit.low), math.floor(limit.high), shape, endpoint=True)
     elif math.isfinite(limit.low) and math.isfinite(limit.high):
@@ -279,9 +287,13 @@ def _floats(
         array = working(limit.high) - np.abs(rng.standard_normal(shape, dtype=working))
     result = np.asarray(array).astype(dtype).reshape(shape)
     if numbers in _AT_EDGES and result.size:
-        pool = _specials(dtype, limit, numbers == "nan")
-        mask = rng.random(shape) < _SPECIAL_SHARE
-        result = np.where(mask, pool[rng.integers(0, len(pool), shape)], result).astype(dtype).reshape(shape)
+        alone = numbers == "nan" and limit is None and rng.random() < _ALONE
+        pool = (
+            np.array([math.nan, math.inf, -math.inf]).astype(dtype)
+            if alone
+            else _specials(dtype, limit, numbers == "nan")
+        )
+        result = struck(result, rng, pool)
     return result
 
 

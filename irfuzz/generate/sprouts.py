@@ -61,6 +61,12 @@ Many fusions ask for operators of one of these versions, and converters spell th
 """
 
 
+_THIRD = 3
+
+NEW: tuple[tuple[int, int], ...] = ((23, 11), (24, 12), (22, 10), (25, 13), (26, 13))
+"""The same, of newer ones, each with every third of the types and shapes: a quarter of all."""
+
+
 @cache
 def sprouts() -> dict[str, Program]:
     """By name; each copies its input, and is to be cloned before it is edited.
@@ -71,11 +77,19 @@ def sprouts() -> dict[str, Program]:
     made: dict[str, Program] = {}
     forms = [(version, (*FORMS, *OPEN)) for version in VERSIONS]
     forms += [(version, (*FORMS, *OPEN)[first :: len(OLD)]) for first, version in enumerate(OLD)]
+    forms += [(version, FORMS[first % _THIRD :: _THIRD]) for first, version in enumerate(NEW)]
     for (opset, version), some in forms:
         for dtype, shape in some:
             name = f"sprout-{dtype.name.lower()}-{'x'.join(map(str, shape))}-{opset}"
             made[name] = _sprout(TensorFact(dtype, shape), opset, version)
     return made
+
+
+@cache
+def sprouts_up_to(opset: int) -> tuple[str, ...]:
+    """Names of those of at most an opset, in order; all if it is older than any."""
+    names = tuple(name for name, program in sprouts().items() if program.opset <= opset)
+    return names or tuple(sprouts())
 
 
 def _sprout(fact: TensorFact, opset: int, version: int) -> Program:

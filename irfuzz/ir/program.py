@@ -141,6 +141,11 @@ class Program(View):
         self._changed()
         self._reinfer(dirty)
 
+    def state(self, value: ir.Value, fact: TensorFact) -> None:
+        """Let the model state a type and shape of a computed value that hold, but need not say all that is known."""
+        declare(value, fact)
+        self._changed()
+
     def add_output(self, value: ir.Value) -> None:
         """Make a value a graph output as well (nothing happens if it is one already)."""
         if not value.is_graph_output():

@@ -69,6 +69,47 @@ def real(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> n
         return np.asarray(np.clip(found, -most, most)).astype(dtype).reshape(shape)
 
 
+_STRIKES = (0.4, 0.3, 0.3)
+"""How often some elements are special, a whole line along an axis, or all of them."""
+
+_SOME = 0.25
+"""Share of elements that are special where some are."""
+
+
+def struck(array: np.ndarray, rng: np.random.Generator, pool: np.ndarray | None = None) -> np.ndarray:
+    """A copy of floats in which some elements, a line of them or all are special.
+
+    A maximum, a sum of exponentials or a norm over nothing but infinities, zeros or NaN is a case of its own, which
+    single elements never make.
+
+    Args:
+        array: of a floating-point type.
+        rng: decides which.
+        pool: what is special, of the same type; NaN, infinities, -0 and the largest number if left out.
+    """
+    if not array.size:
+        return array
+    info: Any = ml_dtypes.finfo(array.dtype)
+    special = (
+        np.array([np.nan, np.inf, -np.inf, -0.0, float(info.max)], np.float64).astype(array.dtype)
+        if pool is None
+        else pool
+    )
+    way = int(rng.choice(3, p=_STRIKES))
+    if way == 0:
+        mask = rng.random(array.shape) < _SOME
+        return np.where(mask, special[rng.integers(0, len(special), array.shape)], array).astype(array.dtype)
+    chosen = special[rng.integers(0, len(special))]
+    out = np.array(array)
+    if way == 1 and array.ndim:
+        axis = int(rng.integers(0, array.ndim))
+        line = [slice(None) if i == axis else int(rng.integers(0, size)) for i, size in enumerate(array.shape)]
+        out[tuple(line)] = chosen
+    else:
+        out[...] = chosen
+    return out
+
+
 def _exponents(shape: tuple[int, ...], info: Any, rng: np.random.Generator) -> Any:
     if rng.random() < _MODERATE:
         low, high = -_MODERATE_BITS, _MODERATE_BITS

@@ -20,14 +20,20 @@ from irfuzz.mutate.sites import has_subgraph
 from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import OpSpec
 
-TARGETS = tuple(range(11, 22))
+TARGETS = tuple(range(11, 27))
 """Versions that a model may be converted to."""
 
-IR_VERSIONS = {11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
+IR_VERSIONS = {
+    11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10,
+    22: 10, 23: 11, 24: 12, 25: 13, 26: 13,
+}  # fmt: skip
 """The IR version that came with each opset (ONNX Versioning.md); an older one does not know the opset."""
 
-NEWEST = TARGETS[-1]
-"""The newest of them."""
+NEWEST = 21
+"""The newest to which models are converted if nobody says what targets take, and with which the converter is trusted.
+
+Beyond it a model only changes its number, if all of its operators are alike there.
+"""
 
 MAX_NODES = 400
 """Larger models take too long in the converter, which is quadratic in places."""
@@ -44,7 +50,7 @@ class ConvertOpset:
 
     context: Context
     name: ClassVar[str] = "convert-opset"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     relation: ClassVar[Relation] = Relation.EQUIVALENT
     profile: ClassVar[Profile] = Profile(weight=0.3, cost=4.0)
 
@@ -62,7 +68,7 @@ class ConvertOpset:
         if not any(weights):
             return Skipped("no version to which it can be converted")
         target = choices.weighted(TARGETS, weights)
-        if target < opset or self._unchanged(program, target):
+        if target < opset or target > NEWEST or self._unchanged(program, target):
             model = program.model
             imports = model.graph.opset_imports
             imports["ai.onnx" if "ai.onnx" in imports else ""] = target
@@ -97,7 +103,7 @@ class ConvertOpset:
         opset = program.opset
         if target == opset or target > self.context.max_opset:
             return False
-        if target < opset:
+        if target < opset or target > NEWEST:
             return all(self._alike(program, node, target) for node in program.nodes())
         specs = self.context.specs
         return all(specs.get(op, target) is not None for op in dict.fromkeys(n.op_type for n in program.nodes()))

@@ -17,11 +17,12 @@ from irfuzz.mutate.context import Context
 from irfuzz.mutate.rehearse import rehearse
 from irfuzz.mutate.sites import value_at
 from irfuzz.mutate.types import Profile, Relation, Skipped
+from irfuzz.spec import with_trait
 
 Place = tuple[str, int]
 """A graph input's name and one of its axes."""
 
-MORE = 2
+MORE = 3
 """How many further sizes are tried, at most."""
 
 
@@ -29,12 +30,13 @@ MORE = 2
 class DimensionToSymbol:
     """Lets the size of one axis be open until the run, at one input or at all that have it.
 
-    The old size stays allowed; larger ones are if the whole program, inferred at them, breaks no rule.
+    The old size stays allowed; others are if the whole program, inferred at them, breaks no rule: larger ones, 1, which
+    is broadcast where the old size met its like, and 0, if nothing in the program refuses tensors of no elements.
     """
 
     context: Context
     name: ClassVar[str] = "dimension-to-symbol"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relation: ClassVar[Relation] = Relation.EQUIVALENT
     profile: ClassVar[Profile] = Profile(weight=0.3)
 
@@ -63,8 +65,9 @@ class DimensionToSymbol:
         reason = rehearse(program, self.context.specs, lambda copy: give_sizes(copy, places, name))
         if reason is not None:
             return Skipped(reason)
-        tried = choices.sample([size + 1, size + 2, 2 * size, 3 * size], MORE)
-        allowed = sorted({size, *(n for n in tried if n > size and self._holds(program, places, n))})
+        others = [1, size + 1, size + 2, 2 * size, 3 * size, *(() if _refuses_none(program) else (0,))]
+        tried = choices.sample([n for n in dict.fromkeys(others) if n != size], MORE)
+        allowed = sorted({size, *(n for n in tried if self._holds(program, places, n))})
         give_sizes(program, places, name)
         for owner in dict.fromkeys(owner for owner, _ in places):
             given = value_at(program, owner)
@@ -75,6 +78,12 @@ class DimensionToSymbol:
     def _holds(self, program: Program, places: Sequence[Place], size: int) -> bool:
         specs = self.context.specs
         return rehearse(program, specs, lambda copy: give_sizes(copy, places, size), static=True) is None
+
+
+def _refuses_none(program: Program) -> bool:
+    """Whether some operator of the program is not run on tensors of no elements."""
+    refused = with_trait("refuses_empty") | with_trait("empty_batch_only")
+    return any(node.op_type in refused for node in program.nodes())
 
 
 def give_sizes(program: Program, places: Iterable[Place], size: Dim) -> None:

@@ -21,10 +21,13 @@ from irfuzz.mutate.pattern_call import judge
 from irfuzz.mutate.pattern_draft import Draft, Step
 from irfuzz.mutate.pattern_place import missed, place, room
 from irfuzz.mutate.portable import CASTABLE
+from irfuzz.mutate.quantised_call import SHARE as QUANTISED
+from irfuzz.mutate.quantised_call import quantise
 from irfuzz.mutate.quantised_types import requantised
 from irfuzz.mutate.relayer import dims_of, largest, shape_text, sized_sites
+from irfuzz.mutate.single_call import draw_single
 from irfuzz.mutate.sites import is_exact_input, tensor_fact, value_at
-from irfuzz.mutate.start_anew import bare, draw_type, feed, start_anew
+from irfuzz.mutate.start_anew import bare, detour, draw_type, feed, start_anew
 from irfuzz.mutate.types import Profile, Relation, Skipped
 from irfuzz.spec import OpSpec, sample_call, with_trait
 
@@ -40,6 +43,12 @@ _THIRD = 0.3
 
 _AS_IT_IS = 0.5
 """How often a value of known sizes is read as it is; else it is given other sizes first."""
+
+_SINGLE = 0.7
+"""How often these are one call, drawn from nothing."""
+
+_DETOUR = 0.08
+"""How often a constant of these is computed from another one."""
 
 _ANEW = 0.9
 """How often a program that only copies its input is exchanged for the calls, and its input for theirs."""
@@ -75,7 +84,7 @@ class InsertNeighbours:
 
     context: Context
     name: ClassVar[str] = "insert-neighbours"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     relation: ClassVar[Relation] = Relation.CHANGED
     profile: ClassVar[Profile] = Profile(weight=3.0, campaign_weight=16.0, cost=0.8, grows=True)
 
@@ -119,13 +128,21 @@ class InsertNeighbours:
         """Operators in the place of the only node, on inputs of any type and sizes: nothing stands beside them."""
         ops: tuple[str, ...] = ()
         dropped = -1
+        single = choices.boolean(_SINGLE)
         for number in range(_PAIRS * _TRIES):
-            if number % _TRIES == 0:
-                ops, dropped = self._operators(program.opset, choices)
-            start = TensorFact(draw_type(choices), _emptied(draw_shape(choices), choices))
-            draft = self._draft(program.opset, start, ops, dropped, choices, limit)
+            if single:
+                draft = draw_single(self.context, program.opset, choices, limit)
+            else:
+                if number % _TRIES == 0:
+                    ops, dropped = self._operators(program.opset, choices)
+                start = TensorFact(draw_type(choices), _emptied(draw_shape(choices), choices))
+                draft = self._draft(program.opset, start, ops, dropped, choices, limit)
             if draft is None:
                 continue
+            if choices.boolean(QUANTISED):
+                draft = quantise(self.context, program.opset, draft, choices, limit) or draft
+            if choices.boolean(_DETOUR):
+                draft = detour(self.context.specs, program.opset, draft, choices, limit)
             feed(self.context.specs, program.opset, draft, choices, limit)
             start_anew(self.context.specs, program, copied, draft, choices)
             return f"{', '.join(s.op for s in draft.steps)} in place of the copy, on {shape_text(draft.given['x'])}"

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.ir.entries import entries
 from irfuzz.ir.value import fact_of
-from irfuzz.spec import full_name
+from irfuzz.spec import full_name, load_specs
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 Feature: TypeAlias = tuple[Hashable, ...]
 """A named trait of a program, for example ``("dtype", "Relu", "FLOAT16")``."""
+
+SMALL = 4
+"""Nodes of a program in which an operator stands as good as alone."""
 
 _LISTS = (ir.AttributeType.INTS, ir.AttributeType.FLOATS, ir.AttributeType.STRINGS)
 _SCALARS = (ir.AttributeType.INT, ir.AttributeType.FLOAT, ir.AttributeType.STRING)
@@ -53,9 +57,12 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
     For each operator: input dtype and rank, class of the input's sizes, each scalar or list attribute's bucket,
     and the pair with each operator that feeds it (COMET, equations 1 to 3; GraphFuzz's operator-level coverage).
     """
+    small = len(program.graph) <= SMALL
     for node in program.nodes() if nodes is None else nodes:
         op = node.op_type if not node.domain else full_name(node.domain, node.op_type)
         yield ("operator", op)
+        if small:
+            yield from _alone(program, node)
         yield ("op", op, len(node.inputs), len(node.outputs))
         for index, value in enumerate(node.inputs):
             if value is None or index > 1:
@@ -76,6 +83,34 @@ def features(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterat
         for name, attr in entries(node.attributes).items():
             if attr.type in _SCALARS or attr.type in _LISTS:
                 yield ("attr", op, name, attribute_bucket(attr.value))
+
+
+def _alone(program: Program, node: ir.Node) -> Iterator[Feature]:
+    """What stood where nothing hides what is wrong with it: an operator's version, the element type of its first
+    input, the type to which its result is quantised.
+    """
+    op, spec = node.op_type, load_specs().get(node.op_type, program.opset, node.domain)
+    if spec is None or node.domain:
+        return
+    yield ("alone", op, spec.since)
+    first = node.inputs[0] if node.inputs else None
+    fact = None if first is None else fact_of(first)
+    if isinstance(fact, TensorFact):
+        yield ("alone", op, spec.since, fact.dtype.value)
+        if fact.shape == ():
+            yield ("alone", op, "scalar")
+        elif 0 in (fact.shape or ()):
+            yield ("alone", op, "empty")
+    if any(_is_special(program.const_array(v)) for v in node.inputs if v is not None):
+        yield ("alone", op, "special")
+    producer, made = None if first is None else first.producer(), fact_of(node.outputs[0])
+    if producer is not None and "quantises" in spec.traits and isinstance(made, TensorFact):
+        yield ("quantised", producer.op_type, made.dtype.value)
+
+
+def _is_special(array: np.ndarray | None) -> bool:
+    """Whether a constant has NaN or an infinity in it."""
+    return array is not None and array.dtype.kind == "f" and not np.isfinite(array).all()
 
 
 class Seen:

@@ -29,8 +29,19 @@ _KNOWN = 16
 """Integer constants of at most so many elements are judged by their elements, larger ones by their type and shape."""
 
 
-def judge(specs: Specs, opset: int, draft: Draft, limit: int) -> str | None:
-    """Why the draft must not be inserted, ``None`` if it may be; fills ``facts``."""
+def judge(
+    specs: Specs, opset: int, draft: Draft, limit: int, *, unusual: bool = False, open_sizes: bool = False
+) -> str | None:
+    """Why the draft must not be inserted, ``None`` if it may be; fills ``facts``.
+
+    Args:
+        specs: of operators.
+        opset: of the program.
+        draft: all of whose steps are judged.
+        limit: most elements that a value may have.
+        unusual: element types need only be allowed, not known to run; results may have no elements.
+        open_sizes: sizes may depend on elements.
+    """
     facts: dict[str, TensorFact] = dict(draft.given)
     exact = {n for s in draft.steps for i, n in enumerate(s.inputs) if n and is_exact_input(s.op, i)}
     for name, array in draft.constants.items():
@@ -43,7 +54,10 @@ def judge(specs: Specs, opset: int, draft: Draft, limit: int) -> str | None:
         why = _risk(draft, spelled, inputs)
         if why is not None:
             return why
-        found = predict(specs, opset, step.op, inputs, spelled.attrs, len(step.outputs), limit)
+        count = len(step.outputs)
+        found = predict(
+            specs, opset, step.op, inputs, spelled.attrs, count, limit, unusual=unusual, open_sizes=open_sizes
+        )
         if isinstance(found, Skipped):
             return found.reason
         facts.update(zip(step.outputs, found, strict=True))

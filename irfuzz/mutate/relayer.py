@@ -55,6 +55,7 @@ def predict(
     *,
     domain: str = "",
     open_sizes: bool = False,
+    unusual: bool = False,
 ) -> tuple[TensorFact, ...] | Skipped:
     """Facts of the outputs that a call would have, or why it must not be made.
 
@@ -68,20 +69,21 @@ def predict(
         limit: most elements that an output may have.
         domain: the operator's, if it is not the default one.
         open_sizes: sizes of an output may depend on elements.
+        unusual: element types need only be allowed, not known to run; results may have no elements.
     """
     spec = specs.get(op, opset, domain)
     if spec is None:
         return Skipped("unknown operator")
     if not all(fact is None or isinstance(fact, TensorFact) for fact in inputs):
         return Skipped("an input that is not a dense tensor")
-    if not call_runs(spec, inputs):
+    if not unusual and not call_runs(spec, inputs):
         return Skipped("element types that are not known to run")
     try:
         typed = hashable_attrs(infer_attribute_types(op, opset, domain, attrs))
     except InvalidProgram:
         return Skipped("ONNX finds the call ill-typed")
     known = tuple(fact for fact in inputs if isinstance(fact, TensorFact) or fact is None)
-    found = _judged(spec, Call(domain, op, opset, typed, known, (True,) * outputs))
+    found = _judged(spec, Call(domain, op, opset, typed, known, (True,) * outputs), empty=unusual)
     if isinstance(found, tuple) and any((fact.size() or 0) > limit for fact in found):
         return Skipped("an output that is too large")
     if isinstance(found, tuple) and not open_sizes and any(None in (fact.shape or ()) for fact in found):
@@ -90,10 +92,10 @@ def predict(
 
 
 @lru_cache(maxsize=1 << 13)
-def _judged(spec: OpSpec, call: Call) -> tuple[TensorFact, ...] | Skipped:
+def _judged(spec: OpSpec, call: Call, *, empty: bool = False) -> tuple[TensorFact, ...] | Skipped:
     """What ``predict`` finds, whatever its limit; mutants of one seed ask the same again and again."""
     known = tuple(fact for fact in call.inputs if isinstance(fact, TensorFact) or fact is None)
-    found = _outputs(spec, call, known)
+    found = _outputs(spec, call, known, empty=empty)
     if isinstance(found, Skipped):
         return found
     names = dims_of(known)
@@ -102,7 +104,7 @@ def _judged(spec: OpSpec, call: Call) -> tuple[TensorFact, ...] | Skipped:
     for trial in _TRIALS if names else ():
         # Nothing is known of a named size, so that rules on products or remainders of sizes are tried on numbers.
         sizes = {name: trial + place for place, name in enumerate(names)}
-        numbers = _outputs(spec, call, tuple(with_sizes(f, sizes) for f in known))
+        numbers = _outputs(spec, call, tuple(with_sizes(f, sizes) for f in known), empty=empty)
         if isinstance(numbers, Skipped):
             return numbers
         if any(with_sizes(a, sizes).shape != b.shape for a, b in zip(found, numbers, strict=True)):  # type: ignore[union-attr]
@@ -153,7 +155,9 @@ def with_sizes(fact: TensorFact | None, sizes: Mapping[str, int]) -> TensorFact 
     return replace(fact, shape=shape, value=value)
 
 
-def _outputs(spec: OpSpec, call: Call, inputs: tuple[TensorFact | None, ...]) -> tuple[TensorFact, ...] | Skipped:
+def _outputs(
+    spec: OpSpec, call: Call, inputs: tuple[TensorFact | None, ...], *, empty: bool
+) -> tuple[TensorFact, ...] | Skipped:
     plain = {name: value for name, _, value in call.attrs}
     if check_remembered(spec, inputs, call.attrs):
         return Skipped("the call would break a rule of the operator")
@@ -168,7 +172,7 @@ def _outputs(spec: OpSpec, call: Call, inputs: tuple[TensorFact | None, ...]) ->
     for fact in found:
         if not isinstance(fact, TensorFact) or fact.shape is None:
             return Skipped("an output of unknown rank")
-        if 0 in fact.shape:
+        if 0 in fact.shape and not empty:
             return Skipped("an output without elements")
         facts.append(fact)
     return tuple(facts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
+from irfuzz.mutate.neutral import neutral
 from irfuzz.mutate.pattern_call import insert, judge
 from irfuzz.mutate.pattern_place import read_in_body
 from irfuzz.mutate.portable import CASTABLE
@@ -56,14 +58,36 @@ def feed(specs: Specs, opset: int, draft: Draft, choices: Choices, limit: int) -
     for name in sorted(draft.constants.keys() - exact):
         array = draft.constants[name]
         dtype = ir.DataType.from_numpy(array.dtype)
-        if dtype not in CASTABLE or not array.size or not choices.boolean(_FED):
+        special = array.dtype.kind == "f" and not np.isfinite(array).all()  # which an input need not be
+        if dtype not in CASTABLE or special or not choices.boolean(_FED):
             continue
         facts = draft.facts
         del draft.constants[name]
         draft.given[name] = TensorFact(dtype, tuple(array.shape))
-        if judge(specs, opset, draft, limit) is not None:
+        if judge(specs, opset, draft, limit, unusual=True, open_sizes=True) is not None:
             del draft.given[name]
             draft.constants[name], draft.facts = array, facts
+
+
+def detour(specs: Specs, opset: int, draft: Draft, choices: Choices, limit: int) -> Draft:
+    """A judged draft in which something computes a constant again before it is read, be it a shape or an axis.
+
+    Optimisers look for initializers, and take for one what they have not folded yet.
+    """
+    names = sorted(n for n in draft.constants if any(n in step.inputs for step in draft.steps))
+    if not names:
+        return draft
+    name = choices.pick(names)
+    other = draft.copy()
+    fact = TensorFact(ir.DataType.from_numpy(other.constants[name].dtype), tuple(other.constants[name].shape))
+    found = neutral(other, name, fact, choices)
+    if found is None:
+        return draft
+    readers = list(other.steps)
+    other.steps[:0] = found[1]
+    for step in readers:
+        step.inputs[:] = [found[1][-1].outputs[0] if n == name else n for n in step.inputs]
+    return draft if judge(specs, opset, other, limit, unusual=True, open_sizes=True) is not None else other
 
 
 def start_anew(specs: Specs, program: Program, node: ir.Node, draft: Draft, choices: Choices) -> None:

@@ -41,6 +41,7 @@ from irfuzz.mutate.invalid_value import InvalidValue
 from irfuzz.mutate.merge_values import MergeValues
 from irfuzz.mutate.name_sizes import NameSizes
 from irfuzz.mutate.negative_axes import NegativeAxes
+from irfuzz.mutate.open_declarations import OpenDeclarations
 from irfuzz.mutate.outline_function import OutlineFunction
 from irfuzz.mutate.quantise_region import QuantiseRegion
 from irfuzz.mutate.rare_dtype import RareDtype
@@ -114,6 +115,7 @@ _CLASSES: tuple[type[Mutator], ...] = (
     InputToConstant,
     DimensionToSymbol,
     SymbolToNumber,
+    OpenDeclarations,
     ExactTies,
     EmptyTensor,
     RareDtype,

@@ -31,10 +31,16 @@ from irfuzz.spec.functions import Undefined
 from irfuzz.spec.inputs import allowed_types, exact_input, fitting_types, given_input, value_range
 from irfuzz.spec.nested import always_nested, outer_of
 from irfuzz.spec.plan import Step, make_plan
-from irfuzz.spec.types import AttrSpec, Call, Domain, Formal, InputPlan, OpSpec
+from irfuzz.spec.types import AttrSpec, Call, Domain, Formal, InputPlan, OpSpec, Unusual
 
 _PLAIN = 0.85
 """How often a plain call leaves out each attribute and input that it may leave out, at least."""
+
+_HOLLOW_SIZE = 0.8
+"""How often a size of a call that is to have no elements is 0."""
+
+_RANKS = (2, 4, 5, 4, 2, 1)
+"""How often a tuple of sizes of which nothing is said has none, one, two and more."""
 
 _DTYPES = {name: d for d, name in DTYPE_NAMES.items()}
 
@@ -51,6 +57,8 @@ class Attempt:
         limit: int,
         *,
         plain: bool = False,
+        unusual: Unusual = "",
+        needed: frozenset[int] = frozenset(),
     ) -> None:
         assert spec.overlay is not None
         self.spec = spec
@@ -61,7 +69,11 @@ class Attempt:
         self.seen = seen
         self.limit = limit
         self.given_up = _PLAIN if plain else 0.0
-        self.env: dict[str, Any] = {"max_elements": limit, "version": spec.since}
+        self.unusual = unusual
+        self.needed = needed
+        self.hollow = unusual == "empty" and "refuses_empty" not in spec.traits
+        least = 0 if self.hollow or _may_be_empty(spec, self.given) else 1
+        self.env: dict[str, Any] = {"min_elements": least, "max_elements": limit, "version": spec.since}
         self.attrs: dict[str, Any] = {}
         self.dtypes: dict[int, ir.DataType] = {}
         self.shapes: dict[int, tuple[int, ...]] = {}
@@ -82,7 +94,8 @@ class Attempt:
                     )
                 if a.default is not None:
                     self.env[a.name] = a.default
-        plan = make_plan(self.spec, frozenset(self.given), self.present, chosen, frozenset(self.env))
+        bound = frozenset(self.env)
+        plan = make_plan(self.spec, frozenset(self.given), self.present, chosen, bound, unusual=bool(self.unusual))
         self.must(plan.rules)
         for step in plan.steps:
             getattr(self, f"step_{step.kind}")(step)
@@ -109,7 +122,7 @@ class Attempt:
                 least = max([self.overlay.counts[0], *(p - i + 1 for p in self.given)])
                 most = max(least, min(self.overlay.counts[1], spec.max_inputs - i))
                 out += [True] * choices.integer(least, most)
-            elif formal.option == "single" or i in self.given:
+            elif formal.option == "single" or i in self.given or i in self.needed:
                 out.append(True)
             else:
                 out.append(choices.boolean(min(self.overlay.present.get(formal.name, 0.5), 1 - self.given_up)))
@@ -197,7 +210,7 @@ class Attempt:
         for position, formal in enumerate(self.spec.inputs):
             if formal.name in self.overlay.shapes and self.present[position:] and not self.shapes:
                 rank = self.choices.integer(1, 4)
-                self.shapes[position] = tuple(self.choices.integer(1, 5) for _ in range(rank))
+                self.shapes[position] = self.with_none(tuple(self.choices.integer(1, 5) for _ in range(rank)))
                 self.look(formal)
 
     def look(self, formal: Formal) -> None:
@@ -228,7 +241,9 @@ class Attempt:
             for item in pattern.items:
                 if item.kind == "cast":
                     joint = self.env.get(item.name)
-                    part = cast_part(self.choices, joint, self.limit)
+                    first = joint is None
+                    part = () if first and self.unusual == "scalar" else cast_part(self.choices, joint, self.limit)
+                    part = self.with_none(part) if first else part
                     self.parts[step.position] = part
                     self.env[item.name] = joined(joint, part)
         self.must(step.rules)
@@ -307,19 +322,39 @@ class Attempt:
         items = options(d, self.env) if d is not None else None
         if items is None:
             items = list(range(1, 9))
-        self.draw_listed(items, d or Domain(), step.name, step.rules)
+        self.draw_listed([0] if self.emptied(step.name) else items, d or Domain(), step.name, step.rules)
+
+    def emptied(self, name: str) -> bool:
+        """Whether a size is 0: of what knows images, it is their number alone."""
+        may = self.hollow and ("empty_batch_only" not in self.spec.traits or name == "N")
+        return may and self.choices.boolean(_HOLLOW_SIZE)
 
     def step_sizes(self, step: Step) -> None:
         """A tuple of sizes."""
         if self.env.get(step.name) is not None:
             self.must(step.rules)
             return
-        if step.domain is not None:
-            self.draw(step.domain, step.name, step.rules)
-            return
-        count = self.choices.integer(0, 3)
-        self.env[step.name] = tuple(self.choices.integer(1, 5) for _ in range(count))
+        d = step.domain
+        if d is not None:
+            self.draw(d, step.name, step.rules)
+            if d.each is None or not self.hollow:
+                return
+            sizes = self.env[step.name]
+        else:
+            scalar = self.unusual == "scalar"
+            # What runtimes add of their own mostly takes few ranks, and says so nowhere.
+            ranks = _RANKS[:4] if self.spec.domain else _RANKS
+            count = 0 if scalar else self.choices.weighted(range(len(ranks)), ranks)
+            sizes = tuple(self.choices.integer(1, 5) for _ in range(count))
+        self.env[step.name] = self.with_none(sizes, step.name)
         self.must(step.rules)
+
+    def with_none(self, sizes: tuple[int, ...], name: str = "") -> tuple[int, ...]:
+        """The same sizes, or 0 in the place of one."""
+        if not sizes or not self.emptied(name):
+            return sizes
+        axis = self.choices.index(len(sizes))
+        return (*sizes[:axis], 0, *sizes[axis + 1 :])
 
     def step_absent(self, step: Step) -> None:
         """What an omitted input stands for."""
@@ -426,3 +461,9 @@ class Attempt:
         fact = TensorFact(dtype, self.shapes[position], *ends)
         outer = outer_of(formal, fact, self.env.get(f"items:{formal.name}"))
         return InputPlan(fact, *ends, None, parameter, outer=outer)
+
+
+def _may_be_empty(spec: OpSpec, given: Mapping[int, TensorFact]) -> bool:
+    """Whether a given input has no elements, and an operator takes it so."""
+    axes = {axis for fact in given.values() for axis, size in enumerate(fact.shape or ()) if size == 0}
+    return bool(axes) and "refuses_empty" not in spec.traits and ("empty_batch_only" not in spec.traits or axes == {0})

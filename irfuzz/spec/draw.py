@@ -17,6 +17,10 @@ from irfuzz.spec.types import Domain, Generate
 Env = dict[str, Any]
 
 
+_CORNER = 0.2
+"""How often a real number is an end of its range, or 0, 1 or -1 within it."""
+
+
 class Failed(Exception):
     """This attempt came to a dead end; another may not."""
 
@@ -74,6 +78,8 @@ def real(choices: Choices, domain: Domain, env: Env) -> float | None:
     ends = limits(domain.bounds, env) if domain.bounds is not None else None
     if ends is None:
         return None
+    if choices.boolean(_CORNER):
+        return float(np.float32(choices.pick([*ends, *(n for n in (0.0, 1.0, -1.0) if ends[0] < n < ends[1])])))
     return float(np.float32(round(choices.real(float(ends[0]), float(ends[1])), 4)))
 
 
@@ -116,7 +122,7 @@ def generated(choices: Choices, call: Generate, env: Env) -> Any:
 def cast_part(choices: Choices, joint: tuple[int, ...] | None, limit: int) -> tuple[int, ...]:
     """Sizes that broadcast with ``joint``: equal, with ones, shorter, one element of any rank, or larger."""
     if joint is None:
-        return tuple(choices.integer(1, 4) for _ in range(choices.integer(0, 3)))
+        return tuple(choices.integer(1, 4) for _ in range(choices.weighted(range(6), (2, 3, 4, 4, 2, 1))))
     how = choices.weighted(("same", "ones", "short", "scalar", "grow", "element"), (5, 3, 2, 1, 2, 2))
     if how == "scalar":
         return ()

@@ -43,7 +43,7 @@ def axes(choices: Choices, rank: int, least: int = 1, negative: bool = True) -> 
     """Different axes of a tensor, in any order, some counted from the end; at least ``least``."""
     if rank < least:
         return None
-    count = choices.integer(least, max(least, min(rank, 3)))
+    count = choices.integer(least, max(least, rank if choices.boolean(0.3) else min(rank, 2)))
     return signed(choices, choices.sample(range(rank), count), rank, negative)
 
 
@@ -76,8 +76,10 @@ def unit_axes(choices: Choices, shape: Vector, negative: bool = True) -> Vector 
 def target_shape(choices: Choices, shape: Vector, zero_copies: bool = True) -> Vector:
     """A target for Reshape: another factorisation, with a -1 or copying zeros sometimes."""
     size = math.prod(shape)
-    if size == 0:
+    if size == 0 and (zero_copies or not choices.boolean()):
         return (0,) * len(shape) if zero_copies else tuple(shape)
+    if size == 0:
+        return tuple(choices.sample((0, *(choices.integer(0, 4) for _ in range(choices.integer(0, 3)))), 4))
     out = _factors(choices, size)
     if zero_copies:
         for i, d in enumerate(out):
@@ -129,7 +131,7 @@ def expand_target(choices: Choices, shape: Vector, limit: int) -> Vector:
 
 
 def split_sizes(choices: Choices, size: int, equal: bool = False) -> Vector | None:
-    """Sizes of parts that add up to ``size``; none is empty unless ``size`` is too small."""
+    """Sizes of parts that add up to ``size``; now and then one that is not to be equal is empty."""
     if size <= 0:
         return None
     parts = choices.integer(1, min(4, size))
@@ -138,7 +140,10 @@ def split_sizes(choices: Choices, size: int, equal: bool = False) -> Vector | No
         parts = choices.pick(divisors)
         return (size // parts,) * parts
     cuts = sorted(choices.sample(range(1, size), parts - 1))
-    return tuple(b - a for a, b in zip([0, *cuts], [*cuts, size], strict=True))
+    sizes = [b - a for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+    if choices.boolean(0.1):
+        sizes.insert(choices.integer(0, len(sizes)), 0)
+    return tuple(sizes)
 
 
 def steps(choices: Choices, count: int) -> Vector:
@@ -188,16 +193,17 @@ def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> V
     first = 0
     if choices.boolean(0.6):
         first = 2 if len(sizes) > 2 and choices.boolean(0.6) else choices.integer(0, len(sizes))
-        negative = negative and choices.boolean(0.3)
+        negative = negative and choices.boolean()
     for place, d in enumerate(sizes):
         if place < first:
             begins.append(0)
             ends.append(0)
             continue
         top = max(0, limit(d)) if d or mode == "constant" else 0
-        low = -1 if negative and d > 2 and mode == "constant" else 0
-        begins.append(choices.integer(low, top))
-        ends.append(choices.integer(low, top))
+        low = -min(2, d - 1) if negative and d > 1 and mode == "constant" else 0
+        begin = choices.integer(low, top)
+        begins.append(begin)
+        ends.append(choices.integer(max(low, 1 - d - begin) if low else 0, top))
     return (*begins, *ends)
 
 
@@ -279,8 +285,9 @@ def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int, nega
 
 
 def small_shape(choices: Choices) -> Vector:
-    """A shape of up to four small sizes."""
-    return tuple(choices.integer(1, 5) for _ in range(choices.integer(0, 4)))
+    """A shape of up to four small sizes, now and then one of them 0."""
+    least = 0 if choices.boolean(0.1) else 1
+    return tuple(choices.integer(least, 5) for _ in range(choices.integer(0, 4)))
 
 
 def parts(choices: Choices, size: int) -> Any:

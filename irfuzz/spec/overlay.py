@@ -147,13 +147,13 @@ def build_overlay(
     require = _table(tables, "require", where)
     _known(require, frozenset({"rules"}), f"{where}: require")
     prefer = _table(tables, "prefer", where)
-    _known(prefer, frozenset({"rules", "elements"}), f"{where}: prefer")
+    _known(prefer, frozenset({"rules", "usual", "elements"}), f"{where}: prefer")
     inputs = _table(tables, "inputs", where)
     _known(inputs, frozenset({"least", "most", "present"}), f"{where}: inputs")
     preferred = _rules(prefer, f"{where}: prefer")
     if "elements" in prefer:
-        # an output should hold something, but not more than the caller asked for ("max_elements" is set by the sampler)
-        text = f"1 <= ({prefer['elements']}) <= max_elements"
+        # an output should hold something, if it may, and not more than was asked for (the sampler sets both ends)
+        text = f"min_elements <= ({prefer['elements']}) <= max_elements"
         preferred.append(parse(text, f"{where}: prefer.elements"))
     outputs = tables.get("outputs")
     return Overlay(
@@ -165,6 +165,7 @@ def build_overlay(
         constants=constants,
         rules=tuple((e.text, e) for e in _rules(require, f"{where}: require")),
         prefer=tuple(preferred),
+        usual=tuple(_rules(prefer, f"{where}: prefer", "usual")),
         shapes={k: parse_generate(v, f"{where}: shapes.{k}") for k, v in _table(tables, "shapes", where).items()},
         results={k: _patterns(v, f"{where}: results.{k}") for k, v in _table(tables, "results", where).items()},
         outputs=None if outputs is None else parse(str(outputs), f"{where}: outputs"),
@@ -183,11 +184,11 @@ def _open(value: Any, where: str) -> frozenset[str]:
     return frozenset(value)
 
 
-def _rules(table: Mapping[str, Any], where: str) -> list[Expression]:
-    rules = table.get("rules", [])
+def _rules(table: Mapping[str, Any], where: str, key: str = "rules") -> list[Expression]:
+    rules = table.get(key, [])
     if not isinstance(rules, list):
-        raise SpecError(f"{where}.rules must be a list of expressions, got {rules!r}")
-    return [parse(rule, f"{where}.rules[{i}]") for i, rule in enumerate(rules)]
+        raise SpecError(f"{where}.{key} must be a list of expressions, got {rules!r}")
+    return [parse(rule, f"{where}.{key}[{i}]") for i, rule in enumerate(rules)]
 
 
 def _patterns(value: Any, where: str) -> Patterns:

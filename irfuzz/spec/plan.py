@@ -49,7 +49,13 @@ class Plan:
 
 @functools.lru_cache(maxsize=8192)
 def make_plan(
-    spec: OpSpec, given: frozenset[int], present: tuple[bool, ...], chosen: tuple[int, ...], bound: frozenset[str]
+    spec: OpSpec,
+    given: frozenset[int],
+    present: tuple[bool, ...],
+    chosen: tuple[int, ...],
+    bound: frozenset[str],
+    *,
+    unusual: bool = False,
 ) -> Plan:
     """The order of draws for one situation.
 
@@ -59,6 +65,7 @@ def make_plan(
         present: for each position, whether an input stands there.
         chosen: for each position, which alternative of its patterns is used, or -1 for all (conditional ones).
         bound: names that are bound before the first draw.
+        unusual: what only holds for usual calls need not hold.
 
     Raises:
         SpecError: the overlay leaves a name that nothing can bind.
@@ -66,7 +73,7 @@ def make_plan(
     todo = _open_steps(spec, given, present, chosen, bound)
     overlay = spec.overlay
     assert overlay is not None
-    rules: list[Expression] = [*(r for _, r in overlay.rules), *overlay.prefer]
+    rules: list[Expression] = [*(r for _, r in overlay.rules), *overlay.prefer, *(() if unusual else overlay.usual)]
     for position in sorted(given):
         formal = spec.formal(position)
         if formal is not None and chosen[position] >= 0 and formal.option != "variadic":

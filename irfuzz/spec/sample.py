@@ -12,7 +12,7 @@ from irfuzz.spec.attempt import Attempt
 from irfuzz.spec.draw import Failed, Impossible, Seen
 from irfuzz.spec.inputs import allowed_types
 from irfuzz.spec.nested import type_text
-from irfuzz.spec.types import Call, OpSpec
+from irfuzz.spec.types import Call, OpSpec, Unusual
 
 ATTEMPTS = 12
 
@@ -25,6 +25,8 @@ def sample_call(
     seen: Seen | None = None,
     max_elements: int = 4096,
     plain: bool = False,
+    unusual: Unusual = "",
+    needed: frozenset[int] = frozenset(),
 ) -> Call | None:
     """Draw attributes and the remaining inputs so that the call is valid and ONNXRuntime's CPU provider runs it.
 
@@ -40,6 +42,9 @@ def sample_call(
         max_elements: bound on the elements of each new input, and of the output if the overlay can tell its size
             (or twice the largest given input, if that is more).
         plain: leave out nearly everything that may be left out, as most calls in the wild do.
+        unusual: what calls in the wild rarely have: ``scalar`` or ``empty`` inputs, where nothing else is said of
+            their sizes, and with either results that are dull as a rule.
+        needed: positions of optional inputs that must be there.
 
     Returns:
         ``None`` if the given facts cannot be inputs (type, rank, values not known) or no attempt succeeded.
@@ -54,7 +59,7 @@ def sample_call(
         _check_given(spec, given)
         for _ in range(ATTEMPTS):
             try:
-                return Attempt(spec, given, choices, seen, limit, plain=plain).run()
+                return Attempt(spec, given, choices, seen, limit, plain=plain, unusual=unusual, needed=needed).run()
             except Failed:
                 continue
     except Impossible:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import onnx_ir as ir
@@ -14,6 +14,9 @@ import onnx_ir as ir
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.spec.dims import Pattern
 from irfuzz.spec.expression import Expression
+
+Unusual: TypeAlias = Literal["", "scalar", "empty"]
+"""What a drawn call is to have that calls in the wild rarely have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +235,7 @@ class Overlay:
         constants: attributes and inputs of other versions, whose ``absent`` value holds in this one.
         rules: conditions of validity, with their text.
         prefer: conditions that sampled calls satisfy besides.
+        usual: the same, but for calls that are to be unusual.
         shapes: generators of the shapes of variadic inputs.
         results: patterns of outputs, by name, for operators whose outputs ONNX does not infer.
         outputs: number of outputs of a sampled call.
@@ -250,6 +254,7 @@ class Overlay:
     constants: Mapping[str, Domain]
     rules: tuple[tuple[str, Expression], ...]
     prefer: tuple[Expression, ...]
+    usual: tuple[Expression, ...]
     shapes: Mapping[str, Generate]
     results: Mapping[str, Patterns]
     outputs: Expression | None

@@ -11,7 +11,7 @@ import pytest
 from irfuzz.campaign.corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
-from irfuzz.generate.sprouts import FORMS, OLD, OPEN, VERSIONS, sprouts
+from irfuzz.generate.sprouts import FORMS, NEW, OLD, OPEN, VERSIONS, sprouts, sprouts_up_to
 from irfuzz.mutate.engine import Engine
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
@@ -20,10 +20,9 @@ pytestmark = pytest.mark.unit
 
 
 def test_each_is_a_valid_model_of_its_version() -> None:
-    assert len(sprouts()) == (len(FORMS) + len(OPEN)) * (
-        len(VERSIONS) + 1
-    )  # each form at one of the old versions as well
-    assert {p.opset for p in sprouts().values()} == {opset for opset, _ in (*VERSIONS, *OLD)}
+    usual = len(FORMS) + len(OPEN)
+    assert len(sprouts()) == usual * (len(VERSIONS) + 1) + len(NEW) * len(FORMS) // 3  # each form at one old version
+    assert {p.opset for p in sprouts().values()} == {opset for opset, _ in (*VERSIONS, *OLD, *NEW)}
     assert len({p.digest for p in sprouts().values()}) == len(sprouts())
     for name, program in sprouts().items():
         onnx.checker.check_model(program.to_proto(), full_check=True)
@@ -42,6 +41,17 @@ def test_a_share_of_the_parents_are_sprouts(tmp_path: Path) -> None:
     assert corpus.trace(entry).seed.name == entry.seed
     assert corpus.seed_count == 0
     assert corpus.digests() == ()
+
+
+@pytest.mark.parametrize("newest", [8, 17, 21, 23, 26])
+def test_no_parent_is_of_an_opset_that_a_target_lacks(tmp_path: Path, newest: int) -> None:
+    corpus = Corpus(Database(tmp_path / "c.sqlite"), 1.0)
+    corpus.limit(newest)
+    choices = Choices.from_seed(3)
+    opsets = {corpus.program(corpus.pick(choices)).opset for _ in range(400)}
+    assert opsets == {sprouts()[name].opset for name in sprouts_up_to(newest)}
+    if newest >= 9:
+        assert max(opsets) == newest
 
 
 def test_what_grew_from_one_is_rebuilt_from_its_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_a_plan_does_not_try_again_what_has_grown_too_large(specs: Specs, seeds:
     assert engine.counts.skipped["insert-layer", TOO_LARGE] == 100
     shrinking = Engine(specs, max_nodes=size)
     plan = ("insert-layer", "remove-layer", "remove-layer", "insert-layer")
-    mutants = [shrinking.mutate(program, Choices.from_seed(seed), 4, plan) for seed in range(40)]
+    mutants = [shrinking.mutate(program, Choices.from_seed(seed), 4, plan) for seed in range(120)]
     made = [[e.mutator for e in m.edits] for m in mutants if m is not None]
     assert any(names[0] == "remove-layer" and names[-1] == "insert-layer" for names in made)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -218,3 +219,43 @@ def test_a_known_operand_of_many_leaves_room_for_more(specs: Specs, op: str) -> 
     counts = {len(call.inputs) for call in calls if call is not None}
     assert 2 in counts
     assert max(counts) > 2
+
+
+@pytest.mark.unit
+def test_unusual_calls_have_no_elements_and_scalars_and_usual_ones_do_not(specs: Specs) -> None:
+    usual, unusual = collections.Counter[str](), collections.Counter[str]()
+    for counter, kinds in ((usual, ("",)), (unusual, ("scalar", "empty"))):
+        for op, kind in itertools.product(("Tile", "NonZero", "Gather", "Softmax", "Add"), kinds):
+            for seed in range(60):
+                call = sample_call(spec_of(specs, op), {}, Choices.from_seed(f"{op} {seed}"), unusual=kind)
+                shapes = [p.fact.shape or () for p in (call.inputs if call is not None else ()) if p is not None]
+                counter[f"{op} empty"] += any(0 in shape for shape in shapes)
+                counter[f"{op} scalar"] += bool(shapes) and shapes[0] == ()
+    assert [name for name in usual if name.endswith("empty") and usual[name]] == []
+    assert usual["Tile scalar"] == usual["NonZero scalar"] == 0
+    for name in ("Tile scalar", "NonZero scalar", "Gather empty", "Softmax empty", "Add empty"):
+        assert unusual[name] > 3, name
+
+
+@pytest.mark.unit
+def test_what_onnxruntime_takes_no_empty_tensors_of_gets_none(specs: Specs) -> None:
+    for op, allowed in (("MatMul", ()), ("MaxPool", (0,)), ("Conv", (0,))):
+        for seed in range(60):
+            call = sample_call(spec_of(specs, op), {}, Choices.from_seed(f"{op} {seed}"), unusual="empty")
+            shape = (call.inputs[0].fact.shape or ()) if call is not None and call.inputs[0] is not None else ()
+            assert {axis for axis, size in enumerate(shape) if size == 0} <= set(allowed)
+
+
+@pytest.mark.unit
+def test_an_empty_input_gives_an_empty_output(specs: Specs) -> None:
+    call = sample_call(spec_of(specs, "Relu"), {0: TensorFact(F, (0, 3))}, Choices.from_seed(0))
+    assert call is not None
+    assert sample_call(spec_of(specs, "Transpose"), {0: TensorFact(F, (2, 0))}, Choices.from_seed(0)) is not None
+
+
+@pytest.mark.unit
+def test_optional_inputs_that_are_needed_are_there(specs: Specs) -> None:
+    for seed in range(40):
+        call = sample_call(spec_of(specs, "Clip"), {}, Choices.from_seed(seed), needed=frozenset({2}))
+        assert call is not None
+        assert call.inputs[2] is not None
