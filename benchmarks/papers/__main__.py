@@ -1,7 +1,7 @@
 """Looks for the bugs of the papers, and prints what irfuzz finds, what it blames, and how long it takes.
 
 ``python -m benchmarks.papers`` runs ``irfuzz.check`` for every planted one: the target with the fault beside ONNX's
-reference evaluator, ONNXRuntime and NumPy. A bug counts as found if the target is blamed, and as blamed if the first
+reference evaluator, ONNXRuntime and PyTorch. A bug counts as found if the target is blamed, and as blamed if the first
 node that is named is one of the operator that has the fault. ``--paper NAME`` takes one paper, ``--list`` runs nothing.
 Exit code 1 if fewer than 60% of those that are described are found and blamed.
 """
@@ -23,7 +23,7 @@ from irfuzz.ir.program import Program
 from irfuzz.localize.verdict import Report
 from irfuzz.oracle import judge
 
-BESIDE = ("reference", "onnxruntime:disabled", "numpy:eager")
+BESIDE = ("reference", "onnxruntime:disabled", "torch:eager")
 CHECKING = ("onnxruntime:disabled", "reference")
 """Those that look at what a call says, beside a target that does not; kernels of frameworks are never told of it."""
 SHARE = 0.6
@@ -58,7 +58,9 @@ def look_for(bug: Bug) -> Found:
     told = bool(against)
     named = _named(report, bug.target)
     what = against[0].what if against else "nothing"
-    return Found(told, told and named in bug.blame, f"{named or '-'}: {what}", seconds)
+    return Found(
+        told, told and bool(named) and {*named.split(", ")} <= {*bug.blame}, f"{named or '-'}: {what}", seconds
+    )
 
 
 def _missing_check(bug: Bug, started: float) -> Found:

@@ -65,7 +65,7 @@ class Bug:
     @property
     def target(self) -> str:
         """The planted target's name, for ``--targets``."""
-        return f"{OWN if self.fault in faults.FAULTS else WRONG}:{self.fault}"
+        return f"{WRONG if self.fault in faults.wrong.BY_NAME else OWN}:{self.fault}"
 
     def model(self) -> onnx.ModelProto:
         """The program in which it shows."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+from onnx.reference import ReferenceEvaluator
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(f) for f in (HERE, HERE.parents[1] / "tests" / "planted_targets") if str(f) not in sys.path]
@@ -45,6 +46,21 @@ class _Runtime:
 
     def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
         return wrong.outputs_of(onnx.load_model_from_string(model), inputs, self.fault)
+
+
+class TwiceInARow:
+    """Refuses two ThresholdedRelu in a row (COMET: TF2ONNX)."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        proto = onnx.load_model_from_string(model)
+        made = {name for node in proto.graph.node if node.op_type == "ThresholdedRelu" for name in node.output}
+        if any(node.op_type == "ThresholdedRelu" and made & {*node.input} for node in proto.graph.node):
+            raise RuntimeError("KeyError: 'ThresholdedRelu:0'")
+        evaluator = ReferenceEvaluator(proto)
+        return dict(zip(evaluator.output_names, evaluator.run(None, inputs), strict=True))
+
+
+twice_in_a_row = TwiceInARow
 
 
 def __getattr__(name: str) -> type[_Runtime]:

@@ -185,7 +185,9 @@ def _at_default(layer: Any) -> list[str]:
     """The parameters of a layer that have the value they have if nobody names them: an older Keras may lack them."""
     parameters = inspect.signature(type(layer).__init__).parameters.values()
     config = layer.get_config() if hasattr(layer, "get_config") else {}
-    return sorted(p.name for p in parameters if p.name in config and config[p.name] == p.default)
+    usual = {"data_format": "channels_last"}  # what None stands for
+    names = [p for p in parameters if p.name in config]
+    return sorted(p.name for p in names if config[p.name] in (p.default, usual.get(p.name, p.default)))
 
 
 def _call_of(node: Any, tensors: Sequence[Any]) -> Any:
