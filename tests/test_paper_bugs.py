@@ -64,7 +64,7 @@ def test_a_planted_fault_shows_in_its_program_and_nowhere_else(bug: Bug) -> None
 
 @pytest.mark.slow
 @pytest.mark.planted
-@pytest.mark.parametrize("name", ["CRADLE 4", "EAGLE 1", "AUDEE 5"])
+@pytest.mark.parametrize("name", ["CRADLE 4", "AUDEE 5", "COMET 11"])
 def test_a_planted_bug_is_found_and_blamed(name: str) -> None:
     (bug,) = [bug for bug in PLANTED if bug.name == name]
     found = look_for(bug)

@@ -58,9 +58,8 @@ def look_for(bug: Bug) -> Found:
     told = bool(against)
     named = _named(report, bug.target)
     what = against[0].what if against else "nothing"
-    return Found(
-        told, told and bool(named) and {*named.split(", ")} <= {*bug.blame}, f"{named or '-'}: {what}", seconds
-    )
+    right = told and bool(named) and {*named.split()} <= {*bug.blame}  # several nodes may be named together
+    return Found(told, right, f"{named or '-'}: {what}", seconds)
 
 
 def _missing_check(bug: Bug, started: float) -> Found:
