@@ -316,7 +316,8 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
     for name in ("id", "title", "component", "symptoms"):
         if not entry.get(name):
             raise UsageError(f"{where}: {name}: is missing")
-    if not any(entry.get(name) for name in ("operators", "one_of", "message", "got")):
+    any_operator = entry.get("among") and entry.get("always")
+    if not any_operator and not any(entry.get(name) for name in ("operators", "one_of", "message", "got")):
         raise UsageError(
             f"{where}: operators: is missing, and so are one_of, message and got, one of which may stand for it"
         )
