@@ -26,6 +26,8 @@ INTEGER_LIMITS: dict[ir.DataType, tuple[int, int]] = {
     _D.UINT64: (0, 2**64 - 1),
     _D.INT4: (-8, 7),
     _D.UINT4: (0, 15),
+    _D.INT2: (-2, 1),
+    _D.UINT2: (0, 3),
 }
 """Smallest and largest value of each integer type."""
 

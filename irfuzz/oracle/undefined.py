@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -203,7 +204,10 @@ def _repeats(repeated: Callable[[np.ndarray, tuple[int, ...], int], bool]) -> Te
 
 
 def _repeated_rows(indices: np.ndarray, shape: tuple[int, ...], _axis: int) -> bool:
-    rows = indices.reshape(-1, indices.shape[-1]) % np.array(shape[: indices.shape[-1]])
+    count, depth = math.prod(indices.shape[:-1]), indices.shape[-1]
+    if count == 0 or depth == 0:  # no row, or rows that all mean the whole
+        return count > 1
+    rows = indices.reshape(count, depth) % np.array(shape[:depth])
     return len(np.unique(rows, axis=0)) < len(rows)
 
 

@@ -424,3 +424,17 @@ def test_what_a_clip_leaves_open_of_infinities_excuses_no_number(parse, run) -> 
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", wrong)]
     (verdict,) = judge(program, {"x": right}, results)
     assert "infinity" not in verdict.doubt
+
+
+@pytest.mark.parametrize(
+    ("rows", "repeats"), [("int64[0,1]", False), ("int64[2,0]", True), ("int64[1,0]", False), ("int64[0,0]", False)]
+)
+def test_rows_without_an_index_mean_the_whole_tensor(parse, rows: str, repeats: bool) -> None:
+    shape = tuple(int(size) for size in rows.partition("[")[2].rstrip("]").split(","))
+    updates = f"float[{shape[0]},2]" if shape[1] == 0 else f"float[{shape[0]}]"
+    program = parse(f"g (float[2] x, {rows} i, {updates} u) => (float[2] y) {{ y = ScatterND(x, i, u) }}", opset=18)
+    (node,) = program.nodes()
+    spec = load_specs().get("ScatterND", 18)
+    fed = {"x": np.zeros(2, np.float32), "i": np.zeros(shape, np.int64)}
+    call = Call(program, node, spec, fed, set(), ExactIntegers(program, fed))
+    assert TESTS["repeated_rows"](call) == repeats

@@ -229,7 +229,7 @@ def _body(layer: Any, node: Any, tensors: Sequence[Any], variables: Sequence[Any
             return [tf.identity(value) for value in keras.tree.flatten(layer(*args, **kwargs))]
 
     traced = tf.function(call, input_signature=specs, autograph=False).get_concrete_function()
-    inputs = [spec.name for spec in specs]
+    inputs = [str(spec.name) for spec in specs]
     outputs = [f"y{n}" for n in range(len(node.output_tensors))]
     model = onnx.ModelProto.FromString(front_end.concrete_function(traced, inputs, outputs, name))
     constants = [
