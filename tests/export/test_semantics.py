@@ -508,3 +508,21 @@ def test_a_region_of_resize_moves_coordinates_but_has_no_part_in_the_size_that_s
     # On [0, 1, 2, 3, 4] linear interpolation gives the coordinates themselves: from 1 to 3 in ten.
     found = run("Resize", [x, roi, scales], opset=13, constants=(1, 2), **attrs)
     np.testing.assert_allclose(found, np.linspace(1, 3, 10), rtol=1e-6)
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max", "min"])
+@pytest.mark.parametrize(
+    ("shape", "indices"), [((1, 0), (1, 0)), ((2, 3), (0, 0)), ((2, 3), (2, 0)), ((2,), (0,)), ((2, 3), (1,)),
+                           ((2, 0), (1, 1)), ((2, 3), (0, 1)), ((0, 2), (0, 1)), ((2, 3), (0, 2))],
+)  # fmt: skip
+def test_scatternd_of_rows_without_an_index_and_of_no_rows(
+    shape: tuple[int, ...], indices: tuple[int, ...], reduction: str
+) -> None:
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    updates = np.full((*indices[:-1], *shape[indices[-1] :]), 2, np.float32)
+    expected = x.copy()
+    combine = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+    for row in np.ndindex(indices[:-1]):
+        own = (0,) * indices[-1]
+        expected[own] = updates[row] if reduction == "none" else combine[reduction](expected[own], updates[row])
+    same(run("ScatterND", [x, np.zeros(indices, np.int64), updates], opset=18, reduction=reduction), expected)

@@ -75,7 +75,9 @@ def scatter_elements(x, index, updates, axis=0, reduction="none"):
 
 def scatter_nd(x, index, updates, reduction="none"):
     """ONNX ScatterND; what duplicate indices give without a reduction is undefined."""
-    return put(x, tuples(index, x.shape[: index.shape[-1]]), updates, reduction)
+    whole = np.zeros(index.shape[:-1], np.int64)  # with an axis for x itself, which an index of no axes picks
+    places = (whole, *tuples(index, x.shape[: index.shape[-1]]))
+    return put(x[np.newaxis], places, updates, reduction)[0]
 
 
 def one_hot(indices, depth, values, axis=-1):

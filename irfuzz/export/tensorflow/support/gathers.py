@@ -46,9 +46,19 @@ def gather_nd(x, index, batch_dims):
     return tf.gather_nd(x, places_from_end(sizes_of(x)[batch_dims:], index), batch_dims)
 
 
+def in_range(places, sizes):
+    """Raise if index tuples are outside of ``sizes``; only eagerly, since a traced graph cannot tell."""
+    limits = tf.constant(sizes[: places.shape[-1]], tf.int64)
+    if tf.executing_eagerly() and bool(tf.reduce_any((places < 0) | (places >= limits))):
+        raise IndexError(f"index out of range for {sizes}")
+
+
 def scatter(x, places, updates, reduction):
     """Write ``updates`` into x at index tuples, combined with what is there by ``reduction``."""
     dtype = x.dtype
+    if 0 in sizes_of(updates):  # which TensorFlow refuses if there are indices
+        in_range(places, sizes_of(x))
+        return tf.identity(x)
     if dtype == tf.bool:  # of which TensorFlow has no sums and products
         reduction = {"add": "max", "mul": "min"}.get(reduction, reduction)
     if reduction == "none":
@@ -66,9 +76,7 @@ def scatter(x, places, updates, reduction):
     sizes = sizes_of(x)
     depth = places.shape[-1]
     steps = tf.constant([math.prod(sizes[i + 1 : depth]) for i in range(depth)], tf.int64)
-    limits = tf.constant(sizes[:depth], tf.int64)
-    if tf.executing_eagerly() and bool(tf.reduce_any((places < 0) | (places >= limits))):
-        raise IndexError(f"index out of range for {sizes}")
+    in_range(places, sizes)
     rows, inner = math.prod(sizes[:depth]), sizes[depth:]
     flat = tf.reshape(tf.reduce_sum(places * steps, -1), (-1,))
     factors = tf.math.unsorted_segment_prod(tf.reshape(updates, (-1, *inner)), flat, rows)
@@ -82,7 +90,14 @@ def scatter_elements(x, index, updates, axis, reduction="none"):
 
 def scatter_nd(x, index, updates, reduction="none"):
     """ONNX ScatterND; what duplicate indices give without a reduction is undefined."""
-    return scatter(x, places_from_end(sizes_of(x), index), updates, reduction)
+    sizes, shape = sizes_of(x), sizes_of(index)
+    rows, depth = math.prod(shape[:-1]), shape[-1]  # TensorFlow takes a single vector for rows of one index each
+    updates = tf.reshape(updates, (rows, *sizes[depth:]))
+    if depth == 0:  # every row of ``updates`` replaces x as a whole, which needs an axis to be picked from
+        whole = tf.zeros((rows, 1), tf.int64)
+        return tf.squeeze(scatter(tf.expand_dims(x, 0), whole, updates, reduction), 0)
+    places = places_from_end(sizes, tf.reshape(index, (rows, depth)))
+    return scatter(x, places, updates, reduction)
 
 
 def one_hot(indices, depth, values, axis):
