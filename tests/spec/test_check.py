@@ -59,6 +59,7 @@ BAD = [
     ("Expand", [t(2, 3), axes(4, 3)], {}, "do not broadcast"),
     ("Gather", [t(2, 3), t(2, dtype=I64, value=(0, 2))], {}, "indices: expected at most 1"),
     ("GatherND", [t(2, 3), t(1, 3, dtype=I64)], {}, "Q + batch_dims <= len(S)"),
+    ("GatherND", [t(2, 3), t(1, 0, dtype=I64)], {}, "Q >= 1 does not hold"),
     ("TopK", [t(4), axes(5)], {}, "K: expected at most 4"),
     ("DepthToSpace", [t(1, 6, 2, 2)], {"blocksize": 2}, "C % (blocksize * blocksize) == 0"),
     ("Einsum", [t(2, 3), t(4, 5)], {"equation": "ij,jk->ik"}, "'j' is 3 and 4"),
