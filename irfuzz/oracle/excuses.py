@@ -260,7 +260,8 @@ def _within_steps(d: Dispute) -> str:
     """
     if d.of_floats or d.path is None or d.leaf is None or not d.path.dtypes or not d.path.rounds or d.distance is None:
         return ""
-    alone = d.path.quantised == 1 and not d.path.narrow and with_trait("quantises").issuperset(d.path.jumps)
+    alone = d.path.quantised == 1 and with_trait("quantises").issuperset(d.path.jumps)
+    alone = alone and not (d.path.narrow or d.path.interpolates)
     if alone and d.measured():
         return ""
     judge = d.leaf.values[d.witnesses[0].name]

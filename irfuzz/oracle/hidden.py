@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from irfuzz.oracle.numbers import is_float
+from irfuzz.oracle.numbers import HUGE, huge, is_float
+from irfuzz.oracle.sources import magnitude
 from irfuzz.oracle.undefined import Call
 from irfuzz.spec import has_trait, trait_values
 
@@ -78,3 +79,22 @@ def hidden_nan(calls: Iterable[Call]) -> str:
 def _makes_floats(call: Call) -> bool:
     dtype = call.dtype(call.node.outputs[0])
     return dtype is None or is_float(dtype)
+
+
+def overflowing_sum(calls: Iterable[Call]) -> str:
+    """An operator whose sums of products may overflow on the way to finite ones; or empty.
+
+    ``2 * 3e38 - 3 * 3e38`` is finite, but infinite, or NaN, if the products are rounded to single before they are
+    added. A shadow that sees only the whole sum meets nothing of it.
+
+    Operands that are neither fed nor constant count as 1. Half precision is left out: many add it up in single.
+    """
+    for call in calls:
+        dtype = call.dtype(call.input(0))
+        if not has_trait(call.node, "contracts") or dtype not in HUGE:
+            continue
+        arrays = (call.array(0), call.array(1))
+        tops = [magnitude(a) for a in arrays if a is not None and is_float(a.dtype)]
+        if np.prod(tops, dtype=np.longdouble) >= huge(dtype):
+            return call.node.op_type
+    return ""

@@ -18,11 +18,12 @@ from irfuzz.ir.exact_integers import ExactIntegers
 from irfuzz.ir.opaque import is_foreign
 from irfuzz.ir.stages import stages_of
 from irfuzz.oracle.exact_steps import rounds_nothing
-from irfuzz.oracle.hidden import hidden_nan
+from irfuzz.oracle.hidden import hidden_nan, overflowing_sum
 from irfuzz.oracle.inside import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.numbers import is_float, largest
 from irfuzz.oracle.opaque import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.open_specials import OpenSpecials, open_specials
+from irfuzz.oracle.resizing import rounds_sums
 from irfuzz.oracle.shapes import numpy_dtype
 from irfuzz.oracle.sources import magnitude, sources_of
 from irfuzz.oracle.undefined import Call, can_be_met
@@ -79,6 +80,8 @@ class Path:
         open: declared undefined behaviour that is not known to be avoided.
         hidden: an operator that may make NaN of ordinary numbers, and one behind it that may hide it.
         exact: nothing on the way rounds, so that what is fed decides every tie and step.
+        interpolates: a Resize on the way makes whole numbers of weighted sums.
+        overflowing: an operator whose sums of products may overflow on the way to finite ones.
     """
 
     ops: frozenset[str]
@@ -100,6 +103,8 @@ class Path:
     open: tuple[Open, ...]
     hidden: str
     exact: bool = False
+    interpolates: bool = False
+    overflowing: str = ""
 
     @property
     def narrow(self) -> bool:
@@ -119,6 +124,8 @@ class Path:
         Args:
             clean: it was seen that neither NaN nor infinity arises inside.
         """
+        if self.overflowing:
+            return f"sums of products of {self.overflowing} may overflow inside, and end finite or not by their order"
         limit = min((math.sqrt(largest(d)) for d in self.dtypes), default=math.inf)
         if self.largest >= limit and not clean:
             # A product of two such numbers overflows, or not, in the order in which a component multiplies; behind a
@@ -211,6 +218,8 @@ def path_to(
         open=tuple(opens[k] for k in sorted(opens)),
         hidden=hidden_nan(calls),
         exact=exact,
+        interpolates=any(map(rounds_sums, calls)),
+        overflowing=overflowing_sum(calls),
     )
 
 

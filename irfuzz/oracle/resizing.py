@@ -32,6 +32,13 @@ def rounded_coordinate(call: Call) -> bool:
     )
 
 
+def rounds_sums(call: Call) -> bool:
+    """True if a Resize makes whole numbers of weighted sums: ONNX does not say whether they are rounded or cut off."""
+    dtype = call.dtype(call.input(0))
+    resizes = call.node.op_type == "Resize" and call.node.domain in ("", "ai.onnx")
+    return resizes and dtype is not None and dtype.kind in "iu" and _text(call, "mode", "nearest") != "nearest"
+
+
 def _scaled(call: Call) -> bool:
     place = 1 if call.spec.since < 11 else 2
     value = call.input(place)

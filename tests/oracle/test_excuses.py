@@ -126,3 +126,22 @@ def test_a_witness_that_differs_from_run_to_run_excuses_numbers_only(parse) -> N
     assert excuse_of(made) == "a witness differs from run to run"
     assert excuse_of(replace(made, unsteady=frozenset({"one:x"}))) == ""
     assert excuse_of(replace(made, symptom=Symptom.NAN_INF)) == ""
+
+
+@pytest.mark.parametrize(("mode", "excused"), [("linear", True), ("cubic", True), ("nearest", False)])
+def test_a_resize_of_quantised_numbers_may_cut_off_or_round(parse, mode: str, excused: bool) -> None:
+    program = parse(
+        "g (float[1,1,2,4] x) => (uint8[1,1,4,8] y) <float s = {1}, int64[4] to = {1, 1, 4, 8}>"
+        f' {{ q = QuantizeLinear(x, s)  y = Resize<mode="{mode}">(q, "", "", to) }}'
+    )
+    values = [np.full((1, 1, 4, 8), value, np.uint8) for value in (4, 3, 3)]
+    targets = zip((ONE, TWO, THREE), values, strict=True)
+    results = [RunResult(target, Stage.RUN, Exit.OK, {"y": y}) for target, y in targets]
+    case = Case(program, {"x": np.full((1, 1, 2, 4), 4, np.float32)}, results)
+    (leaf,) = case.leaves()
+    path = case.path(leaf.value)
+    made = Dispute(
+        case, Symptom.DIFFERENCE, ONE, (TWO, THREE), leaf=leaf, path=path, distance=1.0, measured=lambda: True
+    )
+    assert excuse_of(made) == ("within 1 steps of rounding" if excused else "")
+    assert excuse_of(replace(made, distance=2.0)) == ""

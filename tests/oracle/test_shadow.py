@@ -235,6 +235,19 @@ def test_a_verdict_rests_on_the_shadow_and_carries_its_ratio(shade, gemm, run, f
     assert judge(gemm, fed, [run("reference", wrong), run("onnxruntime:all", wrong)], shadow=shade.run) == []
 
 
+@pytest.mark.planted
+@pytest.mark.parametrize(("weight", "suspect"), [(3.4e38, True), (3.4, False)])
+def test_products_that_overflow_before_they_cancel_are_undecided(shade, gemm, run, weight, suspect):
+    x, w = np.float32([[2, 3, 0, 0]] * 2), np.zeros((4, 3), np.float32)
+    w[:2] = [[weight], [-weight]]
+    # 2 w - 3 w is -w, and infinity where the first product is rounded before the second is taken off.
+    right = np.tanh(x.astype(np.float64) @ w).astype(np.float32)
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:all", -right)]
+    (verdict,) = judge(gemm, {"x": x, "w": w}, results, shadow=shade.run)
+    assert (verdict.target, verdict.suspect) == ("onnxruntime:all", suspect)
+    assert ("MatMul may overflow inside" in verdict.doubt) == suspect
+
+
 def test_where_the_shadow_refuses_the_spread_decides_and_says_so(gemm, run, fed):
     right = np.tanh(fed["x"] @ fed["w"])
     results = [run("reference", right), run("torch:eager", right), run("onnxruntime:all", right + 1)]
