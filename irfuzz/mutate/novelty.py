@@ -132,7 +132,7 @@ class Seen:
 
     def weight(self, feature: Feature) -> float:
         """How much a draw that shows the feature is worth: less the more often it was seen, times its favour."""
-        return self._favours.get(feature, 1.0) / (1 + self._counts.get(feature, 0))
+        return self._favours.get(feature, 1.0) / (1 + self.count(feature))
 
     def favour(self, favours: Mapping[Feature, float]) -> None:
         """Weigh features by numbers above 0 from now on, in place of those before; what is not among them by 1."""
