@@ -60,7 +60,7 @@ RULES = {
 }
 
 
-def tested(layer: str, behind: str, rewrite: str) -> EquivReport:
+def looked_into(layer: str, behind: str, rewrite: str) -> EquivReport:
     inputs, constants, body, shape = LAYERS[layer]
     sizes = [int(n) for n in shape.strip("[]").split(",")]
     sizes[-1] -= behind == "MaxPool"
@@ -76,7 +76,7 @@ def tested(layer: str, behind: str, rewrite: str) -> EquivReport:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_faulty_layer_is_found_by_its_rule(layer: str, behind: str) -> None:
     rule, op = RULES[layer]
-    report = tested(layer, behind, rule)
+    report = looked_into(layer, behind, rule)
     assert report.contradictions, report.to_json()
     assert {(item.step.rewrite, item.step.operator) for item in report.contradictions} == {(rule, op)}
     assert {item.comparison.symptom for item in report.contradictions} == {"difference"}
