@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from irfuzz.oracle.calls import Call
+from irfuzz.spec import trait_values
 
 _BY_LENGTH = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"})
 """Transformations that ask for the length of the resized axis, of which ONNX does not say whether it is whole."""
@@ -35,7 +36,7 @@ def rounded_coordinate(call: Call) -> bool:
 def rounds_sums(call: Call) -> bool:
     """True if a Resize makes whole numbers of weighted sums: ONNX does not say whether they are rounded or cut off."""
     dtype = call.dtype(call.input(0))
-    resizes = call.node.op_type == "Resize" and call.node.domain in ("", "ai.onnx")
+    resizes = trait_values("decided").get(call.node.op_type) == "resize"
     return resizes and dtype is not None and dtype.kind in "iu" and _text(call, "mode", "nearest") != "nearest"
 
 
