@@ -107,8 +107,8 @@ def _axes(program: Program, inputs: Inputs) -> Iterator[Changed]:
 def _zero_points(program: Program, inputs: Inputs) -> Iterator[Changed]:
     """Zero points of quantised tensors, which are 0 if none are given."""
     for place, node in enumerate(program.nodes()):
-        # Of other operators the zero point chooses the type: without it they are other calls.
-        if node.op_type != "DequantizeLinear" or node.inputs[0] is None:
+        # If an operator quantises, its zero point chooses the type: without it, it is another call.
+        if not has_trait(node, "quantised") or has_trait(node, "quantises") or node.inputs[0] is None:
             continue
         data, scale = program.tensor(node.inputs[0]), _shape(program, node.inputs[1])
         if data is None or scale is None or (len(node.inputs) > 2 and node.inputs[2] is not None):

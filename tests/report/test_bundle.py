@@ -232,7 +232,9 @@ def test_any_text_stays_text(symptom: Symptom, name: str) -> None:
 
 
 def test_a_suspect_says_why(finding: Make, tmp_path: Path) -> None:
-    row = finding(parse(RELU), X, f"{WRONG}:Off", ["reference"])
+    # A product of matrices: unlike Relu's, its elements are not decided by ONNX's text alone.
+    product = parse("g (float[2,3] x) => (float[2,2] y) { t = Transpose(x) y = MatMul(x, t) }")
+    row = finding(product, X, f"{WRONG}:Off", ["reference"])
     assert row.verdict.suspect
     write_bundle(tmp_path / "it", row)
     report = (tmp_path / "it" / "report.md").read_text()
