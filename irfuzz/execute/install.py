@@ -91,7 +91,8 @@ class Source:
         """Of ``pip install``; what scripts import beside the component is never built, for no script is worth it."""
         place = self.wheels
         folder = [] if place is None else ["--no-index", "--find-links", str(place.expanduser().absolute())]
-        as_wheels = ",".join(name for name in (*COMPANIONS, distribution) if self.built or name != distribution)
+        names = dict.fromkeys((*COMPANIONS, distribution))
+        as_wheels = ",".join(name for name in names if self.built or name != distribution)
         return [*folder, *(["--only-binary", as_wheels] if as_wheels else [])]
 
 

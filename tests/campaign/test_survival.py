@@ -52,7 +52,8 @@ def test_every_fault_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
     for name in FAULTS:
         shown = replay(Path(by_target[planted(name)]["folder"]), tmp_path)
         assert shown.returncode == 1, f"{name}: {shown.stdout}{shown.stderr}"
-    assert [f for f in found["list"] if "faults.py" not in f["target"]] == [], "blamed those who did nothing"
+    others = [f for f in found["list"] if "faults.py" not in f["target"] and not f["known"]]
+    assert others == [], "blamed those who did nothing that is known"
 
 
 @pytest.mark.timeout(300)

@@ -161,6 +161,11 @@ def test_a_component_for_an_older_numpy_gets_one(monkeypatch: pytest.MonkeyPatch
 
 
 def test_only_wheels_of_a_release_are_tried() -> None:
-    assert Source(built=True).flags("onnx") == ["--only-binary", "onnx"]
-    assert INDEX.flags("onnx") == []
-    assert Source(Path("/w")).flags("onnx") == ["--no-index", "--find-links", "/w"]
+    assert Source(built=True).flags("onnx") == ["--only-binary", "onnx,ml-dtypes"]
+    assert Source(built=True).flags("tool") == ["--only-binary", "onnx,ml-dtypes,tool"]
+
+
+def test_what_scripts_import_beside_a_component_is_never_built() -> None:
+    assert INDEX.flags("onnx") == ["--only-binary", "ml-dtypes"]
+    assert INDEX.flags("tool") == ["--only-binary", "onnx,ml-dtypes"]
+    assert Source(Path("/w")).flags("onnx") == ["--no-index", "--find-links", "/w", "--only-binary", "ml-dtypes"]
