@@ -86,6 +86,10 @@ def one_node(spec: OpSpec, call: Call, seed: int) -> onnx.ModelProto:
     return model
 
 
+LOGARITHMS = {"ReduceLogSum", "ReduceLogSumExp"}
+"""Of whole numbers ONNX does not say how their logarithm becomes one; that of a sum of nothing is no number at all."""
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_drawn_calls_agree_between_frameworks(part: int) -> None:
     torch.set_num_threads(1)
@@ -107,6 +111,8 @@ def test_drawn_calls_agree_between_frameworks(part: int) -> None:
                 continue
             compared += 1
             first, *others = found.values()
+            if op in LOGARITHMS and all(getattr(a, "dtype", np.dtype(float)).kind in "iu" for a in first):
+                continue
             if not all(agree(first, other, ROUNDING["float32"] if op in SINGLE else None) for other in others):
                 wrong.append(f"{op} {seed}: {call.attrs}: {found}")
     assert wrong == []
