@@ -68,7 +68,8 @@ def undefined_refused(d: Dispute) -> str:
     graph = d.case.program.graph
     measured = [v for n in graph if has_trait(n, "shape_only") for v in n.inputs if v is not None]
     stage = Stage.RUN if d.result is None else d.result.stage
-    names = {o.what for v in (*graph.outputs, *measured) for o in d.case.path(v).open}
+    # What only NaN or infinities meet decides values, and refuses nothing.
+    names = {o.what for v in (*graph.outputs, *measured) for o in d.case.path(v).open if not o.specials_only}
     met = sorted(n for n in names if stage is Stage.RUN or n.partition(": ")[2] in BEFORE_A_RUN)
     return f"undefined behaviour ({', '.join(met)})" if met else ""
 
