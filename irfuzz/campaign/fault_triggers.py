@@ -147,7 +147,13 @@ def _share(times: int) -> float:
     return max(LEAST, 1.0 / (1.0 + times))
 
 
-def _features(trigger: Trigger) -> Iterable[tuple[Feature, bool]]:
+@cache
+def _features(trigger: Trigger) -> tuple[tuple[Feature, bool], ...]:
+    """``_told_features``, once a trigger: draws are settled after every few programs."""
+    return tuple(_told_features(trigger))
+
+
+def _told_features(trigger: Trigger) -> Iterable[tuple[Feature, bool]]:
     """Features of draws, with whether they are drawn less; what stands in place of the trigger is drawn more.
 
     What is most special decides: an operator whose only fault is one attribute is itself as good as any.

@@ -64,8 +64,9 @@ _REACHED = {ir.DataType.BFLOAT16: 13, ir.DataType.UINT4: 21, ir.DataType.INT4: 2
 
 def draw_single(context: Context, opset: int, choices: Choices, limit: int) -> Draft | None:
     """A judged call, all of whose inputs are ``x`` and constants; ``None`` if no attempt was valid."""
-    specs = tuple(_callable(context.specs, opset))
-    spec = choices.weighted(specs, [_worth(s) * _new(context, s.op, s.since) for s in specs])
+    specs, worths = _callable(context.specs, opset)
+    news = [worth * _new(context, s.op, s.since) for s, worth in zip(specs, worths, strict=True)]
+    spec = choices.weighted(specs, news)
     for _ in range(_TRIES):
         starts = starts_of(spec, opset)
         worths = [
@@ -84,9 +85,10 @@ def _new(context: Context, *feature: str | int) -> float:
 
 
 @lru_cache(maxsize=64)
-def _callable(specs: Specs, opset: int) -> tuple[OpSpec, ...]:
-    """Operators on dense tensors of which calls can be drawn whose results hang on what is given."""
-    return tuple(s for s in specs.overlaid(opset) if "random" not in s.traits and starts_of(s, opset))
+def _callable(specs: Specs, opset: int) -> tuple[tuple[OpSpec, ...], tuple[float, ...]]:
+    """Operators on dense tensors of which calls can be drawn whose results hang on what is given; and their worths."""
+    found = tuple(s for s in specs.overlaid(opset) if "random" not in s.traits and starts_of(s, opset))
+    return found, tuple(map(_worth, found))
 
 
 @lru_cache(maxsize=2048)
@@ -109,7 +111,6 @@ def starts_of(spec: OpSpec, opset: int) -> tuple[Start, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=2048)
 def _worth(spec: OpSpec) -> float:
     """How often an operator is drawn beside others: the more attributes, optional inputs and types it has, the more."""
     runs = [len(types) for types in spec.portable.values()]

@@ -10,7 +10,7 @@ each try in vain, and one whose passes fired often counts for less than others.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -73,11 +73,11 @@ class PatternAims:
         self._fires: dict[str, Counter[str]] = defaultdict(Counter)
         self._tries: dict[str, Counter[str]] = defaultdict(Counter)
         self._hits: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-        self._parents: deque[tuple[str, dict[str, list[str]]]] = deque(maxlen=PARENTS)
+        self._parents: deque[tuple[str, dict[str, frozenset[str]]]] = deque(maxlen=PARENTS)
         self._worth: dict[Feature, float] = {}
-        self._fired_by: dict[str, dict[str, frozenset[str]]] = {}
-        self._beside: dict[str, dict[str, list[str]]] = {}
-        self._paired: dict[str, frozenset[tuple[str, str]]] = {}
+        self._beside: dict[str, dict[str, frozenset[str]]] = {}
+        self._firing: list[tuple[Feature, str, str]] = []
+        self._partners: dict[str, dict[str, set[str]]] = {}
 
     def ran(self, inserted: Sequence[str], results: Sequence[RunResult]) -> None:
         """Take note of the patterns that were inserted into a program, and of the passes that then changed it.
@@ -98,9 +98,7 @@ class PatternAims:
     def keep(self, digest: str, results: Sequence[RunResult]) -> None:
         """Take note of what a program fires that may be a parent."""
         fired = {
-            version_of(r.target): [name for name in r.passes if name not in rule_names()]
-            for r in results
-            if r.exit is Exit.OK and r.passes
+            version_of(r.target): frozenset(r.passes).difference(rule_names()) for r in results if r.exit is Exit.OK and r.passes
         }
         if fired:
             self._parents.append((digest, fired))
@@ -108,18 +106,19 @@ class PatternAims:
     def settle(self) -> None:
         """Let all that was noted since the last time count."""
         missing = {version: frozenset(names) for version, names in self._passes.missing().items()}
-        self._fired_by = {version: self._known(version) for version in missing}
+        known = {version: self._known(version) for version in missing}
         self._beside = dict(self._parents)
-        self._paired = self._passes.paired()
-        self._worth = {}
+        self._partners = {version: _partners(pairs) for version, pairs in self._passes.paired().items()}
+        self._worth, self._firing, rules = {}, [], frozenset(rule_names())
         for pattern in patterns():
-            worths = [
-                self._pass_worth(version, name, pattern.name, unfired=name in missing[version])
-                for version, known in self._fired_by.items()
-                for name in known[pattern.name]
-            ]
-            if worths:
-                self._worth[feature_of(pattern)] = max(worths)
+            fired = [(version, name) for version, fires in known.items() for name in fires[pattern.name]]
+            if fired:
+                key = feature_of(pattern)
+                self._worth[key] = max(
+                    self._pass_worth(version, name, pattern.name, unfired=name in missing[version])
+                    for version, name in fired
+                )
+                self._firing += [(key, version, name) for version, name in fired if name not in rules]
 
     def _pass_worth(self, version: str, name: str, pattern: str, *, unfired: bool) -> float:
         if unfired:
@@ -150,24 +149,24 @@ class PatternAims:
         beside = self._beside.get(parent)
         if not beside:
             return self._worth
-        found = dict(self._worth)
-        for pattern in patterns():
-            new = sum(
-                self._is_new(version, name, other)
-                for version, others in beside.items()
-                for name in self._fired_by.get(version, {}).get(pattern.name, ())
-                for other in others
-            )
+        # Most patterns share their passes with others: how many pairs would be new is counted once a pass.
+        news: dict[tuple[str, str], int] = {}
+        pairs: Counter[Feature] = Counter()
+        for key, version, name in self._firing:
+            new = news.get((version, name))
+            if new is None:
+                new = news[version, name] = self._new_pairs(version, name, beside.get(version, frozenset()))
             if new:
-                key = feature_of(pattern)
-                found[key] = found.get(key, 1.0) * (1.0 + NEW_PAIR * new / (1.0 + new))
+                pairs[key] += new
+        found = dict(self._worth)
+        for key, new in pairs.items():
+            found[key] *= 1.0 + NEW_PAIR * new / (1.0 + new)
         return found
 
-    def _is_new(self, version: str, name: str, other: str) -> bool:
-        """Whether no program has fired a pass beside another."""
-        if name == other or name in rule_names():
-            return False
-        return tuple(sorted((name, other))) not in self._paired.get(version, ())
+    def _new_pairs(self, version: str, name: str, others: frozenset[str]) -> int:
+        """Beside how many other passes no program has fired this one."""
+        partners = self._partners.get(version, {}).get(name, frozenset())
+        return len(others) - (name in others) - len(others & partners)
 
     def state(self) -> dict[str, Any]:
         """As JSON-able data that ``recall`` takes."""
@@ -177,7 +176,7 @@ class PatternAims:
             "fires": self._fires,
             "tries": self._tries,
             "hits": self._hits,
-            "parents": list(self._parents),
+            "parents": [(digest, {v: sorted(names) for v, names in fired.items()}) for digest, fired in self._parents],
         }
 
     def recall(self, state: Mapping[str, Any]) -> None:
@@ -190,5 +189,15 @@ class PatternAims:
             self._tries[version] = Counter(state["tries"][version])
             for pattern, hits in state["hits"].get(version, {}).items():
                 self._hits[version][pattern] = Counter(hits)
-        self._parents = deque(((digest, fired) for digest, fired in state["parents"]), maxlen=PARENTS)
+        parents = ((digest, {v: frozenset(names) for v, names in fired.items()}) for digest, fired in state["parents"])
+        self._parents = deque(parents, maxlen=PARENTS)
         self.settle()
+
+
+def _partners(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """By pass: those that changed a program together with it."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for one, other in pairs:
+        found[one].add(other)
+        found[other].add(one)
+    return found
