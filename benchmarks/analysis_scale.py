@@ -1,4 +1,4 @@
-"""Static analysis of networks at full size and of graphs of growing size: seconds and memory leave, as a table.
+"""Seconds and memory of the static analysis of networks at full size and of graphs of growing size, as a table.
 
     python -m benchmarks.analysis_scale [--models FOLDER] [--nodes 1000 10000 ...] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Random calls of every operator that the analysis follows enter; results outside of what it promised are counted.
+"""Counts results of random calls, of every operator that the analysis follows, outside of what it promised.
 
 ``python -m benchmarks.soundness -n 1000000 --seed 0`` checks that many result elements, spread over the operators, of
 float, half, double and integer calls on ONNXRuntime without optimisation (the reference evaluator where that has no

@@ -1,4 +1,4 @@
-"""Memory of a process that makes many programs: nothing enters, Python's collector looks at new objects only."""
+"""Lets Python's collector look at new objects only, in a process that makes many programs."""
 
 from __future__ import annotations
 

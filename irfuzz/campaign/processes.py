@@ -1,4 +1,4 @@
-"""A campaign's folder and lock enter, its job processes run; they are begun anew if they die, and all ended."""
+"""Runs a campaign's job processes: starts them anew if they die, and ends them all."""
 
 from __future__ import annotations
 

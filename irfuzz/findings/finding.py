@@ -95,7 +95,7 @@ class KnownIssue:
         id: short; what findings are labelled with.
         title: one line.
         link: upstream report or change; empty if none is known.
-        docs: if irfuzz's own documentation tells more.
+        docs: where irfuzz's own documentation tells more.
     """
 
     id: str

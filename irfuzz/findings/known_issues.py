@@ -48,7 +48,7 @@ class Known:
         since: oldest version that shows it; empty if that is not known.
         passes: of which the optimiser's is one, if a finding names any; empty for any.
         link: upstream report or change; empty if none is known.
-        docs: if irfuzz's own documentation tells more.
+        docs: where irfuzz's own documentation tells more.
         among: the operators may stand among others.
         one_of: operators of which one at least is there, beside ``operators``; empty for any.
         got: regular expression that is found in what the component gave, if a shape or type is wrong; empty for any.

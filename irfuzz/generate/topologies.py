@@ -1,4 +1,4 @@
-"""A growing program enters, layers that form a chain, cells or any graph are put into it."""
+"""Puts layers that form a chain, cells or any graph into a growing program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program: an ONNX model enters, every value gets a fact, and each edit keeps the facts right."""
+"""The program: an ONNX model in which every value has a fact, and each edit keeps the facts right."""
 
 from __future__ import annotations
 

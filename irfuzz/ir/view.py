@@ -1,4 +1,4 @@
-"""What can be asked of a program: a model and its facts stay as they are, nodes, values, names and constants leave."""
+"""What can be asked of a program: its nodes, values, names and constants; nothing is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A body in the making: nodes are built and inferred in the main graph, and the finished body leaves it."""
+"""A body in the making: nodes are built and inferred in the main graph, and taken out when it is finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Conv or MatMul enters; the same by QLinear or Integer operators, between quantised numbers, stands in its place."""
+"""Puts QLinear or Integer operators, between quantised numbers, in the place of a Conv or MatMul."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judged draft and a value enter; it stands in the program, its result in the value's place or as an output."""
+"""Puts a judged draft into a program: its result takes a value's place, or is an output."""
 
 from __future__ import annotations
 

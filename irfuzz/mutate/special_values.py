@@ -1,4 +1,4 @@
-"""``special-values``: NaN, infinities, -0, denormals or extremes enter a layer's input (COMET's SpecialI, table 3)."""
+"""``special-values``: feeds NaN, infinities, -0, denormals or extremes to a layer (COMET's SpecialI, table 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that only copies its input, and a draft, enter; the program computes the draft and nothing else then."""
+"""Lets a program that only copies its input compute a draft and nothing else."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Published:
         row: its place in the paper's table.
         name: the paper's.
         title: the paper's, in full.
-        note: if irfuzz does more or other than the paper says; empty if it is the same.
+        note: what irfuzz does more, or otherwise, than the paper says; empty if it is the same.
         beside: another mutator is the operator itself, and this one does more of its kind.
     """
 

@@ -1,4 +1,4 @@
-"""Plainer attributes: a session enters; those that must stay get values nearer to their defaults."""
+"""Plainer attributes: gives those that must stay values nearer to their defaults."""
 
 from __future__ import annotations
 

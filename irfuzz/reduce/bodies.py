@@ -1,4 +1,4 @@
-"""Fewer bodies and functions: a session enters; calls and control flow become plain nodes, and what stays gets less."""
+"""Fewer bodies and functions: makes plain nodes of calls and control flow, and makes what stays smaller."""
 
 from __future__ import annotations
 

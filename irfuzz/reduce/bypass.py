@@ -1,4 +1,4 @@
-"""Fewer nodes: a session enters; what reads a node reads an earlier value instead, of the same type if it can be."""
+"""Fewer nodes: lets what reads a node read an earlier value instead, of the same type if it can be."""
 
 from __future__ import annotations
 

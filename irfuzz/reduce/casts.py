@@ -1,4 +1,4 @@
-"""One dtype: a session enters; casts vanish, and what stood between them computes in the type it is given."""
+"""One dtype: drops casts, and lets what stood between them compute in the type it is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computed constants: a session enters; values whose elements are known anyway become initializers."""
+"""Computed constants: makes initializers of values whose elements are known anyway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Later beginnings: a session enters; what computes a value is replaced by an input with that value's elements."""
+"""Later beginnings: replaces what computes a value by an input with that value's elements."""
 
 from __future__ import annotations
 

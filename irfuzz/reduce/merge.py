@@ -1,4 +1,4 @@
-"""Fewer inputs: a session enters; inputs of one type and shape become one, and weights of that shape become it, too."""
+"""Fewer inputs: makes one of inputs of one type and shape, and of weights of that shape, too."""
 
 from __future__ import annotations
 

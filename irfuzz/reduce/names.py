@@ -1,4 +1,4 @@
-"""Short names: a session enters; values are called x, y, w0 and so on, and what only tells of origins is dropped."""
+"""Short names: calls values x, y, w0 and so on, and drops what only tells of origins."""
 
 from __future__ import annotations
 

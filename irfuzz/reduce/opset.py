@@ -1,4 +1,4 @@
-"""The oldest opset: a session enters; its program declares the oldest version of ONNX that still shows the fault."""
+"""The oldest opset: declares the oldest version of ONNX that still shows the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plainer nodes: a session enters; inputs and attributes that operators can do without are dropped."""
+"""Plainer nodes: drops inputs and attributes that operators can do without."""
 
 from __future__ import annotations
 

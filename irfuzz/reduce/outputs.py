@@ -1,4 +1,4 @@
-"""Fewer and earlier outputs: a session enters; what lies behind the first failing value is dropped."""
+"""Fewer and earlier outputs: drops what lies behind the first failing value."""
 
 from __future__ import annotations
 

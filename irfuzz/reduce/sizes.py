@@ -1,4 +1,4 @@
-"""Smaller tensors: a session enters; a size shrinks wherever it occurs in inputs and weights, and data with it."""
+"""Smaller tensors: shrinks a size wherever it occurs in inputs and weights, and data with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimension patterns such as ``"M, C // group, *K"``: a shape enters and names are bound, or the other way round.
+"""Dimension patterns such as ``"M, C // group, *K"``: binds their names to a shape, or gives the shape of names.
 
 A pattern is a list of items separated by commas:
 

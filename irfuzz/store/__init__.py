@@ -1,1 +1,1 @@
-"""Programs and findings enter a database and come back."""
+"""Keeps programs and findings in a database."""

@@ -1,4 +1,4 @@
-"""A graph written by hand, node after node; the model leaves."""
+"""Writes a graph by hand, node after node, as a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overlays enter, the element types that ONNXRuntime really runs are written into their ``[portable]`` tables.
+"""Writes the element types that ONNXRuntime really runs into the ``[portable]`` tables of overlays.
 
 Usage: ``python -m tests.spec.measure_portable [OP...]`` from the repository's root. For every operator version from
 opset 7 on, every combination of element types is sampled and run without optimisation; a combination that never runs

@@ -1,4 +1,4 @@
-"""A node enters an emitter together with this context: names of its values, its attributes, the spelling of Python."""
+"""What an emitter may ask beside its node: names of values, attributes, the spelling of Python."""
 
 from __future__ import annotations
 

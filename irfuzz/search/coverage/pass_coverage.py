@@ -1,4 +1,4 @@
-"""Results of runs enter, which passes of the optimisers, and which pairs of them, changed a program for the first time.
+"""Which passes of optimisers, and which pairs of them, changed a program for the first time.
 
 A pass is a graph transformer or a rewrite rule of a component that tells what changed a program. Counted are those that
 a version registers and that the CPU can reach (``execute.passes.excluded``), each version apart.

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Random numbers, repeatable: a seed enters a generator of its own, and without one it is always the same."""
+"""Random numbers, repeatable: each seed has a generator of its own, and without one it is always the same."""
 
 from __future__ import annotations
 
