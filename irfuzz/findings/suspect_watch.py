@@ -17,7 +17,7 @@ from irfuzz.reduce.session import OutOfBudget
 
 
 @dataclass(frozen=True, slots=True)
-class Dispute:
+class SuspectDispute:
     """Who contradicts whom in a suspect, and about what.
 
     Attributes:
@@ -29,7 +29,7 @@ class Dispute:
     told: str
 
     @classmethod
-    def of(cls, suspect: Finding) -> Dispute:
+    def of(cls, suspect: Finding) -> SuspectDispute:
         """The dispute that a suspect is about."""
         return cls(suspect.verdict, told_by(suspect.verdict, suspect.case.program))
 
@@ -78,7 +78,7 @@ class SuspectWatch:
     ) -> None:
         self._watch = watch
         self._suspect = suspect
-        self._dispute = Dispute.of(suspect)
+        self._dispute = SuspectDispute.of(suspect)
         self._known = known
         self._stopping = stopping
         self.proof: Finding | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx_ir as ir
@@ -12,7 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import operand, pair
+from irfuzz.rewrite.operands import attrs_of, operand, pair, shape_of, spatial_axes
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -21,33 +21,21 @@ if TYPE_CHECKING:
 _MOST_GROUPS = 16
 
 
-def _shape(program: Program, value: ir.Value | None) -> tuple[int, ...]:
-    return (() if value is None else tensor_fact(program, value).static_shape) or ()
-
-
-def _spatial(program: Program, node: ir.Node) -> int:
-    return len(_shape(program, node.inputs[0])) - 2
-
-
-def _attrs(node: ir.Node) -> dict[str, Any]:
-    return {name: attr.value for name, attr in node.attributes.items() if not attr.is_ref()}
-
-
 def kernel_of(program: Program, node: ir.Node) -> list[int]:
     """The sizes of the window."""
-    given = _attrs(node).get("kernel_shape")
-    return list(given) if given is not None else list(_shape(program, node.inputs[1])[2:])
+    given = attrs_of(node).get("kernel_shape")
+    return list(given) if given is not None else list(shape_of(program, node.inputs[1])[2:])
 
 
 def pads_of(program: Program, node: ir.Node) -> list[int]:
     """The padding at the starts and ends of the spatial axes, ``auto_pad`` resolved (ONNX Operators.md, Conv)."""
-    attrs, count = _attrs(node), _spatial(program, node)
+    attrs, count = attrs_of(node), spatial_axes(program, node)
     auto = attrs.get("auto_pad", "NOTSET")
     if auto == "VALID":
         return [0] * (2 * count)
     if auto == "NOTSET":
         return list(attrs.get("pads", [0] * (2 * count)))
-    sizes = _shape(program, node.inputs[0])[2:]
+    sizes = shape_of(program, node.inputs[0])[2:]
     strides, dilations = attrs.get("strides", [1] * count), attrs.get("dilations", [1] * count)
     starts, ends = [], []
     for size, kernel, stride, dilation in zip(sizes, kernel_of(program, node), strides, dilations, strict=True):
@@ -65,8 +53,8 @@ def _padded(program: Program, node: ir.Node) -> bool:
 def _unpadded(inserter: Inserter, node: ir.Node, filler: ir.Value | None = None) -> ir.Value:
     """The node without padding, on an input that has it already."""
     program, x = inserter.program, operand(node)
-    pads, count = pads_of(program, node), _spatial(program, node)
-    attrs = {k: v for k, v in _attrs(node).items() if k not in ("auto_pad", "pads")}
+    pads, count = pads_of(program, node), spatial_axes(program, node)
+    attrs = {k: v for k, v in attrs_of(node).items() if k not in ("auto_pad", "pads")}
     whole = inserter.ints([0, 0, *pads[:count], 0, 0, *pads[count:]])
     wide = inserter.value("Pad", x, whole, *([] if filler is None else [filler]))
     return inserter.node(node.op_type, [wide, *node.inputs[1:]], attrs).outputs[0]
@@ -88,7 +76,7 @@ def _padded_with_least(inserter: Inserter, node: ir.Node, choices: Choices) -> i
 
 
 def _poolable(program: Program, node: ir.Node) -> bool:
-    attrs = _attrs(node)
+    attrs = attrs_of(node)
     # A dilated window may stand in the padding alone, and its maximum is nobody's element.
     if program.opset < 11 or attrs.get("ceil_mode", 0) or max(attrs.get("dilations", [1])) > 1:
         return False
@@ -99,7 +87,7 @@ def _poolable(program: Program, node: ir.Node) -> bool:
 
 def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """One more spatial axis of size 1, in front of the others or behind them."""
-    program, count = inserter.program, _spatial(inserter.program, node)
+    program, count = inserter.program, spatial_axes(inserter.program, node)
     x, w = pair(node)
     first = choices.boolean()
     at = 2 if first else 2 + count
@@ -107,7 +95,7 @@ def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     def more(items: Sequence[int], extra: int) -> list[int]:
         return [extra, *items] if first else [*items, extra]
 
-    attrs, pads = _attrs(node), pads_of(program, node)
+    attrs, pads = attrs_of(node), pads_of(program, node)
     made = {
         "group": attrs.get("group", 1),
         "strides": more(attrs.get("strides", [1] * count), 1),
@@ -120,16 +108,16 @@ def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _grouped(program: Program, node: ir.Node) -> bool:
-    return 2 <= _attrs(node).get("group", 1) <= _MOST_GROUPS
+    return 2 <= attrs_of(node).get("group", 1) <= _MOST_GROUPS
 
 
 def _per_group(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     program = inserter.program
     x, w = pair(node)
     bias = node.inputs[2] if len(node.inputs) > 2 else None
-    attrs = _attrs(node)
+    attrs = attrs_of(node)
     groups = attrs.pop("group")
-    wide, high = _shape(program, x)[1] // groups, _shape(program, w)[0] // groups
+    wide, high = shape_of(program, x)[1] // groups, shape_of(program, w)[0] // groups
     parts: list[ir.Value] = []
     for g in range(groups):
         given = [
@@ -143,7 +131,7 @@ def _per_group(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _dilated(program: Program, node: ir.Node) -> bool:
-    return max(_attrs(node).get("dilations", [1])) > 1
+    return max(attrs_of(node).get("dilations", [1])) > 1
 
 
 def _dilated_computed(program: Program, node: ir.Node) -> bool:
@@ -156,10 +144,10 @@ def _dilated_constant(program: Program, node: ir.Node) -> bool:
 
 def _zero_spread(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """As ``_zero_filled``, for weights that are computed: along each axis zeros are put behind every tap."""
-    program, count = inserter.program, _spatial(inserter.program, node)
-    attrs = _attrs(node)
+    program, count = inserter.program, spatial_axes(inserter.program, node)
+    attrs = attrs_of(node)
     dilations = attrs.pop("dilations")
-    kernel, shape = operand(node, 1), list(_shape(program, node.inputs[1]))
+    kernel, shape = operand(node, 1), list(shape_of(program, node.inputs[1]))
     for axis, dilation in enumerate(dilations, 2):
         if dilation == 1:
             continue
@@ -175,8 +163,8 @@ def _zero_spread(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Valu
 
 def _zero_filled(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """The kernel with zeros where the dilated one looks away; an infinite input would become NaN there."""
-    program, count = inserter.program, _spatial(inserter.program, node)
-    attrs, weights = _attrs(node), program.const_array(node.inputs[1])
+    program, count = inserter.program, spatial_axes(inserter.program, node)
+    attrs, weights = attrs_of(node), program.const_array(node.inputs[1])
     assert weights is not None
     dilations = attrs.pop("dilations")
     sizes = [(k - 1) * d + 1 for k, d in zip(weights.shape[2:], dilations, strict=True)]
@@ -195,13 +183,13 @@ def _biased(program: Program, node: ir.Node) -> bool:
 
 def _bias_apart(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     bias = operand(node, 2)
-    plain = inserter.node("Conv", list(node.inputs[:2]), _attrs(node)).outputs[0]
-    count = _spatial(inserter.program, node)
+    plain = inserter.node("Conv", list(node.inputs[:2]), attrs_of(node)).outputs[0]
+    count = spatial_axes(inserter.program, node)
     return inserter.value("Add", plain, inserter.reshape(bias, [-1, *[1] * count]))
 
 
 def _pointwise(program: Program, node: ir.Node) -> bool:
-    attrs = _attrs(node)
+    attrs = attrs_of(node)
     return (
         set(kernel_of(program, node)) == {1}
         and set(attrs.get("strides", [1])) == {1}
@@ -214,14 +202,14 @@ def _pointwise(program: Program, node: ir.Node) -> bool:
 def _as_product(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     program = inserter.program
     x, w = pair(node)
-    batch, channels, *sizes = _shape(program, x)
+    batch, channels, *sizes = shape_of(program, x)
     flat = inserter.reshape(x, [batch, channels, -1])
-    product = inserter.value("MatMul", inserter.reshape(w, _shape(program, w)[:2]), flat)
-    return inserter.reshape(product, [batch, _shape(program, w)[0], *sizes])
+    product = inserter.value("MatMul", inserter.reshape(w, shape_of(program, w)[:2]), flat)
+    return inserter.reshape(product, [batch, shape_of(program, w)[0], *sizes])
 
 
 def _lower(program: Program, node: ir.Node) -> bool:
-    return _spatial(program, node) in (1, 2)
+    return spatial_axes(program, node) in (1, 2)
 
 
 def _since_11(program: Program, node: ir.Node) -> bool:

@@ -10,13 +10,12 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import pair
+from irfuzz.rewrite.operands import FLOATS, pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 _WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
 _SUMS = ("Add", "Sub")
 
@@ -64,7 +63,7 @@ def _common(program: Program, node: ir.Node) -> tuple[ir.Value, ir.Value, ir.Val
 
 
 def _shared(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, pair(node)[0]).dtype in _FLOATS and _common(program, node) is not None
+    return tensor_fact(program, pair(node)[0]).dtype in FLOATS and _common(program, node) is not None
 
 
 def _factored(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
@@ -77,7 +76,7 @@ def _factored(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 def _product_of_sum(program: Program, node: ir.Node) -> bool:
     a, b = pair(node)
     inner = _made_by(program, a, _SUMS)
-    if inner is None or tensor_fact(program, a).dtype not in _FLOATS or tensor_fact(program, b).rank != 2:
+    if inner is None or tensor_fact(program, a).dtype not in FLOATS or tensor_fact(program, b).rank != 2:
         return False
     shapes = {tensor_fact(program, v).static_shape for v in pair(inner)}
     return len(shapes) == 1 and None not in shapes and len(next(iter(shapes)) or ()) >= 2
@@ -103,7 +102,7 @@ def _scale(program: Program, value: ir.Value) -> tuple[ir.Value, ir.Value] | Non
 
 def _scaled(program: Program, node: ir.Node) -> bool:
     a, _ = pair(node)
-    return tensor_fact(program, a).dtype in _FLOATS and _scale(program, a) is not None
+    return tensor_fact(program, a).dtype in FLOATS and _scale(program, a) is not None
 
 
 def _scaled_after(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
@@ -115,7 +114,7 @@ def _scaled_after(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Val
 
 B, BOUNDED = Exactness.BITWISE, Exactness.BOUNDED
 REWRITES: tuple[Rewrite, ...] = (
-    rewrite_nodes("distribute", BOUNDED, "a * (b + c) -> a * b + a * c", ("Mul",), _distributed, _of_sum(_FLOATS)),
+    rewrite_nodes("distribute", BOUNDED, "a * (b + c) -> a * b + a * c", ("Mul",), _distributed, _of_sum(FLOATS)),
     rewrite_nodes(
         "distribute-integers", B, "a * (b + c) -> a * b + a * c, modulo 2**n", ("Mul",), _distributed, _of_sum(_WHOLE)
     ),

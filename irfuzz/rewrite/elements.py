@@ -11,12 +11,12 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
+from irfuzz.rewrite.operands import FLOATS
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 _MIRROR = {"Less": "Greater", "Greater": "Less", "LessOrEqual": "GreaterOrEqual", "GreaterOrEqual": "LessOrEqual"}
 
 
@@ -25,7 +25,7 @@ def _given(node: ir.Node) -> list[ir.Value]:
 
 
 def _float(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, _given(node)[0]).dtype in _FLOATS
+    return tensor_fact(program, _given(node)[0]).dtype in FLOATS
 
 
 def _commuted(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:

@@ -11,14 +11,13 @@ from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes, rewrite_values
-from irfuzz.rewrite.operands import operand
+from irfuzz.rewrite.operands import FLOATS, operand
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 _D = ir.DataType
-_FLOATS = (_D.FLOAT, _D.DOUBLE)
 _WHITE = 255.0
 _ROUND_SINCE = 11
 
@@ -46,7 +45,7 @@ _ALIKE = frozenset({"Max", "Min"})
 
 def _scalable(program: Program, node: ir.Node) -> bool:
     first = node.inputs[0]
-    if first is None or tensor_fact(program, first).dtype not in _FLOATS or len(node.outputs) > 1:
+    if first is None or tensor_fact(program, first).dtype not in FLOATS or len(node.outputs) > 1:
         return False
     return not (node.op_type in ("Conv", "ConvTranspose") and len(node.inputs) > 2 and node.inputs[2] is not None)
 

@@ -10,18 +10,16 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import pair
+from irfuzz.rewrite.operands import FLOATS, pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
-
 
 def _matrices(program: Program, node: ir.Node) -> bool:
     facts = [tensor_fact(program, v) for v in pair(node)]
-    return all(f.rank == 2 and f.dtype in _FLOATS for f in facts)
+    return all(f.rank == 2 and f.dtype in FLOATS for f in facts)
 
 
 def _as_gemm(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:

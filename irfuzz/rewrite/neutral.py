@@ -9,10 +9,10 @@ from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.mutate.insert import Inserter
 from irfuzz.rewrite.forms import rewrite_values
+from irfuzz.rewrite.operands import FLOATS
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 _D = ir.DataType
-FLOATS = (_D.FLOAT, _D.DOUBLE)
 _NUMBERS = (*FLOATS, _D.INT32, _D.INT64)
 
 

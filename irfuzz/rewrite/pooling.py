@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx_ir as ir
@@ -13,29 +13,15 @@ from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.convolution import kernel_of, pads_of
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import operand
+from irfuzz.rewrite.operands import FLOATS, attrs_of, operand, shape_of, spatial_axes
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
-
-
-def _attrs(node: ir.Node) -> dict[str, Any]:
-    return {name: attr.value for name, attr in node.attributes.items() if not attr.is_ref()}
-
-
-def _shape(program: Program, value: ir.Value | None) -> tuple[int, ...]:
-    return (() if value is None else tensor_fact(program, value).static_shape) or ()
-
-
-def _spatial(program: Program, node: ir.Node) -> int:
-    return len(_shape(program, node.inputs[0])) - 2
-
 
 def _float(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, node.outputs[0]).dtype in _FLOATS
+    return tensor_fact(program, node.outputs[0]).dtype in FLOATS
 
 
 # Rule 2: an average of a padded window, and a transposed convolution that padding crops.
@@ -43,10 +29,10 @@ def _float(program: Program, node: ir.Node) -> bool:
 
 def _counts(program: Program, node: ir.Node) -> np.ndarray:
     """How many elements of each window of an AveragePool are no padding, as ``[1, 1, *spatial]``."""
-    attrs, count = _attrs(node), _spatial(program, node)
+    attrs, count = attrs_of(node), spatial_axes(program, node)
     pads, kernel = pads_of(program, node), kernel_of(program, node)
     strides, dilations = attrs.get("strides", [1] * count), attrs.get("dilations", [1] * count)
-    sizes, results = _shape(program, node.inputs[0])[2:], _shape(program, node.outputs[0])[2:]
+    sizes, results = shape_of(program, node.inputs[0])[2:], shape_of(program, node.outputs[0])[2:]
     total = np.ones((1, 1, *[1] * count))
     for axis in range(count):
         starts = np.arange(results[axis]) * strides[axis] - pads[axis]
@@ -58,7 +44,7 @@ def _counts(program: Program, node: ir.Node) -> np.ndarray:
 
 def _averaged(program: Program, node: ir.Node) -> bool:
     """Padded, without the windows beyond the end that ``ceil_mode`` adds, and with an element in each window."""
-    if program.opset < 11 or not _float(program, node) or _attrs(node).get("ceil_mode", 0):
+    if program.opset < 11 or not _float(program, node) or attrs_of(node).get("ceil_mode", 0):
         return False
     return any(pads_of(program, node)) and bool(_counts(program, node).min() > 0)
 
@@ -66,7 +52,7 @@ def _averaged(program: Program, node: ir.Node) -> bool:
 def _average_of_padded(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """ONNX Operators.md, AveragePool: by default the padding is not counted, with ``count_include_pad`` it is."""
     program, x = inserter.program, operand(node)
-    attrs, pads, count = _attrs(node), pads_of(program, node), _spatial(program, node)
+    attrs, pads, count = attrs_of(node), pads_of(program, node), spatial_axes(program, node)
     counted = attrs.get("count_include_pad", 0)
     kept = {k: v for k, v in attrs.items() if k not in ("auto_pad", "pads", "count_include_pad")}
     wide = inserter.pad(x, [0, 0, *pads[:count]], [0, 0, *pads[count:]])
@@ -82,7 +68,7 @@ def _cropping(program: Program, node: ir.Node) -> list[int] | None:
 
     An odd amount of automatic padding is such a case, and a given output shape.
     """
-    attrs, count = _attrs(node), _spatial(program, node)
+    attrs, count = attrs_of(node), spatial_axes(program, node)
     auto = attrs.get("auto_pad", "NOTSET")
     if "output_shape" in attrs or program.opset < 11:
         return None
@@ -90,7 +76,7 @@ def _cropping(program: Program, node: ir.Node) -> list[int] | None:
         return list(attrs.get("pads", [0] * (2 * count))) if auto == "NOTSET" else [0] * (2 * count)
     strides, dilations = attrs.get("strides", [1] * count), attrs.get("dilations", [1] * count)
     more = attrs.get("output_padding", [0] * count)
-    sizes, results = _shape(program, node.inputs[0])[2:], _shape(program, node.outputs[0])[2:]
+    sizes, results = shape_of(program, node.inputs[0])[2:], shape_of(program, node.outputs[0])[2:]
     kernel = kernel_of(program, node)
     totals = [
         strides[i] * (sizes[i] - 1) + more[i] + (kernel[i] - 1) * dilations[i] + 1 - results[i] for i in range(count)
@@ -104,11 +90,11 @@ def _cropped(program: Program, node: ir.Node) -> bool:
 
 def _crop_apart(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """ONNX Operators.md, ConvTranspose: padding shortens the output."""
-    program, count = inserter.program, _spatial(inserter.program, node)
+    program, count = inserter.program, spatial_axes(inserter.program, node)
     crop = _cropping(program, node) or []
-    attrs = {k: v for k, v in _attrs(node).items() if k not in ("auto_pad", "pads")}
+    attrs = {k: v for k, v in attrs_of(node).items() if k not in ("auto_pad", "pads")}
     whole = inserter.node("ConvTranspose", list(node.inputs), attrs).outputs[0]
-    sizes = _shape(program, node.outputs[0])[2:]
+    sizes = shape_of(program, node.outputs[0])[2:]
     ends = [start + size for start, size in zip(crop[:count], sizes, strict=True)]
     return inserter.slice(whole, list(range(2, count + 2)), crop[:count], ends)
 
@@ -117,7 +103,7 @@ def _crop_apart(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
 
 
 def _lower(program: Program, node: ir.Node) -> bool:
-    return _spatial(program, node) in (1, 2) and _float(program, node)
+    return spatial_axes(program, node) in (1, 2) and _float(program, node)
 
 
 def _lower_transposed(program: Program, node: ir.Node) -> bool:
@@ -126,14 +112,14 @@ def _lower_transposed(program: Program, node: ir.Node) -> bool:
 
 def _raised(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
     """In front of the others or behind them."""
-    program, count = inserter.program, _spatial(inserter.program, node)
+    program, count = inserter.program, spatial_axes(inserter.program, node)
     first = choices.boolean()
     at = 2 if first else 2 + count
 
     def more(items: Sequence[int], extra: int) -> list[int]:
         return [extra, *items] if first else [*items, extra]
 
-    attrs = _attrs(node)
+    attrs = attrs_of(node)
     given = [inserter.unsqueeze(operand(node), [at]), *node.inputs[1:]]
     if node.op_type == "ConvTranspose":
         pads = _cropping(program, node) or [0] * (2 * count)

@@ -10,14 +10,13 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import operand
+from irfuzz.rewrite.operands import FLOATS, operand
 from irfuzz.rewrite.spelling import reduced_axes
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 _JOINED = {"ReduceSum": "Add", "ReduceProd": "Mul", "ReduceMax": "Max", "ReduceMin": "Min"}
 """Reductions of which those of two parts make that of the whole, and by which operator."""
 
@@ -25,7 +24,7 @@ _REDUCTIONS = ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceL
 
 
 def _known(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, operand(node)).dtype in _FLOATS and bool(reduced_axes(program, node))
+    return tensor_fact(program, operand(node)).dtype in FLOATS and bool(reduced_axes(program, node))
 
 
 def _movable(program: Program, node: ir.Node) -> bool:

@@ -13,17 +13,15 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import operand, pair
+from irfuzz.rewrite.operands import FLOATS, operand, pair
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
-
 
 def _float(program: Program, node: ir.Node) -> bool:
-    return tensor_fact(program, operand(node)).dtype in _FLOATS
+    return tensor_fact(program, operand(node)).dtype in FLOATS
 
 
 def _as_reshape(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:

@@ -9,7 +9,7 @@ import pytest
 
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.suspect_watch import Dispute
+from irfuzz.findings.suspect_watch import SuspectDispute
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
@@ -24,9 +24,9 @@ SUSPECT = Verdict(
 REFUSED = replace(SUSPECT, symptom=Symptom.REJECTION, message="Fail: no kernel for 5", excuse="few-accept")
 
 
-def _dispute(verdict: Verdict) -> Dispute:
+def _dispute(verdict: Verdict) -> SuspectDispute:
     case = FailingCase(PROGRAM, {})
-    return Dispute.of(Finding(verdict, case, case))
+    return SuspectDispute.of(Finding(verdict, case, case))
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,9 @@ class PatternAims:
     def keep(self, digest: str, results: Sequence[RunResult]) -> None:
         """Take note of what a program fires that may be a parent."""
         fired = {
-            version_of(r.target): frozenset(r.passes).difference(rule_names()) for r in results if r.exit is Exit.OK and r.passes
+            version_of(r.target): frozenset(r.passes).difference(rule_names())
+            for r in results
+            if r.exit is Exit.OK and r.passes
         }
         if fired:
             self._parents.append((digest, fired))

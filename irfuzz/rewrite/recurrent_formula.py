@@ -10,7 +10,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.insert import Inserter
 from irfuzz.mutate.sites import tensor_fact
 from irfuzz.rewrite.forms import rewrite_nodes
-from irfuzz.rewrite.operands import operand
+from irfuzz.rewrite.operands import FLOATS, operand
 from irfuzz.rewrite.types import Exactness, Rewrite
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 8
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE)
 _OTHERWISE = ("activations", "activation_alpha", "activation_beta", "clip", "input_forget", "layout")
 """Attributes that change the formula, unless they are 0."""
 
@@ -28,7 +27,7 @@ def _plain(program: Program, node: ir.Node) -> bool:
     attrs, fact = program.attrs(node), tensor_fact(program, operand(node))
     whole = len(node.inputs) < 5 or node.inputs[4] is None
     few = 0 < (fact.static_shape or (0,))[0] <= _MOST_STEPS
-    return whole and few and fact.dtype in _FLOATS and not any(attrs.get(name) for name in _OTHERWISE)
+    return whole and few and fact.dtype in FLOATS and not any(attrs.get(name) for name in _OTHERWISE)
 
 
 class _Direction:
