@@ -200,6 +200,30 @@ print(json.dumps([bare, sorted({name.partition(".")[0] for name in sys.modules})
     assert {"onnx", "onnx_ir", "numpy", "sqlalchemy"}.isdisjoint(bare)
 
 
+RIDDLE = re.compile(r"\benters?\b.*\bleaves?\b", re.DOTALL)
+MOST_WHERE = 200
+
+
+def docstrings(path: Path) -> Iterator[str]:
+    """Those of a module and of all that it defines."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def test_a_module_says_what_it_does_in_a_sentence_and_not_as_a_riddle() -> None:
+    kept = ROOT / "docs" / "bugs"  # scripts stay as irfuzz wrote them
+    first = {
+        p: next(docstrings(p)).partition("\n\n")[0] for p in tracked() if p.suffix == ".py" and kept not in p.parents
+    }
+    assert [name(p) for p, text in first.items() if RIDDLE.search(text)] == []
+
+
+def test_docstrings_say_if_for_conditions_and_where_for_places() -> None:
+    words = [word for p in modules("irfuzz") for text in docstrings(p) for word in re.findall(r"\w+", text.lower())]
+    assert words.count("where") <= MOST_WHERE < words.count("if")
+
+
 MOST_DECISIONS = 40
 """Python asks for an operator's traits; where its name decides, the line above says why."""
 
