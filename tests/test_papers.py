@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import irfuzz
+
 ROOT = Path(__file__).resolve().parents[1]
+
+# The irfuzz that is tested, and not the one of the checkout, in which nothing may be built.
+PLACES = {
+    **os.environ,
+    "PYTHONSAFEPATH": "1",
+    "PYTHONPATH": os.pathsep.join(map(str, (Path(irfuzz.__file__).parents[1], ROOT))),
+}
 
 pytestmark = [
     pytest.mark.backend,
@@ -35,7 +45,7 @@ print("ROWS " + json.dumps(rows))
 
 def test_every_fault_of_debars_architectures_is_named_and_no_twin_is_warned_of() -> None:
     """In a process of their own, which alone imports TensorFlow."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, env=PLACES)
     assert done.returncode == 0, done.stderr[-2000:]
     line = next(text for text in done.stdout.splitlines() if text.startswith("ROWS "))
     rows = json.loads(line.removeprefix("ROWS "))
@@ -79,7 +89,7 @@ def test_a_program_of_a_checkout_runs_up_to_its_first_step(tmp_path: Path) -> No
         path.write_text(text)
     told = tmp_path / "told.json"
     command = [sys.executable, "-m", "benchmarks.papers.grist", str(tmp_path), "--seconds", "60", "--json", str(told)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=PLACES)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     mine, other = json.loads(told.read_text())
     assert other["why"] == "a PyTorch program"

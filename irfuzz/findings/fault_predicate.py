@@ -40,15 +40,19 @@ def told_by(verdict: Verdict, program: Program) -> str:
 
 def same_fault(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
     """The verdict with the symptom and target that are looked for, unless it is a suspect."""
-    for verdict in verdicts:
-        if verdict.symptom is wanted.symptom and verdict.target == wanted.target and not verdict.suspect:
-            if wanted.symptom is Symptom.LENIENCY and (verdict.operator, verdict.rule) != (
-                wanted.operator,
-                wanted.rule,
-            ):
-                continue
-            return verdict
-    return None
+    return next((one for one in verdicts if one.target == wanted.target and _alike(one, wanted)), None)
+
+
+def among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
+    """The verdict with a symptom that blames a target, be it beside another version or variant of its component."""
+    return next((one for one in verdicts if wanted.target in one.blamed and _alike(one, wanted)), None)
+
+
+def _alike(one: Verdict, wanted: Verdict) -> bool:
+    """Whether a verdict, no suspect, has the symptom that is looked for, and the rule if one is broken."""
+    if one.suspect or one.symptom is not wanted.symptom:
+        return False
+    return one.symptom is not Symptom.LENIENCY or (one.operator, one.rule) == (wanted.operator, wanted.rule)
 
 
 class Watch:

@@ -20,7 +20,7 @@ from irfuzz.findings.cause import SMALL, VALUES
 from irfuzz.findings.conditions import Inputs, conditions_of
 from irfuzz.findings.distrust import wrong_here
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_predicate import Watch, same_fault
+from irfuzz.findings.fault_predicate import Watch, among, same_fault
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.kind_relation import KINDS
 from irfuzz.findings.upstream_cause import earlier_cause
@@ -113,7 +113,8 @@ class Archive(Protocol):
 def confirm(bench: Bench, finding: Finding) -> Finding | Dropped:
     """The same verdict of fresh processes.
 
-    Those that agree with each other need not all be asked here: all of them hear the small case.
+    Those that agree with each other need not all be asked here: all of them hear the small case. The newest version of
+    the blamed component is asked though the campaign may not have run it; if it shows the fault too, it is blamed.
     """
     case, verdict = finding.case, finding.verdict
     verdicts: list[Verdict] = []
@@ -123,7 +124,7 @@ def confirm(bench: Bench, finding: Finding) -> Finding | Dropped:
         verdicts = bench.judge(case, results, invalid=verdict.invalid)
     except (InvalidProgram, Unsupported):
         pass  # then it is not seen
-    found = same_fault(verdicts, verdict)
+    found = same_fault(verdicts, verdict) or among(verdicts, verdict)
     if found is None:
         return Dropped(bench.unseen(finding, verdicts, results))
     return replace(finding, verdict=found)
@@ -224,11 +225,3 @@ def pass_through(finding: Finding, way: Iterable[Step]) -> Finding | Dropped:
             return found
         finding = found
     return finding
-
-
-def among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
-    """The verdict with a symptom that blames a target, be it beside another version or variant of its component."""
-    for one in verdicts:
-        if one.symptom is wanted.symptom and wanted.target in one.blamed and not one.suspect:
-            return one
-    return None

@@ -12,9 +12,9 @@ import pytest
 from irfuzz.execute.shadow import ShadowRun
 from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_predicate import Watch
+from irfuzz.findings.fault_predicate import Watch, among
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.pipeline import Bench, Dropped, among, blame, confirm, pass_through, reduce, sign, steps
+from irfuzz.findings.pipeline import Bench, Dropped, blame, confirm, pass_through, reduce, sign, steps
 from irfuzz.ir.program import Program
 from irfuzz.oracle.types import Symptom, Verdict
 
@@ -113,6 +113,26 @@ def test_the_whole_way() -> None:
 
 def test_what_fresh_processes_do_not_show_is_dropped() -> None:
     assert confirm(bench(Refusing()), seen()) == Dropped("unseen")
+
+
+def test_a_newer_version_that_shows_it_too_is_blamed_instead() -> None:
+    """The campaign had not run it: only those who confirm a finding ask the newest version."""
+    newest = Target("bad", "bad", version="2.0")
+    old = Target("bad@1.0", "bad", version="1.0", environment="bad-1.0")
+    runner = Refusing(2)
+
+    class Asks(Refusing):
+        def _run(
+            self, program: Program, inputs: Mapping[str, Value], targets: Sequence[Target], *, fresh: bool
+        ) -> list[RunResult]:
+            one, two, right = runner._run(program, inputs, [newest, newest, TARGETS[1]], fresh=fresh)
+            return [replace(one, target=old), two, right, replace(right, target=TARGETS[2])]
+
+    start = replace(seen(), verdict=replace(VERDICT, target=old.name))
+    found = confirm(bench(Asks(2)), start)
+    assert isinstance(found, Finding)
+    assert found.verdict.target == newest.name
+    assert old.name in found.verdict.blamed
 
 
 def test_what_is_known_by_its_signature_is_dropped() -> None:
