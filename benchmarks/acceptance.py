@@ -20,22 +20,22 @@ from typing import Any
 import onnx
 import onnx.backend.test
 
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit
+from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
-from irfuzz.frontends.checker import Checker
+from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import find_models, load_seed
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
 from irfuzz.isolate import Limits
-from irfuzz.mutate.api import TracedMutant, mutate_many
-from irfuzz.mutate.trace import rebuild
-from irfuzz.mutate.types import Relation
-from irfuzz.resources import seeds_dir
+from irfuzz.mutate.mutation_trace import rebuild
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
 
@@ -44,7 +44,7 @@ def seeds() -> list[tuple[str, Program]]:
     """The shipped seeds and onnx's ``light_*`` models."""
     files, problems = find_models([seeds_dir(), LIGHT])
     found: list[tuple[str, Program]] = []
-    with Checker() as checker:
+    with OnnxChecker() as checker:
         for path in files:
             try:
                 found.append((path.name, load_seed(path, checker=checker)))

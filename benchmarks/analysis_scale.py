@@ -34,9 +34,9 @@ MEASURE = """
 import json, resource, sys, time
 from pathlib import Path
 from irfuzz.analyze.analysis import analyze
-from irfuzz.analyze.ranges import Ranges
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.memory import settle
+from irfuzz.garbage_collection import settle
 path, given = Path(sys.argv[1]), json.loads(sys.argv[2])
 parts = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 held = lambda: max(resource.getrusage(part).ru_maxrss for part in parts) * 1024

@@ -22,23 +22,23 @@ import onnx.backend.test
 import onnx_ir as ir
 
 from irfuzz.analyze.analysis import Analysis, analyze
-from irfuzz.analyze.judged import judge
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.campaign.hunt import observed
+from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.warning_report import judge
+from irfuzz.campaign.corpus.input_steering import observed
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import tap
-from irfuzz.execute.types import Exit
+from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.ranges import seed_ranges
-from irfuzz.ir.bodies import nodes_within
+from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.isolate import Limits
-from irfuzz.mutate.api import mutate_many
-from irfuzz.mutate.types import Relation
-from irfuzz.resources import seeds_dir
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.traced_mutants import mutate_many
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
 MOST_NODES, MOST_ELEMENTS = 120, 1 << 22

@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from irfuzz.execute.run_types import Exit, TargetRole
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, Role
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
@@ -60,7 +60,7 @@ def one(runner: Runner, name: str, counts: Counter[tuple[str, str]]) -> list[dic
     told = {t: v for v in reversed(verdicts) for t in [v.target, *str(v.evidence.get("also", "")).split(", ")] if t}
     rows = []
     for result in results:
-        if result.target.role is Role.RUNTIME:
+        if result.target.role is TargetRole.RUNTIME:
             continue
         verdict = told.get(result.target.name)
         counts[result.target.name, str(verdict.symptom if verdict and result.exit is Exit.OK else result.exit)] += 1

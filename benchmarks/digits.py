@@ -19,15 +19,15 @@ import numpy as np
 import onnx
 from sklearn.datasets import load_diabetes, load_digits
 
+from irfuzz.execute.intermediate_values import tap
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import tap
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize.check import Report, check
-from irfuzz.localize.labelled import inconsistencies_of, labels_for
-from irfuzz.oracle.cradle import CLASS_BINS, unique
-from irfuzz.search.evolve import Plan, evolve
+from irfuzz.localize.check import CheckResult, check
+from irfuzz.localize.comparison.labelled_inconsistencies import inconsistencies_of, labels_for
+from irfuzz.oracle.cradle_distances import CLASS_BINS, unique
+from irfuzz.search.evolve import EvolutionPlan, evolve
 from irfuzz.search.fitness import InconsistencyFitness
 from irfuzz.search.genome import Level
 
@@ -63,10 +63,10 @@ def batched(model: Program, size: int) -> Program:
 
 def compare_batches(
     model: Program, rows: np.ndarray, truth: np.ndarray, classes: int, targets: list[str], size: int
-) -> Report:
+) -> CheckResult:
     """Every target on every sample, many in one run; inconsistencies are those of single samples."""
     name, output = model.graph.inputs[0].name or "", model.graph.outputs[0].name or ""
-    reports: list[Report] = []
+    reports: list[CheckResult] = []
     outputs: dict[str, list[np.ndarray]] = {}
     with Runner(resolve(targets), Limits(seconds=120), required=False) as runner:
         for at in range(0, len(rows), size):
@@ -84,7 +84,7 @@ def compare_batches(
     )
 
 
-def compare(model: Program, rows: np.ndarray, truth: np.ndarray, classes: int, targets: list[str]) -> Report:
+def compare(model: Program, rows: np.ndarray, truth: np.ndarray, classes: int, targets: list[str]) -> CheckResult:
     """Every target on every sample."""
     name = model.graph.inputs[0].name or ""
     labels = labels_for(truth, model.graph.outputs[0].name or "", classes, None)
@@ -93,7 +93,7 @@ def compare(model: Program, rows: np.ndarray, truth: np.ndarray, classes: int, t
         return check(runner, model, samples, labels=labels)
 
 
-def told(what: str, report: Report) -> int:
+def told(what: str, report: CheckResult) -> int:
     """One line; how many pairs are inconsistent."""
     bad = [i for i in report.inconsistencies if i.inconsistent]
     wrong = [d for d in report.disagreements if not d.undecided]
@@ -124,7 +124,7 @@ def figure_3(model: Program, pair: list[str], generations: int) -> None:
         twos = (images[i : i + 1] for i in np.flatnonzero(classes == 2))
         image = next(one for one in twos if not look(model, one)[1])
         first = look(model, image)[0]
-        plan = Plan(fitness="inconsistency", generations=generations, seconds=300)
+        plan = EvolutionPlan(fitness="inconsistency", generations=generations, seconds=300)
         moved = evolve(model, runner, plan, {"image": (0.0, 1.0)}, starts=[{"image": image}])
         found = "no other label" if moved.witness is None else moved.witness.fault.shown
         told = f"{first:.3g} on an image, {moved.best[-1]:.3g} after {len(moved.best)} generations ({found})"

@@ -25,26 +25,26 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.campaign.steering import CALLS
+from irfuzz.campaign.corpus.mutation_steering import CALLS
 from irfuzz.choices import Choices
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import Unsupported
+from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import describe, resolve
-from irfuzz.execute.types import Exit, RunResult
+from irfuzz.execute.target_table import describe, resolve
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.number_draw import draw_numbers
-from irfuzz.generate.sprouts import sprouts, sprouts_up_to
+from irfuzz.generate.graph_inputs.number_classes import draw_numbers
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.isolate import Limits
-from irfuzz.mutate.call_plan import called
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.start_anew import bare
-from irfuzz.mutate.table import campaign_weights
+from irfuzz.mutate.drawn_calls.identity_mutators import called
+from irfuzz.mutate.drawn_calls.identity_replacement import bare
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.oracle import judge
-from irfuzz.resources import seeds_dir
 from irfuzz.spec import load_specs
 
 Test = Callable[[ir.Node], bool]
@@ -280,7 +280,7 @@ def programs(
     count: int, seed: int, share: float, edits: int = 4, max_opset: int = 21
 ) -> Iterator[tuple[Program, dict[str, Any]]]:
     """Mutants and their inputs, as the first job of a campaign makes them."""
-    seen = Seen()
+    seen = FeatureCounts()
     engine = Engine(load_specs(), seen=seen, max_nodes=200, max_opset=max_opset, weights=campaign_weights())
     held = {p.stem: Program.from_bytes(p.read_bytes()) for p in sorted(seeds_dir().glob("*.onnx"))}
     worth = {name: 1 / (1 + len(p.nodes()) / 30) for name, p in held.items()}

@@ -29,22 +29,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rewrites import Source
-from irfuzz.campaign.equivalence import ran
-from irfuzz.campaign.nan_free import nan_free
+from irfuzz.campaign.self_testing.equivalent_forms import ran
+from irfuzz.campaign.self_testing.nan_free_proof import nan_free
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
+from irfuzz.execute.adapters.alternative_runs import OtherWay, adapters_for, build_ways, others_of
+from irfuzz.execute.batching import Task
+from irfuzz.execute.run_types import RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.together import Task
-from irfuzz.execute.types import RunResult, Target, Value
-from irfuzz.execute.ways import Other, adapters_for, build_ways, others_of
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.mutate.types import Skipped
-from irfuzz.oracle.equivalence import Answer, Comparison, compare_forms
-from irfuzz.rewrite.engine import rewrite_once
-from irfuzz.rewrite.table import build_rewrites
-from irfuzz.rewrite.types import Rewrite
+from irfuzz.mutate.mutator_protocol import Skipped
+from irfuzz.oracle.form_comparison import Answer, FormComparison, compare_forms
+from irfuzz.rewrite.rewrite_chain import rewrite_once
+from irfuzz.rewrite.rewrite_rule import Rewrite
+from irfuzz.rewrite.rewrite_table import build_rewrites
 from irfuzz.spec import load_specs
 
 TARGETS = ("ort:disabled", "torch:eager", "tensorflow:eager")
@@ -69,7 +69,7 @@ class Bench:
     def __init__(
         self,
         runner: Runner,
-        others: Mapping[str, Sequence[Other]],
+        others: Mapping[str, Sequence[OtherWay]],
         targets: Sequence[Target],
         inputs: int,
         seed: int,
@@ -168,7 +168,7 @@ class Bench:
         given: Mapping[str, Value],
         results: tuple[RunResult, RunResult],
         base: str,
-    ) -> Comparison:
+    ) -> FormComparison:
         return compare_forms(
             program, form if isinstance(form, Program) else program, given, results, specs=self._specs, bitwise=False,
             rerun=self._rerun(program, base), finite=nan_free,

@@ -14,12 +14,12 @@ from statistics import median
 import numpy as np
 
 from benchmarks.numeric.programs import PAIRS, Case
+from irfuzz.execute.batching import Task
+from irfuzz.execute.intermediate_values import tap
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import tap
-from irfuzz.execute.together import Task
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.search.evolve import Plan, evolve
+from irfuzz.search.evolve import EvolutionPlan, evolve
 from irfuzz.search.fitness import NanFitness
 from irfuzz.search.genetic import Settings
 from irfuzz.search.genome import Level, genome_of
@@ -60,7 +60,7 @@ def search(
     """Algorithm 1, ours or with the paper's noise and objective only, or with gradients."""
     settings = Settings(POPULATION, PARENTS, snap=0.0 if paper else 0.3)
     generations = 1 + (runs - POPULATION) // (POPULATION - PARENTS)
-    plan = Plan(settings=settings, generations=generations, seconds=600, seed=seed, paper=paper, guide=guide)
+    plan = EvolutionPlan(settings=settings, generations=generations, seconds=600, seed=seed, paper=paper, guide=guide)
     outcome = evolve(Program.from_proto(case.model()), runner, plan, case.ranges)
     return outcome.witness is not None, outcome.seconds
 

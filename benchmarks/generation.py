@@ -24,13 +24,13 @@ from typing import Any
 import onnx
 
 from irfuzz.errors import IrfuzzError
+from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import tap
-from irfuzz.execute.types import Exit
-from irfuzz.generate.fresh import Generated, generate, rebuild_generated
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.ir.truth import contradiction
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.generate.random_programs import Generated, generate, rebuild_generated
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.isolate import Limits
 
 NNSMITH = 25

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from irfuzz.execute.run_types import Exit, TargetRole, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, Role, Value
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 
@@ -36,7 +36,7 @@ def main() -> int:
         for name in args.seeds.split(","):
             program = Program.from_bytes((SEEDS / f"{name}.onnx").read_bytes())
             right, *others = runner.run(program, make_inputs(program, 1))
-            assert right.target.role is Role.RUNTIME
+            assert right.target.role is TargetRole.RUNTIME
             for result in others:
                 end, says = str(result.exit), result.error
                 if result.exit is Exit.OK:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.recall.bugs import Bug
 from benchmarks.recall.campaigns import build, judge
-from irfuzz.execute.table import describe
+from irfuzz.execute.target_table import describe
 
 _TORCH = ("torch==2.13.0", "torchvision==0.28.0")
 

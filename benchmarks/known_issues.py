@@ -27,16 +27,17 @@ import onnx.printer
 from onnx import helper
 
 from irfuzz.errors import UsageError
-from irfuzz.execute import releases, table
-from irfuzz.execute.environments import version_key
+from irfuzz.execute import target_table
+from irfuzz.execute.run_types import Exit, Target, TargetRole
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Exit, Role, Target
+from irfuzz.execute.versions import releases
+from irfuzz.execute.versions.environments import version_key
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.known_issues import Known, known_issues, shipped
+from irfuzz.findings.known_issues import KnownIssueRule, known_issues, shipped
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
-from irfuzz.store.tensors import unpack
+from irfuzz.store.npz_tensors import unpack
 
 CASES = Path(__file__).with_suffix(".toml")
 BUGS = Path(__file__).resolve().parents[1] / "docs" / "bugs"
@@ -130,25 +131,25 @@ class Tried:
     told: str = ""
 
 
-def targets_for(rule: Known, *, build: bool = False) -> list[Target]:
+def targets_for(rule: KnownIssueRule, *, build: bool = False) -> list[Target]:
     """The variants of the rule's component in a version that has the issue.
 
     Raises:
         UsageError: there is none here.
     """
     try:
-        own = list(table.resolve([rule.component]))
+        own = list(target_table.resolve([rule.component]))
     except UsageError:
         own = []
     if own and not (rule.fixed and version_key(own[0].version) >= version_key(rule.fixed)):
         return own
-    distribution = next(a.distributions[0] for a in table.BUILT_IN if a.component == rule.component)
+    distribution = next(a.distributions[0] for a in target_table.BUILT_IN if a.component == rule.component)
     if build:
         releases.ensure(distribution, rule.seen, lambda text: print(text, file=sys.stderr))
-    return list(table.resolve([f"{rule.component}@{rule.seen}"]))
+    return list(target_table.resolve([f"{rule.component}@{rule.seen}"]))
 
 
-def tried(rule: Known, case: KnownCase, targets: Sequence[Target], runner: Runner) -> Tried:
+def tried(rule: KnownIssueRule, case: KnownCase, targets: Sequence[Target], runner: Runner) -> Tried:
     """Run a case and see whether what is blamed on the component is labelled with the rule."""
     failing = case.witness()
     program, inputs = failing.program, failing.inputs
@@ -170,7 +171,7 @@ def tried(rule: Known, case: KnownCase, targets: Sequence[Target], runner: Runne
 
 
 def try_all(
-    issues: Sequence[str], *, build: bool = False, choose: Callable[[Known], list[Target]] | None = None
+    issues: Sequence[str], *, build: bool = False, choose: Callable[[KnownIssueRule], list[Target]] | None = None
 ) -> Iterator[Tried]:
     """Try rules, those of one version one after the other.
 
@@ -179,7 +180,7 @@ def try_all(
         build: install versions that are missing.
         choose: the targets of a rule's component; ``targets_for`` if omitted.
     """
-    groups: dict[tuple[str, ...], list[Known]] = {}
+    groups: dict[tuple[str, ...], list[KnownIssueRule]] = {}
     chosen: dict[tuple[str, ...], list[Target]] = {}
     for rule in shipped():
         if rule.id not in issues:
@@ -195,9 +196,9 @@ def try_all(
     for key, rules in groups.items():
         mine = chosen[key]
         own = {(t.component, t.environment) for t in mine}
-        beside = {w for w in WITNESSES if table.resolve([w])[0].component not in {c for c, _ in own}}
+        beside = {w for w in WITNESSES if target_table.resolve([w])[0].component not in {c for c, _ in own}}
         before = {t.before for t in mine if t.before}
-        witnesses = [t for t in table.resolve(sorted(beside | before)) if t.role is Role.RUNTIME]
+        witnesses = [t for t in target_table.resolve(sorted(beside | before)) if t.role is TargetRole.RUNTIME]
         with Runner([*mine, *witnesses], Limits(seconds=60), required=False) as runner:
             there = [t for t in runner.targets if (t.component, t.environment) in own]
             for rule in rules:

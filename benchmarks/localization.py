@@ -19,15 +19,15 @@ from typing import Any
 
 import onnx
 
+from irfuzz.execute.batching import Task
+from irfuzz.execute.intermediate_values import run_tapped
+from irfuzz.execute.run_types import RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import run_tapped
-from irfuzz.execute.together import Task
-from irfuzz.execute.types import RunResult, Target, Value
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.audee import T1, Causal, Causes
-from irfuzz.localize.hidden import Map, localise
-from irfuzz.localize.replay import Replayed, replay
+from irfuzz.localize.nodes.causal_testing import T1, CausalTest, Causes
+from irfuzz.localize.nodes.isolated_replay import Replayed, replay
+from irfuzz.localize.nodes.localization_map import LocalizationMap, localise
 
 ROOT = Path(__file__).parents[1]
 FILE = "tests/planted_targets/wrong.py"
@@ -95,8 +95,10 @@ def measure(fault: wrong.Fault) -> Row:
             return made
 
         found: list[Replayed] = timed("replay", lambda: _replay(runner, program, inputs, base, other))
-        made: Map = timed("CRADLE", lambda: localise(program, *run_tapped(runner, program, inputs, apart=True)))
-        causes: Causes = timed("AUDEE", lambda: Causal(runner, base, other).causes(program, inputs))
+        made: LocalizationMap = timed(
+            "CRADLE", lambda: localise(program, *run_tapped(runner, program, inputs, apart=True))
+        )
+        causes: Causes = timed("AUDEE", lambda: CausalTest(runner, base, other).causes(program, inputs))
     faulty = [_hits(truth, r.first, r.end) for r in found if r.faulty]
     ordinals = {o: place for place, node in enumerate(program.to_proto().graph.node) for o in node.output}
     high = [_hits(truth, p := ordinals[x.name], p + 1) for x in made.ranked if x.highlighted]

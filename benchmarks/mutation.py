@@ -28,23 +28,23 @@ import onnx
 import onnx.backend.test
 
 from irfuzz.choices import Choices
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import IrfuzzError
+from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import tap
-from irfuzz.execute.types import Exit
+from irfuzz.execute.target_table import resolve
 from irfuzz.facts import OpaqueFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.garbage_collection import settle
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
 from irfuzz.isolate import Limits
-from irfuzz.memory import settle
-from irfuzz.mutate.api import mutate_many
-from irfuzz.mutate.engine import Counts, Engine
-from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.trace import parse_trace, rebuild
-from irfuzz.mutate.types import Relation
-from irfuzz.resources import seeds_dir
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutation_engine import AttemptCounts, Engine
+from irfuzz.mutate.mutation_trace import parse_trace, rebuild
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.traced_mutants import mutate_many
 from irfuzz.spec import load_specs
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
@@ -76,7 +76,7 @@ def speed(n: int) -> dict[str, Any]:
     programs = [m.program for m in mutate_many(named(light=False), seed=1, n=400) if len(m.program.nodes()) in NODES][
         :40
     ]
-    seen = Seen()
+    seen = FeatureCounts()
     for program in programs:
         seen.add_program(program)
     engine = Engine(load_specs(), seen=seen)
@@ -123,7 +123,7 @@ def validity(n: int, seed: int, light: bool, mutators: list[str] | None = None) 
     models = named(light)
     by_digest = {program.digest: program for _, program in models}
     found: Counter[str] = Counter()
-    counts = Counts()
+    counts = AttemptCounts()
     executed: Counter[str] = Counter()
     problems: list[str] = []
     total = hashlib.sha256()
@@ -172,7 +172,7 @@ def validity(n: int, seed: int, light: bool, mutators: list[str] | None = None) 
     }
 
 
-def by_mutator(counts: Counts) -> dict[str, dict[str, Any]]:
+def by_mutator(counts: AttemptCounts) -> dict[str, dict[str, Any]]:
     """For each mutator what became of its attempts, and the commonest reasons for a skip."""
     skipped: dict[str, Counter[str]] = {name: Counter() for name in counts.applied}
     for (name, why), count in counts.skipped.items():

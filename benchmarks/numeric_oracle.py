@@ -35,27 +35,27 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import Unsupported
+from irfuzz.execute.batching import Task
+from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.shadow import ShadowRun
-from irfuzz.execute.table import resolve
-from irfuzz.execute.together import Task
-from irfuzz.execute.types import Exit, RunResult, Target, Value
+from irfuzz.execute.target_table import resolve
 from irfuzz.export.lowerings import SHADOWED
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.number_draw import draw_numbers
-from irfuzz.generate.ranges import seed_ranges
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.graph_inputs.number_classes import draw_numbers
+from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.table import campaign_weights
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.oracle import Symptom, Verdict, judge
-from irfuzz.oracle.case import Case
-from irfuzz.oracle.numbers import is_float, smallest
-from irfuzz.oracle.shadowed import Measure, measure_of
-from irfuzz.resources import seeds_dir
+from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.numeric.dtype_thresholds import is_float, smallest
+from irfuzz.oracle.numeric.shadow_comparison import ShadowReference, measure_of
 from irfuzz.spec import has_trait, load_specs
 
 TARGETS = Path(__file__).parents[1] / "tests" / "planted_targets" / "reassociated.py"
@@ -210,9 +210,9 @@ class Bench:
             arrays = {k: v for k, v in inputs.items() if isinstance(v, np.ndarray)}
             np.savez(self._out / f"{number}.npz", allow_pickle=False, **arrays)
 
-    def _decidable(self, case: Case, run: ShadowRun) -> dict[str, tuple[Measure, np.ndarray]]:
+    def _decidable(self, case: Case, run: ShadowRun) -> dict[str, tuple[ShadowReference, np.ndarray]]:
         """Count decidable elements; reference and bound of each floating-point output."""
-        measures: dict[str, tuple[Measure, np.ndarray]] = {}
+        measures: dict[str, tuple[ShadowReference, np.ndarray]] = {}
         decided = every = 0
         case.doubtful = list(case.program.graph.outputs)  # not only those that differ
         for leaf in case.leaves():
@@ -254,7 +254,7 @@ class Bench:
         number: int,
         case: Case,
         run: ShadowRun,
-        measures: Mapping[str, tuple[Measure, np.ndarray]],
+        measures: Mapping[str, tuple[ShadowReference, np.ndarray]],
         pair: tuple[Target, Target],
     ) -> None:
         """Plant an error in the second target, and see whether it is found where it must be."""

@@ -15,15 +15,15 @@ from typing import Any
 
 import onnx.defs
 
+from irfuzz.data_folders import seeds_dir
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.api import mutate_many
-from irfuzz.mutate.types import Relation
-from irfuzz.resources import seeds_dir
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.traced_mutants import mutate_many
 
 OPSET = 17
 RATE = 20 / 10_000

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.campaign.config import Layout
-from irfuzz.campaign.covered import passes_of
-from irfuzz.execute.passes import excluded, registered, rules
+from irfuzz.campaign.monitoring.joint_coverage import passes_of
+from irfuzz.execute.onnxruntime_passes import excluded, registered, rules
 from irfuzz.execute.runner import Runner
 from irfuzz.store.database import Database
 

@@ -23,22 +23,22 @@ from onnx import helper, numpy_helper
 
 from irfuzz.choices import Choices
 from irfuzz.errors import IrfuzzError
-from irfuzz.execute.passes import excluded, registered, rule_names
+from irfuzz.execute.onnxruntime_passes import excluded, registered, rule_names
+from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Target
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.mutate.pattern_book import Pattern, patterns
-from irfuzz.mutate.pattern_call import judge, spell
-from irfuzz.mutate.pattern_draft import Draft, draw_rest, draw_sizes, make, sizes_of
+from irfuzz.mutate.patterns.pattern_draft import PatternDraft, draw_rest, draw_sizes, make, sizes_of
+from irfuzz.mutate.patterns.pattern_files import SubgraphPattern, patterns
+from irfuzz.mutate.patterns.pattern_validation import judge, spell
 from irfuzz.spec import load_specs
 
 OPSETS = (17, 13, 21, 11)
 LARGEST = 1 << 16
 
 
-def drawn(pattern: Pattern, draws: int) -> Iterator[Program]:
+def drawn(pattern: SubgraphPattern, draws: int) -> Iterator[Program]:
     """The pattern as it is known, alone in a program, on drawn sizes and types."""
     for number in range(draws):
         choices = Choices.from_seed(f"{pattern.name}/{number}")
@@ -61,7 +61,7 @@ def drawn(pattern: Pattern, draws: int) -> Iterator[Program]:
                     continue
 
 
-def alone(draft: Draft, opset: int, *, between: bool) -> onnx.ModelProto:
+def alone(draft: PatternDraft, opset: int, *, between: bool) -> onnx.ModelProto:
     """A model of nothing but the drafted pattern; what nobody reads is an output.
 
     With one more node before and behind it, if it is to stand ``between``: optimisers spare much of what reads an input

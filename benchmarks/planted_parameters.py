@@ -27,9 +27,9 @@ from onnx.reference import ReferenceEvaluator
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.audee import Causal, Causes
+from irfuzz.localize.nodes.causal_testing import CausalTest, Causes
 from irfuzz.spec import OpSpec, load_specs, with_trait
 from tests.spec.census.calls import draw
 
@@ -101,7 +101,7 @@ def causes(planted: Planted) -> Causes:
     name, model, feeds = planted
     with Runner(resolve(["reference", f"{FILE}:{name}"])) as runner:
         base, other = runner.targets
-        return Causal(runner, base, other).causes(Program.from_proto(model), feeds)
+        return CausalTest(runner, base, other).causes(Program.from_proto(model), feeds)
 
 
 def main() -> None:

@@ -25,19 +25,19 @@ from typing import Any
 import onnx
 
 from benchmarks.twisted import FAULTS, Fault, other_than
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram
+from irfuzz.execute.run_types import Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Value
-from irfuzz.findings.fault_predicate import Watch, same_fault, told_by
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.findings.fault_predicate import FaultPredicate, same_fault, told_by
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.api import mutate_many
-from irfuzz.oracle.types import Verdict
+from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.oracle.verdict import Verdict
 from irfuzz.reduce import reduce_case
-from irfuzz.resources import seeds_dir
-from irfuzz.store.tensors import pack
+from irfuzz.store.npz_tensors import pack
 
 TWISTED = Path(__file__).with_name("twisted.py")
 WITNESSES = ("reference", "onnxruntime:disabled")
@@ -113,7 +113,7 @@ def _finding(runner: Runner, program: Program, seed: int) -> tuple[dict[str, Val
     except InvalidProgram:
         return None
     blamed = runner.targets[0].name
-    watch = Watch([runner], Verdict("", "", blamed), program)  # type: ignore[arg-type]
+    watch = FaultPredicate([runner], Verdict("", "", blamed), program)  # type: ignore[arg-type]
     found = [v for v in watch.judged(program, inputs)[0] if v.target == blamed and not v.suspect]
     return (inputs, found[0]) if found else None
 
@@ -129,7 +129,7 @@ def reduce_one(
 ) -> tuple[Row, Program, Mapping[str, Value]]:
     """Reduce a finding as a campaign does."""
     start = time.monotonic()
-    watch = Watch([runner], verdict, program)
+    watch = FaultPredicate([runner], verdict, program)
     starts = watch.faulty_parts(program, inputs)
     small = reduce_case(program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts)
     took = time.monotonic() - start
@@ -152,7 +152,7 @@ def _on(target: str, verdict: Verdict, program: Program, inputs: Mapping[str, Va
     """Whether another target shows the same."""
     with Runner(resolve([target, *WITNESSES]), Limits(seconds=20)) as runner:
         other = replace(verdict, target=runner.targets[0].name)
-        return same_fault(Watch([runner], other, program).judged(program, inputs)[0], other) is not None
+        return same_fault(FaultPredicate([runner], other, program).judged(program, inputs)[0], other) is not None
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:

@@ -27,12 +27,12 @@ import onnx
 from benchmarks.reduction import TWISTED, WITNESSES
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.findings.fault_predicate import Watch
+from irfuzz.execute.target_table import resolve
+from irfuzz.findings.fault_predicate import FaultPredicate
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.oracle.types import Verdict
-from irfuzz.store.tensors import unpack
+from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.npz_tensors import unpack
 
 ASK = """
 import socket, sys
@@ -50,9 +50,9 @@ def compare(folder: Path, polygraphy: str, seconds: float) -> dict[str, Any]:
     inputs = unpack((folder / "inputs.npz").read_bytes())
     with Runner(resolve([f"{TWISTED}:{folder.name[4:]}", *WITNESSES]), Limits(seconds=20)) as runner:
         blamed = runner.targets[0].name
-        look = Watch([runner], Verdict("", "", blamed), program)  # type: ignore[arg-type]
+        look = FaultPredicate([runner], Verdict("", "", blamed), program)  # type: ignore[arg-type]
         verdict = next(v for v in look.judged(program, inputs)[0] if v.target == blamed and not v.suspect)
-        watch = Watch([runner], verdict, program)
+        watch = FaultPredicate([runner], verdict, program)
         values = {**watch.values_of(program, inputs), **inputs}
         asked = 0
 

@@ -28,23 +28,23 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Stage, Value
+from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
-from irfuzz.generate.extremes import inputs_with_extremes
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.graph_inputs.extreme_integers import inputs_with_extremes
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.api import mutate_many
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.types import Skipped
-from irfuzz.oracle.equivalence import Answer, compare_forms
-from irfuzz.resources import seeds_dir
-from irfuzz.rewrite.engine import rewrite_once
-from irfuzz.rewrite.table import build_rewrites
-from irfuzz.rewrite.types import Exactness, Rewrite
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutator_protocol import Skipped
+from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.oracle.form_comparison import Answer, compare_forms
+from irfuzz.rewrite.rewrite_chain import rewrite_once
+from irfuzz.rewrite.rewrite_rule import Exactness, Rewrite
+from irfuzz.rewrite.rewrite_table import build_rewrites
 from irfuzz.spec import Specs, has_trait, load_specs, sample_call
 from tests.rewrite.test_sound import GRAPHS
 from tests.spec.onenode import model_of

@@ -23,23 +23,23 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.choices import Choices
+from irfuzz.data_folders import seeds_dir
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.garbage_collection import settle
+from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
-from irfuzz.memory import settle
-from irfuzz.mutate.engine import Engine, why_not_mutated
-from irfuzz.mutate.invalid_element import InvalidElement
-from irfuzz.mutate.invalid_value import InvalidValue
-from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.table import campaign_weights
-from irfuzz.mutate.trace import FixedDonors
-from irfuzz.mutate.types import Relation
-from irfuzz.resources import seeds_dir
-from irfuzz.search.coverage.frontier import Frontier
-from irfuzz.search.coverage.record import CRITERIA
-from irfuzz.search.coverage.space import load
-from irfuzz.search.strategies.table import SEARCHES, USES, make_search
-from irfuzz.search.strategies.types import Outcome
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutation_engine import Engine, why_not_mutated
+from irfuzz.mutate.mutation_trace import FixedDonors
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.mutator_table import campaign_weights
+from irfuzz.mutate.tensor_values.invalid_element import InvalidElement
+from irfuzz.mutate.tensor_values.invalid_value import InvalidValue
+from irfuzz.search.coverage.call_coverage import CRITERIA
+from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.uncovered_calls import Frontier
+from irfuzz.search.strategies.strategy_protocol import MutationOutcome
+from irfuzz.search.strategies.strategy_table import SEARCHES, USES, make_search
 from irfuzz.spec import load_specs
 
 SPROUTS = 0.4
@@ -75,7 +75,7 @@ Tell = Callable[[dict[str, float], Frontier], None]
 def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | None = None) -> list[dict[str, float]]:
     """One search; its curve: programs, CPU seconds (workers' included), seconds and the share of each criterion."""
     specs = load_specs()
-    seen, frontier = Seen(), Frontier(load())
+    seen, frontier = FeatureCounts(), Frontier(load())
     parents: list[Kept] = []
     donors: dict[str, Program] = {}
     for path in sorted(seeds_dir().rglob("*.onnx")):
@@ -126,7 +126,7 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
         plan = search.plan(parent, choices, limit.edits)
         mutant = engine.mutate(parent.program, choices, len(plan), plan)
         if mutant is None:
-            search.learn(parent, plan, Outcome((), 0, 0, len(parent.program.nodes())))
+            search.learn(parent, plan, MutationOutcome((), 0, 0, len(parent.program.nodes())))
             continue
         programs += 1
         invalid = any(edit.relation is Relation.INVALID for edit in mutant.edits)
@@ -137,7 +137,9 @@ def explore(name: str, seed: int | str, limit: argparse.Namespace, tell: Tell | 
         before = frontier.worth
         gain = 0 if invalid else frontier.add_mutant(mutant.program)
         size = len(mutant.program.nodes())
-        outcome = Outcome(tuple(e.mutator for e in mutant.edits), gain, features, size, worth=frontier.worth - before)
+        outcome = MutationOutcome(
+            tuple(e.mutator for e in mutant.edits), gain, features, size, worth=frontier.worth - before
+        )
         search.learn(parent, plan, outcome)
         if not invalid and search.keeps(outcome, 1 + len(parents) // CROWD):
             parents.append(Kept(parent.seed, size, features, mutant.program))
@@ -173,7 +175,7 @@ class Runs:
 
     def __init__(self) -> None:
         from irfuzz.execute.runner import Runner
-        from irfuzz.execute.table import resolve
+        from irfuzz.execute.target_table import resolve
         from irfuzz.isolate import Limits
 
         self._runner = Runner(resolve(LEVELS), Limits(seconds=10.0, memory_bytes=4 << 30))
@@ -184,8 +186,8 @@ class Runs:
     def add(self, program: Program, seed: int, tag: str) -> None:
         """Keep a program for the next round, and run a full one."""
         from irfuzz.errors import Unsupported
-        from irfuzz.execute.together import Task
-        from irfuzz.generate.inputs import make_inputs
+        from irfuzz.execute.batching import Task
+        from irfuzz.generate.input_values import make_inputs
 
         try:
             inputs = make_inputs(program, seed)
@@ -196,7 +198,7 @@ class Runs:
             self._flush()
 
     def _flush(self) -> None:
-        from irfuzz.execute.types import Exit
+        from irfuzz.execute.run_types import Exit
 
         for results in self._runner.run_all(self._tasks):
             self.runs += 1

@@ -21,15 +21,15 @@ import onnx_ir as ir
 import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
+from irfuzz.analyze.abstract_domain.number_formats import format_of
 from irfuzz.analyze.analysis import analyze
-from irfuzz.analyze.formats import format_of
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.analyze.table import TRANSFER
+from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.transfer_functions.transfer_table import TRANSFER
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.spec import InputPlan, Specs, load_specs, sample_call
+from irfuzz.spec import SampledInput, Specs, load_specs, sample_call
 from tests.spec.onenode import model_of
 
 INTERVALS = (
@@ -119,7 +119,7 @@ def _options() -> Any:
     return options
 
 
-def _interval(plan: InputPlan, rng: np.random.Generator) -> tuple[float, float] | None:
+def _interval(plan: SampledInput, rng: np.random.Generator) -> tuple[float, float] | None:
     kind = plan.fact.dtype
     if kind in (ir.DataType.STRING, ir.DataType.BOOL) or plan.outer is not None:
         return None
@@ -141,7 +141,7 @@ def _interval(plan: InputPlan, rng: np.random.Generator) -> tuple[float, float] 
     return float(int(low)), float(int(high))
 
 
-def _draw(plan: InputPlan, bounds: tuple[float, float] | None, rng: np.random.Generator) -> np.ndarray:
+def _draw(plan: SampledInput, bounds: tuple[float, float] | None, rng: np.random.Generator) -> np.ndarray:
     shape = plan.fact.static_shape
     assert shape is not None
     if bounds is None:

@@ -25,13 +25,13 @@ import numpy as np
 import onnx
 
 from benchmarks.large_models import MODELS
-from irfuzz.frontends.checker import Checker
+from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.synthesis import Synthesis, synthesize
 from irfuzz.ir.program import Program
-from irfuzz.search.coverage.record import CRITERIA, Coverage
-from irfuzz.search.coverage.space import load
+from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
+from irfuzz.search.coverage.call_space import load
 
 MOST_RATIO = 1.5
 MOST_SECONDS = 20
@@ -75,7 +75,7 @@ def runs(program: Program, folder: Path) -> tuple[bool, float]:
 
 
 def report(name: str, path: Path, seed: int) -> dict[str, object]:
-    with Checker() as checker, tempfile.TemporaryDirectory() as folder:
+    with OnnxChecker() as checker, tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         program = load_seed(path, checker=checker)
         read = time.perf_counter() - began

@@ -31,19 +31,19 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
-from irfuzz.execute.adapter import WORKERS
-from irfuzz.execute.answers import answered
+from irfuzz.execute.adapters.adapter import WORKERS
+from irfuzz.execute.batching import Task
+from irfuzz.execute.reply_parsing import answered
+from irfuzz.execute.run_types import RunResult
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import adapter_of, resolve
-from irfuzz.execute.together import Task
-from irfuzz.execute.types import RunResult
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import adapter_of, resolve
+from irfuzz.garbage_collection import settle
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits, Reply
 from irfuzz.isolate.linux import stay_on_core
-from irfuzz.memory import settle
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.novelty import Seen
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.oracle import judge
 from irfuzz.spec import load_specs
 
@@ -97,7 +97,7 @@ class Loop:
 
     def __init__(self, nodes: int, run: Run, first: int) -> None:
         self.seed = Program.from_bytes(model(nodes))
-        self.seen = Seen()
+        self.seen = FeatureCounts()
         self.seen.add_program(self.seed)
         self.engine = Engine(load_specs(), seen=self.seen, max_nodes=nodes + 10)
         self.run = run

@@ -18,8 +18,8 @@ import onnx
 import onnxruntime
 
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")

@@ -21,12 +21,12 @@ from throughput import TARGETS, Loop, model
 
 from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
+from irfuzz.execute.batching import Task
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.together import Task
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.garbage_collection import settle
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.isolate import Limits, linux
-from irfuzz.memory import settle
 from irfuzz.oracle import judge
 
 STEPS = ("mutate", "inputs", "encode", "novelty", "run: job", "judge", "worker", "handler")

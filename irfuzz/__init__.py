@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from irfuzz.api.fuzz_report import FuzzReport as FuzzReport
     from irfuzz.api.ground_truth import GroundTruth as GroundTruth
     from irfuzz.api.judge import judge as judge
+    from irfuzz.api.progress_update import Update as Update
     from irfuzz.api.reduce import ReduceReport as ReduceReport
     from irfuzz.api.reduce import reduce as reduce
-    from irfuzz.api.update import Update as Update
     from irfuzz.choices import Choices as Choices
+    from irfuzz.execute.run_types import RunResult as RunResult
+    from irfuzz.execute.run_types import Target as Target
     from irfuzz.execute.runner import Runner as Runner
-    from irfuzz.execute.types import RunResult as RunResult
-    from irfuzz.execute.types import Target as Target
     from irfuzz.findings.finding import Finding as Finding
-    from irfuzz.generate.fresh import Generated as Generated
-    from irfuzz.generate.fresh import generate as generate
     from irfuzz.generate.input_spec import InputSpec as InputSpec
+    from irfuzz.generate.random_programs import Generated as Generated
+    from irfuzz.generate.random_programs import generate as generate
     from irfuzz.generate.synthesis import Synthesis as Synthesis
     from irfuzz.generate.synthesis import synthesize as synthesize
     from irfuzz.ir.program import Program as Program
-    from irfuzz.mutate.api import TracedMutant as TracedMutant
-    from irfuzz.mutate.api import load as load
-    from irfuzz.mutate.api import mutate as mutate
-    from irfuzz.oracle.types import Verdict as Verdict
+    from irfuzz.mutate.traced_mutants import TracedMutant as TracedMutant
+    from irfuzz.mutate.traced_mutants import load as load
+    from irfuzz.mutate.traced_mutants import mutate as mutate
+    from irfuzz.oracle.verdict import Verdict as Verdict
     from irfuzz.spec import load_specs as load_specs
 
 __version__ = "0.1.0"
@@ -55,28 +55,28 @@ _LAZY = {
     "Finding": "irfuzz.findings.finding",
     "FuzzOptions": "irfuzz.api.fuzz",
     "FuzzReport": "irfuzz.api.fuzz_report",
-    "Generated": "irfuzz.generate.fresh",
+    "Generated": "irfuzz.generate.random_programs",
     "GroundTruth": "irfuzz.api.ground_truth",
     "InputSpec": "irfuzz.generate.input_spec",
     "Program": "irfuzz.ir.program",
     "ReduceReport": "irfuzz.api.reduce",
-    "RunResult": "irfuzz.execute.types",
+    "RunResult": "irfuzz.execute.run_types",
     "Runner": "irfuzz.execute.runner",
     "Synthesis": "irfuzz.generate.synthesis",
-    "Target": "irfuzz.execute.types",
-    "TracedMutant": "irfuzz.mutate.api",
-    "Update": "irfuzz.api.update",
-    "Verdict": "irfuzz.oracle.types",
+    "Target": "irfuzz.execute.run_types",
+    "TracedMutant": "irfuzz.mutate.traced_mutants",
+    "Update": "irfuzz.api.progress_update",
+    "Verdict": "irfuzz.oracle.verdict",
     "analyze": "irfuzz.api.analyze",
     "check": "irfuzz.api.check",
     "equiv": "irfuzz.api.equiv",
     "evolve": "irfuzz.api.evolve",
     "fuzz": "irfuzz.api.fuzz",
-    "generate": "irfuzz.generate.fresh",
+    "generate": "irfuzz.generate.random_programs",
     "judge": "irfuzz.api.judge",
-    "load": "irfuzz.mutate.api",
+    "load": "irfuzz.mutate.traced_mutants",
     "load_specs": "irfuzz.spec",
-    "mutate": "irfuzz.mutate.api",
+    "mutate": "irfuzz.mutate.traced_mutants",
     "reduce": "irfuzz.api.reduce",
     "synthesize": "irfuzz.generate.synthesis",
 }
@@ -130,7 +130,7 @@ class _Package(ModuleType):
     """Keeps the public functions that have the name of a folder (``mutate``), whatever is imported first.
 
     When a module of such a folder is imported, Python binds the folder to its name here. The function stays, and gets
-    the attributes of the folder instead, so that ``irfuzz.mutate.types`` is a module whoever was there first.
+    the attributes of the folder instead, so that ``irfuzz.mutate.mutator_protocol`` is a module whoever came first.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -49,7 +49,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _home_of_the_tests(session: pytest.Session) -> None:
     """Campaigns add to support.json beside the environments: the tests have one of their own."""
-    from irfuzz.execute import environments
+    from irfuzz.execute.versions import environments
 
     there = environments.folder()
     home = Path(tempfile.mkdtemp(prefix="irfuzz-tests-"))

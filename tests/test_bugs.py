@@ -18,8 +18,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from irfuzz.execute import environments
-from irfuzz.execute.table import BUILT_IN
+from irfuzz.execute.target_table import BUILT_IN
+from irfuzz.execute.versions import environments
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "bugs.md"

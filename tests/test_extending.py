@@ -20,13 +20,13 @@ from onnx.reference import ReferenceEvaluator
 
 import irfuzz
 from irfuzz.choices import Choices
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.data_folders import ops_dir, seeds_dir
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.oracle.case import Case, Leaf
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.types import Symptom
-from irfuzz.resources import ops_dir, seeds_dir
+from irfuzz.oracle.judged_case import Case, Leaf
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.spec import Specs, check_call, load_specs, sample_call
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -191,7 +191,7 @@ def test_a_rewrite() -> None:
 
 
 ORACLES = """
-from irfuzz.oracle.table import oracles
+from irfuzz.oracle.oracle_table import oracles
 one = oracles()["too-slow"]
 print(f"{one.__module__}.{one.__name__}")
 """

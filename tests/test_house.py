@@ -276,17 +276,43 @@ def test_a_comment_above_a_decision_is_its_reason_and_spelling_modules_are_found
 # The way of a program from its file to the report, through all folders.
 WAY = (
     *("frontends/onnx_file", "campaign/campaign", "store/database", "store/stored_program", "campaign/job"),
-    *("campaign/loop", "campaign/strategy", "campaign/differential", "campaign/testcase", "campaign/corpus"),
-    *("campaign/steering", "search/strategies/types", "mutate/engine", "execute/runner", "execute/lane"),
-    *("execute/together", "execute/answers", "execute/adapter", "isolate/worker", "isolate/process", "oracle/judge"),
-    *("oracle/case", "campaign/triage", "campaign/waiting", "campaign/archive", "reduce/", "findings/"),
-    *("report/bundle", "report/repro", "report/markdown", "report/where"),
+    *(
+        "campaign/loop",
+        "campaign/strategy",
+        "campaign/differential_strategy",
+        "campaign/corpus/testcase",
+        "campaign/corpus/parent_selection",
+    ),
+    *(
+        "campaign/corpus/mutation_steering",
+        "search/strategies/strategy_protocol",
+        "mutate/mutation_engine",
+        "execute/runner",
+        "execute/component_worker",
+    ),
+    *(
+        "execute/batching",
+        "execute/reply_parsing",
+        "execute/adapters/adapter",
+        "isolate/worker",
+        "isolate/zygote_client",
+        "oracle/judge",
+    ),
+    *(
+        "oracle/judged_case",
+        "campaign/triage/disagreements",
+        "campaign/triage/case_queue",
+        "campaign/stored_findings/archive",
+        "reduce/",
+        "findings/",
+    ),
+    *("report/bundle", "report/repro_scripts/full_script", "report/finding_markdown", "report/version_text"),
 )
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.
 SAME = frozenset({
-    "Availability", "Bench", "Constraints", "Hearing", "InputSpec", "InsertNeighbours", "Known",
-    "Limits", "Space", "Target", "ToolAdapter", "WorkerSpec",
+    "Availability", "Constraints", "FindingReproducer", "InputSpec", "InsertNeighbours", "KnownIssueRule",
+    "Limits", "MeasuringJudge", "Space", "Target", "ToolAdapter", "WorkerSpec",
 })  # fmt: skip
 
 

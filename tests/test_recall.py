@@ -14,7 +14,7 @@ from benchmarks.recall.bugs import HALVES, Bug, bugs
 from benchmarks.recall.confirm import answers, confirmed
 from benchmarks.recall.triggers import TRIGGERS, Drawn, triggered
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.verdict import Symptom
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"https://github\.com/[\w-]+/[\w-]+/(?:issues|pull)/\d+")

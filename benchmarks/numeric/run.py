@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from benchmarks.numeric.programs import PAIRS, Case
 from irfuzz.analyze.analysis import DOMAINS, analyze
-from irfuzz.analyze.gradient import Gradients
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.analyze.witness import Search
+from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
+from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
 
@@ -60,7 +60,7 @@ def witnesses(seconds: float, verbose: bool) -> tuple[Counter[str], int]:
             total += len(true)
             with Gradients(true) as gradients:
                 for warning in true:
-                    witness = Search(runner, 0, seconds, gradients).find(program, warning, ranges)
+                    witness = WitnessSearch(runner, 0, seconds, gradients).find(program, warning, ranges)
                     if witness is not None:
                         confirmed[witness.way] += 1
                     elif verbose:

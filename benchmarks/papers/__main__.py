@@ -18,9 +18,9 @@ import onnx_ir as ir
 import irfuzz
 from benchmarks.papers.bugs import Bug, bugs
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.verdict import Report
+from irfuzz.localize.check_result import CheckResult
 from irfuzz.oracle import judge
 
 BESIDE = ("reference", "onnxruntime:disabled", "torch:eager")
@@ -78,7 +78,7 @@ def _missing_check(bug: Bug, started: float) -> Found:
     return Found(told=bool(sure), right=right, says=says, seconds=time.perf_counter() - started)
 
 
-def _named(report: Report, target: str) -> str:
+def _named(report: CheckResult, target: str) -> str:
     """The operator of the first node that is faulty alone on a target; of the map's first one if there is none."""
     for located in report.located:
         if located.target != target:

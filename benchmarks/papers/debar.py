@@ -19,11 +19,11 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 from benchmarks.papers.debar_architectures import ARCHITECTURES, Architecture, converted
 from irfuzz.analyze.analysis import Analysis, analyze
-from irfuzz.analyze.gradient import Gradients
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.analyze.witness import Search
+from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
+from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
 
@@ -61,7 +61,7 @@ def main() -> int:
                 with Gradients(found.warnings) as gradients:
                     for warning in found.warnings:
                         began = time.monotonic()
-                        witness = Search(runner, 0, args.seconds, gradients).find(program, warning, ranges)
+                        witness = WitnessSearch(runner, 0, args.seconds, gradients).find(program, warning, ranges)
                         total, confirmed = total + 1, confirmed + (witness is not None)
                         how = "not confirmed" if witness is None else f"confirmed by a {witness.way}: {witness.shown}"
                         print(f"  {warning.op} {warning.output}: {how}, {time.monotonic() - began:.1f} s", flush=True)

@@ -40,7 +40,7 @@ FAULTS: dict[str, tuple[Callable[..., tuple[Any, ...]], str]] = {
 
 
 class _Runtime:
-    """A plug-in of ``irfuzz.execute.plugin``."""
+    """A plug-in of ``irfuzz.execute.adapters.plugin``."""
 
     fault: wrong.Fault
 

@@ -28,11 +28,11 @@ import onnx
 from onnx import helper, numpy_helper
 
 from irfuzz.analyze.analysis import Alarm, Analysis, analyze
-from irfuzz.analyze.gradient import Gradients
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.analyze.witness import Search
+from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
+from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
 LISTED = re.compile(r'"(ID_\d+/[^"]+\.py)"')
@@ -118,7 +118,7 @@ class Judge:
         """The warnings that a witness confirms."""
         true: list[Alarm] = []
         with Gradients(found.warnings) as gradients:
-            search = Search(self._runner, 0, self._seconds, gradients)
+            search = WitnessSearch(self._runner, 0, self._seconds, gradients)
             for alarm in found.warnings:
                 began = time.monotonic()
                 if search.find(program, alarm, ranges) is not None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from irfuzz.execute.table import describe, resolve
+from irfuzz.execute.target_table import describe, resolve
 
 from .bugs import Bug
 

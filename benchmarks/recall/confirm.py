@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from irfuzz.errors import IrfuzzError
+from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
 from .bugs import Bug

@@ -10,24 +10,24 @@ from dataclasses import dataclass, field, replace
 
 import onnx_ir as ir
 
-from irfuzz.analyze import faults
-from irfuzz.analyze.context import Context, operand, whole
-from irfuzz.analyze.faults import Fault
-from irfuzz.analyze.formats import format_of
-from irfuzz.analyze.interval import INF, TOP, Range, finite_part, hull, meet
-from irfuzz.analyze.logic import taken, tested
-from irfuzz.analyze.products import PRODUCTS
-from irfuzz.analyze.ranges import Ranges, start_initializer, start_input
-from irfuzz.analyze.reductions import REDUCTIONS
-from irfuzz.analyze.symbols import Symbols
-from irfuzz.analyze.table import TRANSFER
-from irfuzz.analyze.tensor import MOST_PARTS, Grid, Tensor, Test
+from irfuzz.analyze import unsafe_conditions
+from irfuzz.analyze.abstract_domain.affine_relations import Symbols
+from irfuzz.analyze.abstract_domain.interval import INF, TOP, Range, finite_part, hull, meet
+from irfuzz.analyze.abstract_domain.number_formats import format_of
+from irfuzz.analyze.abstract_domain.partitioned_tensor import MOST_PARTS, ConditionTest, Grid, Tensor
+from irfuzz.analyze.initial_ranges import Ranges, start_initializer, start_input
+from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, operand, whole
+from irfuzz.analyze.transfer_functions.conditions_and_casts import taken, tested
+from irfuzz.analyze.transfer_functions.products import PRODUCTS
+from irfuzz.analyze.transfer_functions.reductions import REDUCTIONS
+from irfuzz.analyze.transfer_functions.transfer_table import TRANSFER
+from irfuzz.analyze.unsafe_conditions import Fault
 from irfuzz.errors import UsageError
 from irfuzz.facts import tensors_in
-from irfuzz.ir.bodies import captures_of, reads_of
-from irfuzz.ir.defaults import at_defaults
-from irfuzz.ir.inline import without_functions
+from irfuzz.ir.inlining import without_functions
+from irfuzz.ir.input_defaults import at_defaults
 from irfuzz.ir.program import Program
+from irfuzz.ir.subgraphs import captures_of, reads_of
 
 DOMAINS = ("irfuzz", "debar", "intervals", "smashing", "expansion")
 """``--domain``: ours; partitions with affine relations as DEBAR has them; partitions with intervals; affine relations
@@ -133,7 +133,7 @@ class _Walk:
     def __init__(self, program: Program, ranges: Ranges, grid: Grid, *, split: bool) -> None:
         self.program = program
         self.ranges = ranges
-        self.context = Context(program, grid)
+        self.context = AnalysisContext(program, grid)
         self.split = split
         self.values: dict[ir.Value, Tensor] = {}
         self.found = Analysis()
@@ -227,10 +227,10 @@ class _Walk:
         outputs = transfer(self.context, node, inputs)[: len(node.outputs)]
         outputs += [self.context.top(node, i) for i in range(len(outputs), len(node.outputs))]
         form = format_of(outputs[0].dtype)
-        check = faults.CHECKS.get(node.op_type)
+        check = unsafe_conditions.CHECKS.get(node.op_type)
         seen = list(check(self.context, node, inputs, form)) if check is not None else []
         if not seen:
-            over = faults.overflow(node, inputs, outputs[0], form)
+            over = unsafe_conditions.overflow(node, inputs, outputs[0], form)
             if over is not None:
                 seen.append(over)
         if not seen:
@@ -243,7 +243,7 @@ class _Walk:
         if not seen[0].avoidable:
             return outputs
         # What follows from a fault is not another one: on with what the call gives where the fault does not occur.
-        inside = [faults.mended(self.context, t, index, seen) for index, t in enumerate(inputs)]
+        inside = [unsafe_conditions.mended(self.context, t, index, seen) for index, t in enumerate(inputs)]
         again = transfer(self.context, node, inside)[0]
         # An infinity that an operand had is meant; only NaN is at fault there.
         meant = seen[0].operand is None and seen[0].kind == "domain"
@@ -284,7 +284,7 @@ class _Walk:
         results = [self._branch(node, name, tests) for name, tests in taken(condition)]
         return [self._joined(node, i, [r[i] for r in results]) for i in range(len(node.outputs))]
 
-    def _branch(self, node: ir.Node, name: str, tests: Sequence[Test]) -> list[Tensor]:
+    def _branch(self, node: ir.Node, name: str, tests: Sequence[ConditionTest]) -> list[Tensor]:
         """What a branch gives if tests of the condition's one element hold for what it reads."""
         graph = node.attributes[name].as_graph()
         before = {v: self.values[v] for v in captures_of(graph) if v in self.values} if tests else {}

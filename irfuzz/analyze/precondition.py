@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import onnx_ir as ir
 
+from irfuzz.analyze.abstract_domain.number_formats import NumberFormat, format_of
 from irfuzz.analyze.analysis import Alarm, analyze
-from irfuzz.analyze.formats import Format, format_of
-from irfuzz.analyze.ranges import Ranges, start_range
+from irfuzz.analyze.initial_ranges import Ranges, start_range
 from irfuzz.ir.program import Program
 
 Which: TypeAlias = tuple[str, int | None]
@@ -81,7 +81,7 @@ def _faults(program: Program, warning: Alarm, ranges: Ranges, domain: str) -> tu
     return warned, unproved
 
 
-def _inwards(part: tuple[float, float], form: Format) -> tuple[float, float]:
+def _inwards(part: tuple[float, float], form: NumberFormat) -> tuple[float, float]:
     """The ends as numbers of the input's type, within what was proved."""
     if not form.floating:
         return float(math.ceil(part[0])), float(math.floor(part[1]))

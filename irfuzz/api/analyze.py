@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irfuzz.analyze import judged
-from irfuzz.analyze.judged import Judged, Report
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.api.models import Inputs, Model, loaded, program_of
-from irfuzz.api.said import ranges_said
-from irfuzz.api.update import Observer, Update, unobserved
-from irfuzz.report import numeric
+from irfuzz.analyze import warning_report
+from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.warning_report import ExaminedWarning, WarningReport
+from irfuzz.api.input_settings import ranges_said
+from irfuzz.api.loaded_model import Inputs, Model, loaded, program_of
+from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.report.command_reports import numeric_analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +26,25 @@ class AnalysisReport:
     """
 
     model: str
-    report: Report
+    report: WarningReport
     partial: bool = False
 
     @property
-    def warnings(self) -> tuple[Judged, ...]:
+    def warnings(self) -> tuple[ExaminedWarning, ...]:
         """What may go wrong: each warning with ranges that make it safe and, if one was found, its witness."""
         return self.report.judged
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-able data, as ``irfuzz analyze --json`` prints it."""
-        return numeric.as_json(self.report, self.model, partial=self.partial)
+        return numeric_analysis.as_json(self.report, self.model, partial=self.partial)
 
     def to_html(self, title: str = "") -> str:
         """A page that needs nothing else."""
-        return numeric.as_html(self.report, title or self.model)
+        return numeric_analysis.as_html(self.report, title or self.model)
 
     def __str__(self) -> str:
         """The report for people, as ``irfuzz analyze`` prints it."""
-        return numeric.as_text(self.report, self.model, partial=self.partial)
+        return numeric_analysis.as_text(self.report, self.model, partial=self.partial)
 
     def write_witnesses(self, folder: str | Path) -> list[Path]:
         """Write a folder for each confirmed warning, with the model, its inputs and ``repro.py``.
@@ -52,7 +52,7 @@ class AnalysisReport:
         Raises:
             UsageError: the folder cannot be written.
         """
-        return numeric.write_witnesses(self.report, Path(folder))
+        return numeric_analysis.write_witnesses(self.report, Path(folder))
 
 
 def analyze(
@@ -101,13 +101,13 @@ def analyze(
     ranges = ranges_said(given.said, given.path, given.program)
     progress(Update("analyzing", unit="warnings"))
 
-    def told(report: Report) -> None:
+    def told(report: WarningReport) -> None:
         confirmed = sum(j.witness is not None for j in report.judged)
         known = AnalysisReport(given.name, report, partial=True)
         note = f"{confirmed} confirmed"
         progress(Update("analyzing", report.searches, len(report.judged), "warnings", note, so_far=lambda: known))
 
-    found = judged.judge(
+    found = warning_report.judge(
         program_of(given, plan=False),
         Ranges(ranges, architecture),
         domain=domain,

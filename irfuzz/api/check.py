@@ -10,36 +10,36 @@ from typing import Any
 
 import numpy as np
 
-from irfuzz.api.data_rows import read_values
-from irfuzz.api.defaults import CHECK_MEMORY, CHECK_TIMEOUT, DRAWN
+from irfuzz.api.default_settings import CHECK_MEMORY, CHECK_TIMEOUT, DRAWN
 from irfuzz.api.ground_truth import GroundTruth, labels_of
-from irfuzz.api.input_plans import advice
-from irfuzz.api.models import Inputs, LoadedModel, Model, loaded, program_of
-from irfuzz.api.samples import by_input, rows_of, saved_outputs
-from irfuzz.api.targets import Compared, compared, run_layers
-from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.api.input_planning import advice
+from irfuzz.api.loaded_model import Inputs, LoadedModel, Model, loaded, program_of
+from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.api.sample_arrays import by_input, rows_of, saved_outputs
+from irfuzz.api.sample_files import read_values
+from irfuzz.api.target_selection import ComparedTargets, compared, run_layers
 from irfuzz.errors import Unsupported, UsageError
-from irfuzz.execute.large_limits import limits_for
+from irfuzz.execute.large_model_limits import limits_for
+from irfuzz.execute.run_types import Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Target, Value
-from irfuzz.findings.distrust import wrong_here
+from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.frontends.onnx_file import save_file
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.localize import check as localize
-from irfuzz.localize.check import NothingCompared, Setting
-from irfuzz.localize.compare import Tolerance
+from irfuzz.localize.check import CheckSetting, NothingCompared
+from irfuzz.localize.check_result import CheckResult
+from irfuzz.localize.comparison.failed_runs import Allowed
+from irfuzz.localize.comparison.labelled_inconsistencies import Labels
+from irfuzz.localize.comparison.sample_disagreements import Tolerance
+from irfuzz.localize.comparison.saved_outputs import SavedOutputs
 from irfuzz.localize.divergence import Divergence
-from irfuzz.localize.ends import Allowed
-from irfuzz.localize.fed import fed
-from irfuzz.localize.labelled import Labels
-from irfuzz.localize.saved import Saved
-from irfuzz.localize.verdict import Report
-from irfuzz.report import check as written
-from irfuzz.report.check import Setup
-from irfuzz.report.check_known import known_faults, with_known
-from irfuzz.store.tensors import pack
+from irfuzz.localize.input_summary import fed
+from irfuzz.report.command_reports import check_json as written
+from irfuzz.report.command_reports.check_json import CheckSetup
+from irfuzz.report.command_reports.check_known_issues import known_faults, with_known
+from irfuzz.store.npz_tensors import pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class CheckReport:
     """
 
     model: str
-    report: Report
-    setup: Setup = field(default_factory=Setup)
+    report: CheckResult
+    setup: CheckSetup = field(default_factory=CheckSetup)
 
     @property
     def agree(self) -> bool:
@@ -179,8 +179,8 @@ def check(
     if options.save_inputs is not None:
         save_file(pack(by_input(samples)), Path(options.save_inputs))
 
-    def report_of(found: Report) -> CheckReport:
-        setup = Setup(f"{fed(samples)} (drawn)" if feed.drawn else "", chosen.left_out)
+    def report_of(found: CheckResult) -> CheckReport:
+        setup = CheckSetup(f"{fed(samples)} (drawn)" if feed.drawn else "", chosen.left_out)
         return CheckReport(feed.model.name, with_known(found, program), setup)
 
     progress(Update("comparing", 0, len(samples), "inputs"))
@@ -239,7 +239,7 @@ def _feed(model: LoadedModel, draw: int | None, progress: Observer[CheckReport])
     return _Feed(model, program, samples, drawn=True)
 
 
-def _saved(options: CheckOptions, program: Program, count: int) -> list[Saved]:
+def _saved(options: CheckOptions, program: Program, count: int) -> list[SavedOutputs]:
     """What other targets computed before, for so many samples."""
     values = options.saved
     if values is None:
@@ -255,8 +255,10 @@ def _limits(options: CheckOptions, program: Program) -> Limits:
     return limits_for([program], usual, memory=options.memory is None, seconds=options.timeout is None)
 
 
-def _setting(chosen: Compared, limits: Limits, seconds: float | None, began: float, *, drawn: bool) -> Setting:
-    return Setting(
+def _setting(
+    chosen: ComparedTargets, limits: Limits, seconds: float | None, began: float, *, drawn: bool
+) -> CheckSetting:
+    return CheckSetting(
         drawn=drawn,
         witnesses=chosen.witnesses,
         allowed=Allowed(limits.seconds, limits.memory_bytes),
@@ -279,11 +281,11 @@ def _following(progress: Observer[CheckReport], count: int) -> Callable[[str, in
 
 
 def _telling(
-    progress: Observer[CheckReport], report_of: Callable[[Report], CheckReport]
-) -> Callable[[Callable[[], Report | None]], None]:
+    progress: Observer[CheckReport], report_of: Callable[[CheckResult], CheckReport]
+) -> Callable[[Callable[[], CheckResult | None]], None]:
     """Passes on the function that makes a report of what is known so far."""
 
-    def tell(known: Callable[[], Report | None]) -> None:
+    def tell(known: Callable[[], CheckResult | None]) -> None:
         def so_far() -> CheckReport | None:
             found = known()
             return None if found is None else report_of(found)

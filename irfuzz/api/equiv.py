@@ -14,24 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from irfuzz.api.models import Inputs, LoadedModel, Model, all_loaded, all_programs
-from irfuzz.api.targets import named, run_layers
-from irfuzz.api.update import Observer, Update, unobserved
-from irfuzz.campaign.contradiction import Contradiction, Counts
-from irfuzz.campaign.equivalence import Equivalence
-from irfuzz.campaign.pace import Pace
-from irfuzz.campaign.unfolded_forms import check_unfolded
+from irfuzz.api.loaded_model import Inputs, LoadedModel, Model, all_loaded, all_programs
+from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.api.target_selection import named, run_layers
+from irfuzz.campaign.self_testing.contradiction_record import Contradiction, FormCounts
+from irfuzz.campaign.self_testing.equivalent_forms import Equivalence
+from irfuzz.campaign.self_testing.round_timing import RoundTiming
+from irfuzz.campaign.self_testing.unfolded_forms import check_unfolded
 from irfuzz.errors import Unsupported, UsageError
-from irfuzz.execute.large_limits import limits_for
+from irfuzz.execute.adapters.alternative_runs import OtherWay, Way, adapters_for, build_ways, others_of
+from irfuzz.execute.large_model_limits import limits_for
+from irfuzz.execute.run_types import Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Target, Value
-from irfuzz.execute.ways import Other, Way, adapters_for, build_ways, others_of
 from irfuzz.frontends.onnx_file import save_file
-from irfuzz.generate.extremes import inputs_with_extremes
+from irfuzz.generate.graph_inputs.extreme_integers import inputs_with_extremes
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.rewrite.table import build_rewrites
-from irfuzz.rewrite.types import Rewrite
+from irfuzz.rewrite.rewrite_rule import Rewrite
+from irfuzz.rewrite.rewrite_table import build_rewrites
 from irfuzz.spec import load_specs
 
 
@@ -48,7 +48,7 @@ class EquivReport:
 
     targets: tuple[Target, ...]
     contradictions: tuple[Contradiction, ...]
-    counts: Counts
+    counts: FormCounts
     stopped: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def equiv(
     tested = named(targets)
     runs = _runs(given, progress)
     others = {target.name: others_of(target, other_ways) for target in tested}
-    pace = Pace(math.inf if seconds is None else time.monotonic() + seconds)
+    pace = RoundTiming(math.inf if seconds is None else time.monotonic() + seconds)
     every = [*tested, *(other.target for row in others.values() for other in row)]
     limits = limits_for((model.program for model in given), Limits(seconds=timeout), seconds=False)
     progress(Update("comparing", unit="forms"))
@@ -219,11 +219,11 @@ class _Test:
         self,
         runner: Runner,
         rewrites: Mapping[str, Rewrite],
-        others: Mapping[str, Sequence[Other]],
+        others: Mapping[str, Sequence[OtherWay]],
         seed: int,
         chain: int,
         forms: int,
-        pace: Pace,
+        pace: RoundTiming,
     ) -> None:
         self._engine = Equivalence(runner, load_specs(), rewrites, seed=seed, chain=chain, others=others)
         self._runner = runner

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irfuzz.api.models import Inputs, Model, loaded, program_of
-from irfuzz.api.said import ranges_said
-from irfuzz.api.targets import first_installed, named
-from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.api.input_settings import ranges_said
+from irfuzz.api.loaded_model import Inputs, Model, loaded, program_of
+from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.api.target_selection import first_installed, named
 from irfuzz.errors import Unsupported, UsageError
-from irfuzz.execute.large_limits import limits_for
+from irfuzz.execute.large_model_limits import limits_for
+from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Target
 from irfuzz.isolate import Limits
-from irfuzz.report import evolved
+from irfuzz.report.command_reports import genetic_search
 from irfuzz.search import evolve as search
-from irfuzz.search.evolve import Outcome, Plan, Witness
+from irfuzz.search.evolve import EvolutionOutcome, EvolutionPlan, EvolutionWitness
 from irfuzz.search.genetic import Settings
 from irfuzz.search.genome import Level, NothingEvolves
 
@@ -41,23 +41,23 @@ class EvolutionReport:
     """
 
     model: str
-    plan: Plan
-    outcome: Outcome
+    plan: EvolutionPlan
+    outcome: EvolutionOutcome
     targets: tuple[Target, ...]
     partial: bool = False
 
     @property
-    def witness(self) -> Witness | None:
+    def witness(self) -> EvolutionWitness | None:
         """The program and inputs that show a fault; ``None`` if nothing was found."""
         return self.outcome.witness
 
     def to_json(self, folder: Path | None = None) -> dict[str, Any]:
         """All of it as JSON-able data, as ``irfuzz evolve --json`` prints it; ``folder`` is where it was written."""
-        return evolved.as_json(self.outcome, self.plan, self.model, self.targets, folder, partial=self.partial)
+        return genetic_search.as_json(self.outcome, self.plan, self.model, self.targets, folder, partial=self.partial)
 
     def to_text(self, folder: Path | None = None) -> str:
         """The report for people; ``folder`` is where ``write`` wrote what was found."""
-        return evolved.as_text(self.outcome, self.plan, self.model, folder, partial=self.partial)
+        return genetic_search.as_text(self.outcome, self.plan, self.model, folder, partial=self.partial)
 
     def __str__(self) -> str:
         """The report for people, as ``irfuzz evolve`` prints it."""
@@ -70,7 +70,7 @@ class EvolutionReport:
             UsageError: the folder cannot be written.
         """
         if self.witness is not None:
-            evolved.write_witness(self.witness, self.targets, Path(folder))
+            genetic_search.write_witness(self.witness, self.targets, Path(folder))
 
 
 def evolve(
@@ -125,7 +125,7 @@ def evolve(
     if population < 4:
         raise UsageError(f"population: expected at least 4, got {population}")
     settings = Settings(population=population, parents=max(2, population // 4))
-    plan = Plan(Level(level), fitness, settings, generations, seconds, seed, guide=guide)
+    plan = EvolutionPlan(Level(level), fitness, settings, generations, seconds, seed, guide=guide)
     given = loaded(model, inputs, weights=True, observer=progress)
     samples = given.said.spec.samples
     ranges = ranges_said(given.said, given.path, given.program)
@@ -135,7 +135,7 @@ def evolve(
     chosen = first_installed(DEFAULTS[fitness]) if targets is None else named(targets)
     with Runner(chosen, limits_for([program], Limits())) as runner:
 
-        def told(outcome: Outcome) -> None:
+        def told(outcome: EvolutionOutcome) -> None:
             known = EvolutionReport(given.name, plan, outcome, runner.targets, partial=True)
             note = f"best fitness {outcome.best[-1]:.6g}"
             progress(Update("searching", len(outcome.best), generations, "generations", note, so_far=lambda: known))

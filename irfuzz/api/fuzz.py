@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from irfuzz.api.defaults import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT, FUZZ_SLOW_SHARE
+from irfuzz.api.default_settings import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT, FUZZ_SLOW_SHARE
 from irfuzz.api.fuzz_report import FuzzReport, report_of
-from irfuzz.api.models import Inputs, Model, all_loaded, all_programs, by_key
-from irfuzz.api.mutability import known_mutators, refuse_unmutable
-from irfuzz.api.targets import run_layers
-from irfuzz.api.update import Observer, Update, unobserved
-from irfuzz.campaign.campaign import Campaign, Progress
+from irfuzz.api.loaded_model import Inputs, Model, all_loaded, all_programs, by_key
+from irfuzz.api.mutable_models import known_mutators, refuse_unmutable
+from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.api.target_selection import run_layers
+from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, usual_sprouts
-from irfuzz.campaign.release_bisection import bisect_all
+from irfuzz.campaign.stored_findings.release_bisection import bisect_all
 from irfuzz.errors import UsageError
-from irfuzz.execute.large_limits import memory_for
-from irfuzz.execute.releases import few_variants, read_range, versions_beside
-from irfuzz.execute.table import describe, resolve
-from irfuzz.execute.types import Target
-from irfuzz.mutate.import_domain import known_domains
+from irfuzz.execute.large_model_limits import memory_for
+from irfuzz.execute.run_types import Target
+from irfuzz.execute.target_table import describe, resolve
+from irfuzz.execute.versions.releases import few_variants, read_range, versions_beside
+from irfuzz.mutate.model_interface.import_domain import known_domains
 from irfuzz.spec import load_specs
 
 
@@ -70,7 +70,7 @@ class FuzzOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class CampaignSetup:
     """What a campaign is started with.
 
     Attributes:
@@ -152,7 +152,7 @@ def fuzz(
             campaign.add_seed(name, seed, model.said.spec, given=model.program.digest)
         progress(Update("starting"))
 
-        def watch(so_far: Progress) -> None:
+        def watch(so_far: CampaignProgress) -> None:
             progress(Update("fuzzing", so_far=lambda: report_of(campaign, so_far, setup.missing)))
 
         kind = "self-test" if equiv else "differential"
@@ -224,7 +224,7 @@ def _bisect(campaign: Campaign, options: FuzzOptions, progress: Observer[FuzzRep
             progress(Update("bisecting", done=number, total=len(waiting), unit="findings"))
 
 
-def _see_that_one_was_judged(progress: Progress, enough: int | None) -> None:
+def _see_that_one_was_judged(progress: CampaignProgress, enough: int | None) -> None:
     """See that a campaign which could have judged a program did: else that nothing was found says nothing.
 
     Raises:
@@ -243,7 +243,7 @@ def _see_that_one_was_judged(progress: Progress, enough: int | None) -> None:
 
 def setup_of(
     out: Path, targets: Sequence[str] | None, seconds: float, options: FuzzOptions, *, equiv: bool = False
-) -> Setup:
+) -> CampaignSetup:
     """What a campaign in a folder is started with; says what is wrong with an argument before any model is read.
 
     Raises:
@@ -260,7 +260,7 @@ def setup_of(
         raise UsageError(str(error) if targets is None else f"targets: {error}") from None
     if not found:
         raise UsageError("no target is installed; `irfuzz targets` says what each one needs")
-    return Setup(config, found, _missing(config, found))
+    return CampaignSetup(config, found, _missing(config, found))
 
 
 def _fit_equiv(options: FuzzOptions) -> None:

@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from irfuzz.campaign import comparable
-from irfuzz.campaign.campaign import Campaign, Progress
+from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.processes import Death
-from irfuzz.campaign.sampling import SAMPLED, share_of
-from irfuzz.execute.types import Exit
-from irfuzz.findings.cause import groups
+from irfuzz.campaign.job_processes import JobDeath
+from irfuzz.campaign.targets import comparison_counts
+from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
+from irfuzz.execute.run_types import Exit
+from irfuzz.findings.blame.version_span import fixed_in, introduced_in
+from irfuzz.findings.causes.cause_grouping import groups
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.suspect_group import alike
-from irfuzz.findings.version_span import fixed_in, introduced_in
-from irfuzz.report.terminal import one_line
-from irfuzz.report.where import where_text
+from irfuzz.report.terminal_text import one_line
+from irfuzz.report.version_text import where_text
 
 TITLE = 160
 """Longest title in the summary; ``report.md`` has all of it."""
@@ -54,7 +54,7 @@ class FuzzReport:
 
     out: Path
     config: Config
-    progress: Progress
+    progress: CampaignProgress
     findings: tuple[Finding, ...]
     folders: tuple[Path, ...]
     targets: Mapping[str, str]
@@ -65,7 +65,7 @@ class FuzzReport:
     interrupted: bool = False
     killed: int = 0
     faults: tuple[str, ...] = ()
-    deaths: tuple[Death, ...] = ()
+    deaths: tuple[JobDeath, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -86,7 +86,7 @@ class FuzzReport:
         return summary_text(self)
 
 
-def report_of(campaign: Campaign, progress: Progress, missing: Mapping[str, str]) -> FuzzReport:
+def report_of(campaign: Campaign, progress: CampaignProgress, missing: Mapping[str, str]) -> FuzzReport:
     """What an open campaign has found by now; ``missing``: targets that were never tried, with the reasons."""
     targets = campaign.targets() or {"used": {}, "absent": {}}
     found = campaign.findings()
@@ -109,7 +109,7 @@ def report_of(campaign: Campaign, progress: Progress, missing: Mapping[str, str]
     )
 
 
-def line(p: Progress) -> str:
+def line(p: CampaignProgress) -> str:
     """One line."""
     new = "" if p.last is None else f" (last new one {ago(p.last)} ago)"
     return (
@@ -120,7 +120,7 @@ def line(p: Progress) -> str:
     )
 
 
-def _sampled(p: Progress) -> str:
+def _sampled(p: CampaignProgress) -> str:
     """What slow targets got, if there are any."""
     share = share_of(p.counts)
     return "" if share is None else f", slow targets on {p.counts.get(SAMPLED, 0)} programs ({share:.0%} of the time)"
@@ -131,7 +131,7 @@ def ago(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _covered(p: Progress) -> str:
+def _covered(p: CampaignProgress) -> str:
     """Coverage of COMET's criteria, as far as a job has told of it."""
     if not any(p.coverage.values()):
         return ""
@@ -139,7 +139,7 @@ def _covered(p: Progress) -> str:
     return ", coverage " + " ".join(f"{name} {share:.1%}" for name, share in p.coverage.items()) + lines
 
 
-def python_lines(p: Progress) -> str:
+def python_lines(p: CampaignProgress) -> str:
     """Lines of Python code that ran, by package."""
     return " ".join(f"{name.rpartition('/')[2]} {count}" for name, count in p.python_lines.items())
 
@@ -147,7 +147,7 @@ def python_lines(p: Progress) -> str:
 def summary_text(report: FuzzReport) -> str:
     """What a person reads at the end."""
     p, layout = report.progress, Layout(report.out)
-    lines = [*filter(None, [comparable.warning(p.counts)]), line(p)]
+    lines = [*filter(None, [comparison_counts.warning(p.counts)]), line(p)]
     if report.interrupted:
         lines[0] = f"stopped: {lines[0]}"
     if report.killed:
@@ -245,7 +245,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
             }
             for suspect, folder in report.suspects
         ],
-        "compared_share": comparable.share(p.counts),
+        "compared_share": comparison_counts.share(p.counts),
         "slow_share": share_of(p.counts),
         "out": str(report.out),
         "exit_code": report.exit_code,

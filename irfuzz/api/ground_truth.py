@@ -10,8 +10,8 @@ import numpy as np
 from irfuzz.errors import UsageError
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.localize.labelled import Labels, labels_for
-from irfuzz.oracle.cradle import Metric
+from irfuzz.localize.comparison.labelled_inconsistencies import Labels, labels_for
+from irfuzz.oracle.cradle_distances import Metric
 
 
 @dataclass(frozen=True, slots=True)

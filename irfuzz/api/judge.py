@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.run_types import RunResult, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import RunResult, Value
-from irfuzz.findings.distrust import wrong_here
-from irfuzz.mutate.api import Model, load
-from irfuzz.oracle import Hearing
+from irfuzz.findings.witness_distrust import wrong_here
+from irfuzz.mutate.traced_mutants import Model, load
+from irfuzz.oracle import MeasuringJudge
 from irfuzz.oracle import judge as oracle
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.verdict import Verdict
 
 
 def judge(
@@ -55,4 +55,4 @@ def judge(
     program = load(model)
     if runner is None:
         return oracle(program, inputs, results, expected_invalid=expected_invalid, distrust=wrong_here)
-    return Hearing(runner, wrong_here).judge(program, inputs, results, invalid=expected_invalid)
+    return MeasuringJudge(runner, wrong_here).judge(program, inputs, results, invalid=expected_invalid)

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from irfuzz.api.models import Inputs, Model, loaded, program_of
-from irfuzz.api.update import Observer, Update, unobserved
+from irfuzz.api.loaded_model import Inputs, Model, loaded, program_of
+from irfuzz.api.progress_update import Observer, Update, unobserved
 from irfuzz.errors import UsageError
-from irfuzz.execute.types import Value
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.run_types import Value
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.reduce.command import Command
+from irfuzz.reduce.check_command import CheckCommand
 from irfuzz.reduce.inner_values import InnerValues
-from irfuzz.reduce.reduce import reduce_case
+from irfuzz.reduce.pass_loop import reduce_case
+from irfuzz.reduce.resume_folder import ReductionState, worthless
 from irfuzz.reduce.session import Reduced
-from irfuzz.reduce.state import State, worthless
 
 Interesting: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
 """Says of a valid program and its inputs whether they still show what is looked for."""
@@ -117,7 +117,7 @@ def reduce(
     first = dict(samples[0]) if samples else make_inputs(program, 0)
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="irfuzz-")) if state is None else state)
-        kept = State(place, program, first, _question(interesting))
+        kept = ReductionState(place, program, first, _question(interesting))
         stack.callback(kept.close)
 
         def so_far() -> ReduceReport:
@@ -145,12 +145,12 @@ def reduce(
 
 def _question(interesting: Interesting) -> str:
     """What a reduction's folder says of a function: its name at least has to be the same for it to go on."""
-    return interesting.question if isinstance(interesting, Command) else getattr(interesting, "__qualname__", "")
+    return interesting.question if isinstance(interesting, CheckCommand) else getattr(interesting, "__qualname__", "")
 
 
-def _refusal(interesting: Interesting, kept: State) -> str | None:
+def _refusal(interesting: Interesting, kept: ReductionState) -> str | None:
     """How a case shows that it is not interesting; ``None`` if it is."""
-    if isinstance(interesting, Command):
+    if isinstance(interesting, CheckCommand):
         shows, how = interesting.look(kept.program, kept.inputs)
         return None if shows else f": --check {interesting.text!r} {how}"
     return None if interesting(kept.program, kept.inputs) else ""

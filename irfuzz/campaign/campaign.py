@@ -15,20 +15,20 @@ from typing import Any, Self
 
 from irfuzz.campaign import journal
 from irfuzz.campaign.config import SECONDS, STOP_AT, TARGETS, Config, Layout
-from irfuzz.campaign.covered import Covered
-from irfuzz.campaign.faults import INTERNAL, Faults, kind_of, text_of
-from irfuzz.campaign.folder import Folder
-from irfuzz.campaign.job_targets import together
-from irfuzz.campaign.places import bundle_folder, is_placed, move_bundle
-from irfuzz.campaign.processes import Death, Processes
-from irfuzz.campaign.seed_inputs import remember
+from irfuzz.campaign.corpus.seed_inputs import remember
+from irfuzz.campaign.job_processes import JobDeath, Processes
+from irfuzz.campaign.monitoring.internal_error_folders import INTERNAL, InternalErrorStore, kind_of, text_of
+from irfuzz.campaign.monitoring.joint_coverage import JointCoverage
+from irfuzz.campaign.output_folder import OutputFolder
+from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle
+from irfuzz.campaign.targets.start_reports import together
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.suspect_rank import ranked
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
-from irfuzz.mutate.trace import Trace
+from irfuzz.mutate.mutation_trace import Trace
 from irfuzz.store.database import Database, ProgramRow, Status
 
 POLL = 0.5
@@ -45,7 +45,7 @@ NOTHING_SAID = InputSpec()
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CampaignProgress:
     """How far a campaign has come, over all its runs.
 
     Attributes:
@@ -97,11 +97,11 @@ class Campaign:
 
     def __init__(self, out: Path, config: Config) -> None:
         self.config = config
-        self.deaths: list[Death] = []
+        self.deaths: list[JobDeath] = []
         self.interrupted = False
         self.killed: list[int] = []
         self._asked = 0
-        self._folder = Folder(out)
+        self._folder = OutputFolder(out)
         self.layout = self._folder.layout
         try:
             self.database = Database(self.layout.database)
@@ -112,9 +112,9 @@ class Campaign:
             self._folder.undo()
             raise
         self._jobs = Processes(self.layout, self._folder.lock, lambda number: self.database.tally(number)[1])
-        self._faults = Faults(self.layout.internal, self.database.blobs)
+        self._faults = InternalErrorStore(self.layout.internal, self.database.blobs)
         self._found: dict[int, Finding] = {}
-        self._covered = Covered(self.database)
+        self._covered = JointCoverage(self.database)
 
     def __enter__(self) -> Self:
         return self
@@ -173,11 +173,11 @@ class Campaign:
     def run(
         self,
         seconds: float | None,
-        watch: Callable[[Progress], None],
+        watch: Callable[[CampaignProgress], None],
         *,
         stop_at: int | None = None,
         kind: str = "differential",
-    ) -> Progress:
+    ) -> CampaignProgress:
         """Run jobs until the time is up, ``stop_at`` programs have run in all, or somebody asks to end.
 
         SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to end: what the jobs are busy with is finished, and everything that was
@@ -236,7 +236,7 @@ class Campaign:
             for number, handler in old.items():
                 signal.signal(number, handler)
 
-    def _keep(self, death: Death) -> None:
+    def _keep(self, death: JobDeath) -> None:
         """A job that died is a fault of ours, and what it was running is how to see it again."""
         self.deaths.append(death)
         busy = journal.read(self.layout.inflight(death.job))
@@ -315,7 +315,7 @@ class Campaign:
     def _count(self, name: str) -> int:
         return sum(counts.get(name, 0) for _, _, _, counts in self.database.tallies())
 
-    def progress(self, began: float, before: int, faults_before: int) -> Progress:
+    def progress(self, began: float, before: int, faults_before: int) -> CampaignProgress:
         """How far it has come since ``began``, when it had judged ``before`` programs and failed so many times."""
         seconds = time.monotonic() - began
         tallies = self.database.tallies()
@@ -325,7 +325,7 @@ class Campaign:
                 counts[name] = counts.get(name, 0) + count
         programs = sum(t[2] for t in tallies)
         found = self.database.finding_counts()
-        return Progress(
+        return CampaignProgress(
             seconds=seconds,
             programs=programs,
             programs_this_run=programs - before,

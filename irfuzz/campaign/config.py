@@ -11,7 +11,7 @@ from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.frontends.toml_file import is_list
-from irfuzz.search.strategies.table import SEARCHES
+from irfuzz.search.strategies.strategy_table import SEARCHES
 from irfuzz.store.database import BLOBS
 
 HUNTS = ("both", "numeric", "nan", "none")

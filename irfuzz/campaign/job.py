@@ -17,21 +17,21 @@ from typing import Any
 
 from irfuzz.campaign import journal, loop
 from irfuzz.campaign.config import SECONDS, STOP_AT, Config, Layout
-from irfuzz.campaign.guard import Guard
-from irfuzz.campaign.job_targets import JobTargets
+from irfuzz.campaign.monitoring.internal_error_guard import InternalErrorGuard
 from irfuzz.campaign.strategy import Strategy
+from irfuzz.campaign.targets.start_reports import JobTargets
 from irfuzz.errors import InternalError, IrfuzzError, UsageError
+from irfuzz.garbage_collection import settle
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
-from irfuzz.isolate.types import StartError
-from irfuzz.memory import settle
+from irfuzz.isolate.worker_types import StartError
 from irfuzz.store.database import Database
 
 HOPELESS = 30
 """After so many iterations in a row that failed by our own fault the job gives up."""
 
 STRATEGIES: Mapping[str, str] = {
-    "differential": "irfuzz.campaign.differential:Differential",
-    "self-test": "irfuzz.campaign.self_tests:SelfTests",
+    "differential": "irfuzz.campaign.differential_strategy:Differential",
+    "self-test": "irfuzz.campaign.self_test_strategy:SelfTests",
 }
 """Kinds of campaigns; a job imports its own alone."""
 
@@ -73,7 +73,7 @@ class Job:
         self.journal = journal.Journal(self.layout.inflight(number))
         self.journal.makes(self.iteration)
         about = {"job": number, "seed": self.config.seed}
-        self.guard = Guard(out, self.database, about, self.counts, lambda text: _say(number, text))
+        self.guard = InternalErrorGuard(out, self.database, about, self.counts, lambda text: _say(number, text))
         self.targets = JobTargets(self.database, number)
         self.stop = False
         self._failed = 0
@@ -101,7 +101,7 @@ class Job:
         self.journal.close()
         self.database.close()
 
-    def _learn(self, busy: journal.Busy) -> None:
+    def _learn(self, busy: journal.InFlight) -> None:
         """What to leave out after a death; if several programs ran, they run one by one first to tell which."""
         if busy.iteration < 0 and len(busy.models) > 1:
             self._alone_until = max(busy.models) + 1

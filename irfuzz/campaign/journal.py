@@ -21,7 +21,7 @@ _ENTRY = struct.Struct("<qq")
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
+class InFlight:
     """What a job was busy with when it was last heard of.
 
     Attributes:
@@ -79,21 +79,21 @@ class Journal:
             self._size = 0
 
 
-def read(path: Path) -> Busy:
+def read(path: Path) -> InFlight:
     """What the last job that wrote there was busy with; nothing if there is no such file."""
     try:
         data = path.read_bytes()
     except OSError:
-        return Busy()
+        return InFlight()
     if len(data) < _HEAD.size:
-        return Busy()
+        return InFlight()
     magic, iteration, count = _HEAD.unpack_from(data)
     start = _HEAD.size + count * _ENTRY.size
     if magic != MAGIC or not 0 <= count <= len(data) or start > len(data):
-        return Busy()
+        return InFlight()
     models: dict[int, bytes] = {}
     for place in range(count):
         number, size = _ENTRY.unpack_from(data, _HEAD.size + place * _ENTRY.size)
         models[number] = data[start : start + size]
         start += size
-    return Busy(iteration, models)
+    return InFlight(iteration, models)

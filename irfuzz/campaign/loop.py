@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from irfuzz.campaign.testcase import Testcase
+from irfuzz.campaign.corpus.testcase import Testcase
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 

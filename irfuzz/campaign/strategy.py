@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.testcase import Entry, Testcase
+from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.choices import Choices
+from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Target
 from irfuzz.ir.program import Program
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ class Strategy(Protocol[R, V]):
         """Take in what was added to the corpus."""
         ...
 
-    def schedule(self, choices: Choices, iteration: int) -> Entry:
+    def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
         """The parent of the next program, or a seed that is to be run as it is."""
         ...
 
-    def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
+    def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         """A mutant, or the seed as it is; ``None`` if nothing could be done."""
         ...
 

@@ -1,1 +1,1 @@
-"""The command line: one module a command."""
+"""The command line: its parser, its flags and what it shows; the commands stand in ``commands``."""

@@ -1,7 +1,8 @@
 """The flags that say what a model's inputs are, and ``irfuzz.toml``, which says it once.
 
 Every command that draws inputs declares them with ``input_arguments`` and reads them with ``inputs_said``, so that they
-mean the same everywhere. ``annotated`` (``irfuzz/generate/input_annotation.py``) then writes them into the program.
+mean the same everywhere. ``annotated`` (``irfuzz/generate/graph_inputs/input_annotation.py``) then writes them into the
+program.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.inputs import one_model
 from irfuzz.cli.parser import Parser, place, whole
-from irfuzz.cli.progress import remarked
+from irfuzz.cli.path_arguments import one_model
+from irfuzz.cli.progress_display import remarked
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
-    from irfuzz.api.models import LoadedModel
-    from irfuzz.api.said import Said
-    from irfuzz.generate.input_claims import Claims
+    from irfuzz.api.input_settings import InputSettings
+    from irfuzz.api.loaded_model import LoadedModel
+    from irfuzz.generate.graph_inputs.input_claims import Claims
     from irfuzz.ir.program import Program
 
 SHAPE = re.compile(r"(?P<name>.+):(?P<sizes>\[[-\d,\s]*\]|-?\d+(?:[xX,]-?\d+)*)")
@@ -96,7 +97,7 @@ def one_range(text: str) -> tuple[str, tuple[float, float]]:
 
 def inputs_said(
     args: argparse.Namespace, programs: Mapping[Path, Program], *, weights: bool = False
-) -> dict[Path, Said]:
+) -> dict[Path, InputSettings]:
     """What flags and the ``irfuzz.toml`` of each model say of its inputs (``api.said``); flags before the file.
 
     Args:
@@ -107,9 +108,9 @@ def inputs_said(
     Raises:
         UsageError: a file cannot be read, none of the models has a name, or something contradicts the model.
     """
-    from irfuzz.api.said import Wanted, said_of
+    from irfuzz.api.input_settings import RequestedInputs, said_of
 
-    wanted = Wanted(
+    wanted = RequestedInputs(
         _claims(args),
         getattr(args, "data", None),
         takes_data=hasattr(args, "data"),
@@ -146,7 +147,7 @@ def given_model(
     Raises:
         UsageError: as ``one_model`` and ``inputs_said``.
     """
-    from irfuzz.api.models import LoadedModel
+    from irfuzz.api.loaded_model import LoadedModel
 
     path, program = one_model(path or args.model, to_run=to_run, architecture=architecture, layers=layers)
     return LoadedModel(str(path), program, inputs_said(args, {path: program}, weights=weights)[path], path)
@@ -160,7 +161,7 @@ def said_by_flags(args: argparse.Namespace) -> bool:
 def _claims(args: argparse.Namespace) -> Claims:
     from irfuzz.frontends.project_file import read_ranges
     from irfuzz.frontends.toml_file import read_toml
-    from irfuzz.generate.input_claims import Claim, Claims
+    from irfuzz.generate.graph_inputs.input_claims import Claim, Claims
 
     path: Path | None = args.ranges
     ranges: dict[str, Claim[tuple[float, float]]] = {}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from irfuzz import __version__
-from irfuzz.cli import (
+from irfuzz.cli.commands import (
     analyze,
     check,
     coverage,
@@ -31,13 +31,13 @@ from irfuzz.cli import (
     synthesize,
     targets,
 )
-from irfuzz.cli.inputs import nothing_left_behind
-from irfuzz.cli.interrupt import STOPPED, obeying
+from irfuzz.cli.interrupt_handling import STOPPED, obeying
 from irfuzz.cli.parser import Parser, parse
-from irfuzz.cli.progress import quiet
+from irfuzz.cli.path_arguments import nothing_left_behind
+from irfuzz.cli.progress_display import quiet
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 from irfuzz.process_limits import on_files, on_memory, too_low
-from irfuzz.report.terminal import one_line
+from irfuzz.report.terminal_text import one_line
 
 BAD_INPUT = 2
 INTERNAL = 3
@@ -46,7 +46,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of writing that are the machine's, not ours."""
 
 
-class Command(Protocol):
+class CommandModule(Protocol):
     """A module of this folder.
 
     Attributes:
@@ -87,7 +87,7 @@ _MODULES = (
     env,
     seeds,
 )
-COMMANDS = tuple(cast("Command", module) for module in _MODULES)
+COMMANDS = tuple(cast("CommandModule", module) for module in _MODULES)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,8 +10,8 @@ import random
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from irfuzz.embed.model_trimming import Trimmer
 from irfuzz.embed.mutator import ModelMutator, for_fuzzer
-from irfuzz.embed.trim import Trimmer
 
 ENERGY = 64
 """Mutants of one queue entry."""

@@ -19,20 +19,20 @@ except ModuleNotFoundError as error:
     raise ImportError("irfuzz.embed.hypothesis needs Hypothesis; run `pip install 'irfuzz[embed]'`") from error
 
 from irfuzz.choices import Choices
-from irfuzz.embed.element_types import DType, element_type, of_types, types_in
-from irfuzz.embed.part import part, side_by_side
-from irfuzz.embed.single import MOST_ELEMENTS, OPSET, single_call
+from irfuzz.embed.element_type_filter import DType, element_type, of_types, types_in
+from irfuzz.embed.program_slice import part, side_by_side
+from irfuzz.embed.single_call_model import MOST_ELEMENTS, OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
-from irfuzz.execute.types import Value
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.sprouts import sprouts, sprouts_up_to
+from irfuzz.execute.run_types import Value
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import load
-from irfuzz.mutate.convert_opset import NEWEST
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.types import Relation
+from irfuzz.mutate.model_interface.convert_opset import NEWEST
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.traced_mutants import load
 from irfuzz.spec import Specs, in_order, load_specs
-from irfuzz.spec.types import OpSpec
+from irfuzz.spec.operator_spec import OpSpec
 
 MOST_CALLS = 12
 """Calls side by side."""

@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.execute.large_limits import weight_bytes
-from irfuzz.execute.types import Value
-from irfuzz.export.files import npz_of
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.large_model_limits import weight_bytes
+from irfuzz.execute.run_types import Value
+from irfuzz.export.module_files import npz_of
+from irfuzz.garbage_collection import settle
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import linux
-from irfuzz.memory import settle
-from irfuzz.mutate.api import TracedMutant, mutate_many
-from irfuzz.store.blob_tensors import with_blobs
-from irfuzz.store.blobs import Blobs
+from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
+from irfuzz.store.blob_references import with_blobs
+from irfuzz.store.blob_store import Blobs
+from irfuzz.store.npz_tensors import pack
 from irfuzz.store.shared_weights import SHARED, shared_bytes
-from irfuzz.store.tensors import pack
 
 LARGE = 64 << 20
 """Bytes of weights from which on those of a mutant stand beside it, shared with all others."""

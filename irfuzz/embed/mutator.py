@@ -8,11 +8,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 from irfuzz.choices import Choices
-from irfuzz.embed.loose import loose
+from irfuzz.embed.invalid_models.model_edits import loose
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Counts, Engine
-from irfuzz.mutate.splice import Splice
+from irfuzz.mutate.insertion.splice import Splice
+from irfuzz.mutate.mutation_engine import AttemptCounts, Engine
 from irfuzz.spec import load_specs
 
 PARSED = 128
@@ -41,8 +41,9 @@ class ModelMutator:
     Args:
         mutators: names of those to use (default: all of irfuzz's).
         max_nodes: no mutant gets more nodes than this.
-        loose: share of the mutants that nobody says are valid (``irfuzz.embed.loose``): onnx's checker takes most of
-            them, its inference often refuses them. Models that irfuzz finds invalid have no others.
+        loose: share of the mutants that nobody says are valid (``irfuzz.embed.invalid_models.model_edits``):
+            onnx's checker takes most of them, its inference often refuses them. Models that irfuzz finds invalid
+            have no others.
 
     Attributes:
         counts: ``mutated``, ``spliced``, ``loose``, ``bytes`` (what is no model, changed as bytes), ``kept`` (no edit
@@ -130,7 +131,7 @@ class ModelMutator:
             self.counts["refused"] += 1
             return None
         finally:
-            engine.counts = Counts()  # a night's fuzzing would fill the memory with messages
+            engine.counts = AttemptCounts()  # a night's fuzzing would fill the memory with messages
 
     def _program(self, data: bytes) -> Program | None:
         """The parsed model; ``None`` if the bytes are none that irfuzz can edit."""

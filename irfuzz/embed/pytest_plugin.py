@@ -46,14 +46,14 @@ def irfuzz_differential(request: pytest.FixtureRequest) -> Callable[..., None]:
 
     def differential(convert: Callable[..., Any], **options: Any) -> None:
         __tracebackhide__ = True
-        from irfuzz.embed.differential import Found, look_for_fault
+        from irfuzz.embed.converter_campaign import ConverterFault, look_for_fault
         from irfuzz.errors import UsageError
 
         try:
             found = look_for_fault(convert, folder, options_of({**marked, **options}))
         except UsageError as error:
             pytest.fail(f"irfuzz: {error}", pytrace=False)
-        if isinstance(found, Found):
+        if isinstance(found, ConverterFault):
             again = f"python -m pytest {node.nodeid!r}" if "'" not in node.nodeid else "the same test"
             lines = (found.text(), f"replay: {again} (stored findings run first; delete the folder to forget this one)")
             pytest.fail("irfuzz: " + "\n".join(lines), pytrace=False)
@@ -65,12 +65,12 @@ def irfuzz_differential(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def options_of(given: dict[str, Any]) -> Any:
-    """The keywords as ``Options``.
+    """The keywords as ``ConverterOptions``.
 
     Raises:
         UsageError: one is unknown, or not what it should be.
     """
-    from irfuzz.embed.differential import Options
+    from irfuzz.embed.converter_campaign import ConverterOptions
     from irfuzz.errors import UsageError
 
     known = {"seeds", "operators", "budget", "programs", "edits", "seed", "tolerance", "targets", "reduce"}
@@ -88,7 +88,7 @@ def options_of(given: dict[str, Any]) -> Any:
         rest["seconds"] = None
     if "reduce" in given:
         rest["reduce"] = seconds_of("reduce", given["reduce"])
-    return Options(**rest)
+    return ConverterOptions(**rest)
 
 
 def seconds_of(name: str, text: object) -> float:

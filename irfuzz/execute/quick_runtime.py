@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.run_types import Exit, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, Value
-from irfuzz.generate.planning import Attempt
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_planning import TrialRun
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 
@@ -41,18 +41,18 @@ class QuickRuntime:
     ) -> None:
         self._close()
 
-    def __call__(self, program: Program, inputs: Mapping[str, Value]) -> Attempt:
+    def __call__(self, program: Program, inputs: Mapping[str, Value]) -> TrialRun:
         """Run one program once."""
         while True:
             runner = self._start()
             if runner is None:
-                return Attempt(error="no runtime that has all its operators is installed")
+                return TrialRun(error="no runtime that has all its operators is installed")
             (result,) = runner.run(program, inputs)
             if result.exit is not Exit.UNSUPPORTED or _is_opaque(program):
                 break
             self._close()
         error = "" if result.exit is Exit.OK else result.error or str(result.exit)
-        return Attempt(error, result.seconds, result.outputs)
+        return TrialRun(error, result.seconds, result.outputs)
 
     def _start(self) -> Runner | None:
         while self._runner is None and self._left:

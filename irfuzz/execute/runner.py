@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.execute.adapter import Adapter
-from irfuzz.execute.baseline import Baseline
-from irfuzz.execute.lane import Lane
-from irfuzz.execute.mapped_model import MappedModel, mapped_model
-from irfuzz.execute.shadow import Shadow, ShadowRun
-from irfuzz.execute.table import LEVELS, Availability, adapter_of, resolve
-from irfuzz.execute.together import Asked, Runnable
-from irfuzz.execute.types import RunResult, Target, Value, check_values
+from irfuzz.execute.adapters.adapter import Adapter
+from irfuzz.execute.adapters.mapped_weights import MappedModel, mapped_model
+from irfuzz.execute.adapters.tool_baseline import Baseline
+from irfuzz.execute.batching import BatchItem, Runnable
+from irfuzz.execute.component_worker import ComponentWorker
+from irfuzz.execute.float64_shadow import Shadow, ShadowRun
+from irfuzz.execute.run_types import RunResult, Target, Value, check_values
+from irfuzz.execute.target_table import LEVELS, Availability, adapter_of, resolve
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 
@@ -80,7 +80,7 @@ class Runner:
         self._lines = lines
         self._longest = longest
         self._adapters = dict(adapters or {})
-        self._lanes: dict[tuple[str, str, bool, str], Lane] = {}
+        self._lanes: dict[tuple[str, str, bool, str], ComponentWorker] = {}
         self._baseline = Baseline(self._limits)
         self._shadow = Shadow(self._limits, shadow)
 
@@ -178,7 +178,7 @@ class Runner:
             check_values(task.inputs)
         wanted = [self._own(task.targets) for task in tasks]
         results: list[dict[str, RunResult]] = [{} for _ in tasks]
-        rows: dict[Lane, list[tuple[int, Asked]]] = {}
+        rows: dict[ComponentWorker, list[tuple[int, BatchItem]]] = {}
         for places in _alike(tasks):
             first = places[0]
             model = self._model(tasks[first].program, tasks[first].model)
@@ -196,7 +196,7 @@ class Runner:
                             _ask(request[0]["variants"], targets, part, task.asks)
                         if one_by_one and place != places[-1]:
                             request[0]["keep"] = True
-                        rows.setdefault(lane, []).append((place, Asked(request, part, task.tag)))
+                        rows.setdefault(lane, []).append((place, BatchItem(request, part, task.tag)))
         lanes = list(rows)
         futures = [lane.submit_all([asked for _, asked in rows[lane]], here=lane is lanes[-1]) for lane in lanes]
         for lane, future in zip(lanes, futures, strict=True):
@@ -212,7 +212,7 @@ class Runner:
         *,
         inflight: Path | None = None,
         tag: str = "",
-    ) -> Pending:
+    ) -> PendingRuns:
         """Like ``run``, but returns at once; the caller may change ``program`` and prepare the next one meanwhile."""
         return self._submit(program, inputs, targets, inflight, tag, wait=False)
 
@@ -225,7 +225,7 @@ class Runner:
         tag: str,
         *,
         wait: bool,
-    ) -> Pending:
+    ) -> PendingRuns:
         check_values(inputs)
         wanted = self._own(targets)
         model = self._model(program)
@@ -237,9 +237,9 @@ class Runner:
             lane.submit(program, model, inputs, [t for t in wanted if self._lane(t) is lane], tag, here=here)
             for lane, here in zip(lanes, [*[False] * (len(lanes) - 1), wait], strict=True)
         ]
-        return Pending(wanted, tuple(futures))
+        return PendingRuns(wanted, tuple(futures))
 
-    def collect(self, pending: Pending) -> list[RunResult]:
+    def collect(self, pending: PendingRuns) -> list[RunResult]:
         """Wait for what ``submit`` began."""
         results = {result.target.name: result for future in pending.futures for result in future.result()}
         return [results[target.name] for target in pending.targets]
@@ -299,7 +299,7 @@ class Runner:
                 raise UsageError(f"target {target.name!r} is not one of this runner's: {', '.join(own)}")
         return tuple(own[target.name] for target in targets)
 
-    def _lane(self, target: Target) -> Lane:
+    def _lane(self, target: Target) -> ComponentWorker:
         lane = self._lanes.get(_key(target))
         if lane is None:
             raise InternalError(f"the runner is not open, so target {target.name!r} has no worker")
@@ -310,7 +310,7 @@ class Runner:
         key = _key(target)
         if key not in self._lanes:
             adapter = self._adapters.get(target.name) or adapter_of(target)
-            self._lanes[key] = Lane(
+            self._lanes[key] = ComponentWorker(
                 adapter,
                 target.interpreter,
                 _limits_of(target, limits or self._limits, self._longest),
@@ -334,7 +334,7 @@ class Runner:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingRuns:
     """Requests under way, for ``Runner.collect``."""
 
     targets: tuple[Target, ...]

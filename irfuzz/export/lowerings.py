@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from irfuzz.export import array, keras, tensorflow, torch
 from irfuzz.export.array.framework import ARRAY
-from irfuzz.export.source.framework import Framework
-from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.source.framework_description import FrameworkDescription
+from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.export.torch.framework import TORCH
 from irfuzz.ir.program import Program
 
@@ -19,5 +19,5 @@ LOWERINGS: Mapping[str, Callable[[Program], ModuleSource]] = {
 }
 """By component. Each raises ``Unsupported`` where its framework cannot express the program exactly."""
 
-SHADOWED: Mapping[str, Framework] = {"torch": TORCH, "numpy": ARRAY}
-"""Those in which shadows (``irfuzz.export.source.shadow``) are computed, by component."""
+SHADOWED: Mapping[str, FrameworkDescription] = {"torch": TORCH, "numpy": ARRAY}
+"""Those in which shadows (``irfuzz.export.source.float64_shadow``) are computed, by component."""

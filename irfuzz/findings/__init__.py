@@ -8,10 +8,12 @@ objects, and makes each form of the other once.
 dropped: ``confirm``, ``reduce``, ``find_cause``, ``blame``, ``sign``, then an ``Archive``'s ``replay`` and ``store``.
 Who uses it chooses the steps:
 
-* campaigns: all of them (``campaign/triage.py`` says what enters and when, ``campaign/archive.py`` keeps findings);
-* self-tests: their own reduction, then the archive's (``campaign/contradictions.py``);
-* ``irfuzz reduce``: all but the search for a cause; its archive is a folder (``campaign/again.py``);
-* the pytest plug-in: ``reduce``, then a folder of its own (``embed/differential.py``).
+* campaigns: all of them (``campaign/triage/disagreements.py`` says what enters and when,
+  ``campaign/stored_findings/archive.py`` keeps findings);
+* self-tests: their own reduction, then the archive's (``campaign/self_testing/contradiction_findings.py``);
+* ``irfuzz reduce``: all but the search for a cause; its archive is a folder
+  (``campaign/stored_findings/finding_reduction.py``);
+* the pytest plug-in: ``reduce``, then a folder of its own (``embed/converter_campaign.py``).
 
 A new step is one function in ``pipeline.py`` and one line in ``steps``.
 

@@ -11,17 +11,17 @@ from typing import Any
 
 from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.findings.cause import Cause, explaining, groups
+from irfuzz.findings.blame.version_span import fixed_in, introduced_in
+from irfuzz.findings.causes.cause_grouping import Cause, explaining, groups
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, KnownIssue, Run, Shown
+from irfuzz.findings.finding import Finding, KnownIssue, TargetRun, VersionAnswer
 from irfuzz.findings.suspect_rank import Rank, rank
-from irfuzz.findings.version_span import fixed_in, introduced_in
 from irfuzz.frontends.toml_file import is_list, is_table
-from irfuzz.oracle.types import Verdict
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import FindingRow, Status
+from irfuzz.store.npz_tensors import unpack
 from irfuzz.store.shared_weights import shared_program
-from irfuzz.store.tensors import unpack
 
 ABOUT = "finding.json"
 """File in a finding's folder."""
@@ -90,7 +90,7 @@ def finding_of(row: FindingRow) -> Finding:
             group=str(about.get("group", "")),
             title=row.title,
             status=Status(row.status),
-            shown=tuple(Shown(**s) for s in about.get("shown", ())),
+            shown=tuple(VersionAnswer(**s) for s in about.get("shown", ())),
             known=tuple(KnownIssue(**k) for k in about.get("known", ())),
             long_script=about.get("script") == _LONG,
             calls=about.get("calls"),
@@ -154,7 +154,7 @@ def _check_schema(about: Mapping[str, Any], where: str) -> None:
         raise UsageError(f"{where}: expected schema {SCHEMA}, got {found}{by}; this is irfuzz {__version__}")
 
 
-def _run_json(run: Run) -> dict[str, Any]:
+def _run_json(run: TargetRun) -> dict[str, Any]:
     return {
         "target": run.name,
         "component": run.component,
@@ -169,13 +169,13 @@ def _run_json(run: Run) -> dict[str, Any]:
     }
 
 
-def _run_of(data: Mapping[str, Any]) -> Run:
+def _run_of(data: Mapping[str, Any]) -> TargetRun:
     """The inverse; runs of older versions have fewer fields."""
     texts = {
         key: str(data.get(key, ""))
         for key in ("version", "environment", "requirement", "answer", "stage", "exit", "error")
     }
-    return Run(str(data["target"]), str(data["component"]), data.get("options", {}), **texts)
+    return TargetRun(str(data["target"]), str(data["component"]), data.get("options", {}), **texts)
 
 
 def trace_text(finding: Finding) -> str:
@@ -255,7 +255,9 @@ def read_folder(folder: Path) -> Finding:
             case,
             original,
             runs=tuple(
-                Run(name, name.partition(":")[0].partition("@")[0], version=version, requirement=needed.get(name, ""))
+                TargetRun(
+                    name, name.partition(":")[0].partition("@")[0], version=version, requirement=needed.get(name, "")
+                )
                 for name, version in dict(about["versions"]).items()
             ),
             trace=_trace(folder / "trace.json"),
@@ -264,7 +266,7 @@ def read_folder(folder: Path) -> Finding:
             group=str(about.get("group", "")),
             title=str(about.get("title", "")),
             status=Status(about.get("status", Status.CONFIRMED)),
-            shown=tuple(Shown(**s) for s in about.get("shown", ())),
+            shown=tuple(VersionAnswer(**s) for s in about.get("shown", ())),
             known=tuple(KnownIssue(**k) for k in about.get("known", ())),
             label=str(about.get("label", "")),
             job=int(about.get("job", 0)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irfuzz.execute.types import Role, Target
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.execute.run_types import Target, TargetRole
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses import REFERENCE, checkers_of, rank, witnesses_of
 
 
@@ -29,7 +29,7 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     """
     blamed = next(t for t in targets if t.name == verdict.target)
     chosen: dict[str, Target] = {}
-    able = (t for t in targets if t.role is Role.RUNTIME and t.name in verdict.witnesses and not t.slow)
+    able = (t for t in targets if t.role is TargetRole.RUNTIME and t.name in verdict.witnesses and not t.slow)
     for target in sorted(able, key=_plain):
         chosen.setdefault(target.component, target)
     quick = {c: t for c, t in chosen.items() if c != REFERENCE}
@@ -57,7 +57,7 @@ def heard(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     Returns:
         All of ``targets`` if fewer than two would be left.
     """
-    said = [t for t in targets if t.role is Role.RUNTIME and t.name in verdict.witnesses]
+    said = [t for t in targets if t.role is TargetRole.RUNTIME and t.name in verdict.witnesses]
     needed = set(verdict.witnesses) if len(_independent(verdict, [t for t in said if not t.slow])) < 2 else set[str]()
     quick = tuple(t for t in targets if not t.slow or t.name == verdict.target or t.name in needed)
     return quick if len(quick) > 1 else tuple(targets)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import onnx
 
-from irfuzz.execute.types import Value
+from irfuzz.execute.run_types import Value
 from irfuzz.ir.program import Program
-from irfuzz.store.tensors import pack, unpack
+from irfuzz.store.npz_tensors import pack, unpack
 
 
 class FailingCase:

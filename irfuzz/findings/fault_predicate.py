@@ -6,16 +6,16 @@ import queue
 from collections.abc import Callable, Mapping, Sequence
 
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.intermediate_values import run_tapped, tap
+from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.taps import run_tapped, tap
-from irfuzz.execute.types import Exit, RunResult, Target, Value
-from irfuzz.findings.distrust import wrong_here
+from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
-from irfuzz.localize.replay import faulty_parts
-from irfuzz.oracle import Hearing, normalise_message
-from irfuzz.oracle.message import names_of
-from irfuzz.oracle.table import oracles_of
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.localize.nodes.isolated_replay import faulty_parts
+from irfuzz.oracle import MeasuringJudge, normalise_message
+from irfuzz.oracle.message_normalization import names_of
+from irfuzz.oracle.oracle_table import oracles_of
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses import REFERENCE
 from irfuzz.reduce.session import OutOfBudget
 
@@ -55,7 +55,7 @@ def _alike(one: Verdict, wanted: Verdict) -> bool:
     return one.symptom is not Symptom.LENIENCY or (one.operator, one.rule) == (wanted.operator, wanted.rule)
 
 
-class Watch:
+class FaultPredicate:
     """Looks for one fault.
 
     Args:
@@ -118,7 +118,7 @@ class Watch:
         runner = self._runners.get()
         try:
             results = self._results(runner.run_fresh if fresh else runner.run, program, inputs)
-            verdicts = Hearing(runner, wrong_here).judge(
+            verdicts = MeasuringJudge(runner, wrong_here).judge(
                 program, inputs, results, invalid=self._invalid, table=oracles_of(self.verdict.symptom)
             )
             return verdicts, results

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from irfuzz.execute.types import Exit, RunResult, Target
-from irfuzz.findings.answers import answer_text, element_place
-from irfuzz.findings.cause import SMALL, Cause
+from irfuzz.execute.run_types import Exit, RunResult, Target
+from irfuzz.findings.causes.cause_grouping import SMALL, Cause
 from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.output_literals import answer_text, element_place
 from irfuzz.oracle import signature, title
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.verdict import Verdict
 from irfuzz.store.database import Status
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TargetRun:
     """What a target did, as far as it is kept.
 
     Attributes:
@@ -65,7 +65,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VersionAnswer:
     """One version's answer.
 
     Attributes:
@@ -143,7 +143,7 @@ class Finding:
     original: FailingCase
     results: Sequence[RunResult] = field(default=(), repr=False)
     before: Finding | None = field(default=None, repr=False, compare=False)
-    runs: Sequence[Run] = ()
+    runs: Sequence[TargetRun] = ()
     trace: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hunt: str = ""
     needs: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Finding:
     group: str = ""
     title: str = ""
     status: Status = Status.CONFIRMED
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[VersionAnswer, ...] = ()
     known: tuple[KnownIssue, ...] = ()
     long_script: bool = False
     calls: Mapping[str, Any] | None = None
@@ -170,7 +170,7 @@ class Finding:
         """The same with signature, cause, title and runs, as verdict, case and results have them."""
         return replace(
             self,
-            runs=tuple(Run.of(result, self.verdict) for result in self.results),
+            runs=tuple(TargetRun.of(result, self.verdict) for result in self.results),
             signature=signature(self.verdict, self.case.program),
             cause=self._cause(),
             title=title(self.verdict, self.case.program),

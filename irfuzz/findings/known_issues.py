@@ -16,13 +16,13 @@ from google.protobuf.message import DecodeError
 from onnx import helper
 
 from irfuzz.errors import InvalidProgram, SpecError, Unsupported, UsageError
-from irfuzz.execute.environments import version_key
+from irfuzz.execute.versions.environments import version_key
 from irfuzz.findings.finding import Finding, KnownIssue
-from irfuzz.findings.known_nodes import KnownNode, NodeCondition, known_nodes, node_condition
+from irfuzz.findings.known_issue_conditions import KnownNode, NodeCondition, known_nodes, node_condition
 from irfuzz.frontends.toml_file import is_list, is_table
-from irfuzz.ir.bodies import nodes_within
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom
+from irfuzz.ir.subgraphs import nodes_within
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.spec import with_trait
 
 SHIPPED = Path(__file__).with_name("known_issues.toml")
@@ -30,7 +30,7 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownIssueRule:
     """One known issue and how its findings are recognised.
 
     Attributes:
@@ -82,9 +82,9 @@ class Known:
 
     def explains(self, finding: Finding) -> bool:
         """Whether a finding is this issue, as far as its rule says."""
-        return self.fits(Subject.of(finding))
+        return self.fits(RuleSubject.of(finding))
 
-    def fits(self, subject: Subject) -> bool:
+    def fits(self, subject: RuleSubject) -> bool:
         """The same of a finding that was read before."""
         if subject.component != self.component or subject.symptom not in self.symptoms:
             return False
@@ -122,7 +122,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class RuleSubject:
     """What rules ask of a finding; its model is read once for all of them.
 
     Attributes:
@@ -154,7 +154,7 @@ class Subject:
     nodes: Callable[[], Sequence[KnownNode]] = field(default=tuple, compare=False)
 
     @classmethod
-    def of(cls, finding: Finding) -> Subject:
+    def of(cls, finding: Finding) -> RuleSubject:
         """What rules ask of a finding."""
         verdict = finding.verdict
         run = next((r for r in finding.runs if r.name == verdict.target), None)
@@ -184,7 +184,7 @@ class Subject:
         )
 
     @classmethod
-    def of_program(cls, program: Program, component: str, version: str, symptom: str, said: str) -> Subject:
+    def of_program(cls, program: Program, component: str, version: str, symptom: str, said: str) -> RuleSubject:
         """What a component makes of a whole program.
 
         Args:
@@ -204,7 +204,7 @@ class Subject:
     @classmethod
     def of_nodes(
         cls, program: Program, nodes: Sequence[ir.Node], component: str, version: str, symptom: str, said: str
-    ) -> Subject:
+    ) -> RuleSubject:
         """What a component makes of some nodes of a program alone; other arguments as for ``of_program``."""
         values = [v for node in nodes for v in (*node.inputs, *node.outputs) if v is not None]
         subject = _of_calls(nodes, values, component, version, symptom, said)
@@ -221,10 +221,10 @@ def _nodes_of(finding: Finding) -> list[KnownNode]:
 
 def _of_calls(
     nodes: Sequence[ir.Node], values: Sequence[ir.Value], component: str, version: str, symptom: str, said: str
-) -> Subject:
+) -> RuleSubject:
     named = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in nodes}
     operators = _telling(named)
-    return Subject(
+    return RuleSubject(
         component, version, symptom, said, (), frozenset(operators),
         frozenset(name for n in nodes for name in n.attributes),
         frozenset(int(v.dtype) for v in values if v.dtype is not None),
@@ -257,25 +257,25 @@ def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProt
     return found
 
 
-def known_issues(finding: Finding, rules: Sequence[Known] | None = None) -> list[Known]:
+def known_issues(finding: Finding, rules: Sequence[KnownIssueRule] | None = None) -> list[KnownIssueRule]:
     """The known issues that explain a finding, most often one or none."""
-    subject = Subject.of(finding)
+    subject = RuleSubject.of(finding)
     return [rule for rule in (shipped() if rules is None else rules) if rule.fits(subject)]
 
 
-def labelled(finding: Finding, rules: Sequence[Known] | None = None) -> Finding:
+def labelled(finding: Finding, rules: Sequence[KnownIssueRule] | None = None) -> Finding:
     """The finding with the known issues that explain it."""
     known = tuple(KnownIssue(k.id, k.title, k.link, k.docs) for k in known_issues(finding, rules))
     return replace(finding, known=known)
 
 
 @cache
-def shipped() -> tuple[Known, ...]:
+def shipped() -> tuple[KnownIssueRule, ...]:
     """The rules that come with irfuzz."""
     return read_rules(SHIPPED)
 
 
-def read_rules(path: Path) -> tuple[Known, ...]:
+def read_rules(path: Path) -> tuple[KnownIssueRule, ...]:
     """The rules of a file.
 
     Raises:
@@ -302,7 +302,7 @@ _FLAGS = ("among",)
 _COUNTS = ("most",)
 
 
-def _rule(path: Path, number: int, entry: Any) -> Known:
+def _rule(path: Path, number: int, entry: Any) -> KnownIssueRule:
     where = f"{path}: issue {number}"
     if not is_table(entry):
         raise UsageError(f"{where}: expected a table, got {entry!r}")
@@ -337,7 +337,7 @@ def _rule(path: Path, number: int, entry: Any) -> Known:
         raise UsageError(f"{where}: {error}") from None
     lists = {name: tuple(entry[name]) for name in _LISTS[1:] if name in entry}
     fields: dict[str, Any] = {**entry, **lists, "symptoms": symptoms, "where": conditions}
-    return Known(**fields)
+    return KnownIssueRule(**fields)
 
 
 def _kind(name: str) -> str:

@@ -2,7 +2,7 @@
 
 Each step is a function that gives the finding on, or drops it and says what is to be counted. Campaigns, self-tests,
 ``irfuzz reduce`` and the pytest plug-in choose their steps from this one module; what differs between them, how they
-run programs and if they keep findings, are their ``Bench`` and their ``Archive``.
+run programs and if they keep findings, are their ``FindingReproducer`` and their ``Archive``.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from functools import partial
 from typing import Protocol, TypeAlias
 
 from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.execute.run_types import Exit, RunResult, Target
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Exit, RunResult, Target
-from irfuzz.findings.blamed_passes import with_pass
-from irfuzz.findings.cause import SMALL, VALUES
-from irfuzz.findings.conditions import Inputs, conditions_of
-from irfuzz.findings.distrust import wrong_here
+from irfuzz.findings.blame.blamed_passes import with_pass
+from irfuzz.findings.causes.cause_grouping import SMALL, VALUES
+from irfuzz.findings.causes.dtype_shape_relation import KINDS
+from irfuzz.findings.causes.fault_conditions import Inputs, conditions_of
+from irfuzz.findings.causes.upstream_cause import earlier_cause
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_predicate import Watch, among, same_fault
+from irfuzz.findings.fault_predicate import FaultPredicate, among, same_fault
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.kind_relation import KINDS
-from irfuzz.findings.upstream_cause import earlier_cause
+from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
-from irfuzz.oracle import Hearing
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle import MeasuringJudge
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedFinding:
     """A finding that goes no further.
 
     Attributes:
@@ -40,12 +40,12 @@ class Dropped:
     reason: str
 
 
-Step: TypeAlias = Callable[[Finding], "Finding | Dropped"]
+Step: TypeAlias = Callable[[Finding], "Finding | DroppedFinding"]
 
 CONDITIONAL = KINDS | VALUES | {Symptom.REJECTION}
 """Symptoms of which conditions are looked for; a crash or hang for each would cost too much."""
 
-Shrink: TypeAlias = Callable[[Finding, Watch], FailingCase]
+Shrink: TypeAlias = Callable[[Finding, FaultPredicate], FailingCase]
 """The smallest case found that still shows what is watched for."""
 
 
@@ -54,7 +54,7 @@ def _running() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class FindingReproducer:
     """How findings are seen again and made small.
 
     Attributes:
@@ -82,13 +82,13 @@ class Bench:
 
     def judge(self, case: FailingCase, results: Sequence[RunResult], *, invalid: bool) -> list[Verdict]:
         """What all oracles say of results, with everything measured."""
-        hearing = Hearing(self.runners[0], wrong_here)
+        hearing = MeasuringJudge(self.runners[0], wrong_here)
         return hearing.judge(case.program, case.inputs, results, invalid=invalid)
 
-    def watch(self, finding: Finding) -> Watch:
+    def watch(self, finding: Finding) -> FaultPredicate:
         """Looks for the same fault in other programs."""
         verdict = finding.verdict
-        return Watch(
+        return FaultPredicate(
             self.runners, verdict, finding.case.program, targets=self.asked(verdict), invalid=verdict.invalid,
             stopping=self.stopping,
         )  # fmt: skip
@@ -97,20 +97,20 @@ class Bench:
 class Archive(Protocol):
     """Where findings are kept."""
 
-    def settle(self, finding: Finding) -> Finding | Dropped:
+    def settle(self, finding: Finding) -> Finding | DroppedFinding:
         """A signed finding under the name by which its like is kept; dropped if it is known."""
         ...
 
-    def replay(self, finding: Finding) -> Finding | Dropped:
+    def replay(self, finding: Finding) -> Finding | DroppedFinding:
         """The finding with its own script, and whether that shows it."""
         ...
 
-    def store(self, finding: Finding) -> Finding | Dropped:
+    def store(self, finding: Finding) -> Finding | DroppedFinding:
         """Keep it."""
         ...
 
 
-def confirm(bench: Bench, finding: Finding) -> Finding | Dropped:
+def confirm(bench: FindingReproducer, finding: Finding) -> Finding | DroppedFinding:
     """The same verdict of fresh processes.
 
     Those that agree with each other need not all be asked here: all of them hear the small case. The newest version of
@@ -126,30 +126,30 @@ def confirm(bench: Bench, finding: Finding) -> Finding | Dropped:
         pass  # then it is not seen
     found = same_fault(verdicts, verdict) or among(verdicts, verdict)
     if found is None:
-        return Dropped(bench.unseen(finding, verdicts, results))
+        return DroppedFinding(bench.unseen(finding, verdicts, results))
     return replace(finding, verdict=found)
 
 
-def reduce(bench: Bench, finding: Finding) -> Finding | Dropped:
+def reduce(bench: FindingReproducer, finding: Finding) -> Finding | DroppedFinding:
     """The finding made small, as all that are heard see it; as large as it is if they see it only there."""
-    return _smaller(bench, finding) or _as_found(bench, finding) or Dropped(bench.unheard(finding))
+    return _smaller(bench, finding) or _as_found(bench, finding) or DroppedFinding(bench.unheard(finding))
 
 
-def _smaller(bench: Bench, finding: Finding) -> Finding | None:
+def _smaller(bench: FindingReproducer, finding: Finding) -> Finding | None:
     case, verdict = bench.shrink(finding, bench.watch(finding)), finding.verdict
     results = bench.run(case, bench.heard(verdict))
     again = among(bench.judge(case, results, invalid=verdict.invalid), verdict)
     return None if again is None else replace(finding, case=case, verdict=again, results=results, before=finding)
 
 
-def _as_found(bench: Bench, finding: Finding) -> Finding | None:
+def _as_found(bench: FindingReproducer, finding: Finding) -> Finding | None:
     case, verdict = finding.case, finding.verdict
     results = finding.results or bench.run(case, bench.heard(verdict))
     again = among(bench.judge(case, results, invalid=verdict.invalid), verdict)
     return None if again is None else replace(finding, verdict=again, results=results, before=finding)
 
 
-def find_cause(bench: Bench, finding: Finding) -> Finding:
+def find_cause(bench: FindingReproducer, finding: Finding) -> Finding:
     """The finding that ends at the first value of a wrong dtype or shape, if what was seen only follows from one."""
     few = bench.asked(finding.verdict)
 
@@ -166,7 +166,7 @@ def find_cause(bench: Bench, finding: Finding) -> Finding:
     return finding if earlier is None else replace(earlier, before=finding.before)
 
 
-def blame(bench: Bench, finding: Finding) -> Finding:
+def blame(bench: FindingReproducer, finding: Finding) -> Finding:
     """The finding with the optimiser passes that make it."""
     if bench.stopping():
         return finding
@@ -177,7 +177,7 @@ def blame(bench: Bench, finding: Finding) -> Finding:
     return replace(finding, verdict=found)
 
 
-def find_conditions(bench: Bench, finding: Finding) -> Finding:
+def find_conditions(bench: FindingReproducer, finding: Finding) -> Finding:
     """The finding with what its small program needs to show it."""
     case, verdict = finding.case, finding.verdict
     if bench.stopping() or verdict.symptom not in CONDITIONAL or len(case.program.graph) > SMALL:
@@ -198,12 +198,12 @@ def find_conditions(bench: Bench, finding: Finding) -> Finding:
     return replace(finding, needs=conditions_of(case.program, case.inputs, is_right))
 
 
-def sign(archive: Archive, finding: Finding) -> Finding | Dropped:
+def sign(archive: Archive, finding: Finding) -> Finding | DroppedFinding:
     """The finding with its signature, title and runs, unless its like is known."""
     return archive.settle(finding.signed())
 
 
-def steps(bench: Bench, archive: Archive) -> tuple[Step, ...]:
+def steps(bench: FindingReproducer, archive: Archive) -> tuple[Step, ...]:
     """The whole way of a finding of differential testing."""
     return (
         partial(confirm, bench),
@@ -217,11 +217,11 @@ def steps(bench: Bench, archive: Archive) -> tuple[Step, ...]:
     )
 
 
-def pass_through(finding: Finding, way: Iterable[Step]) -> Finding | Dropped:
+def pass_through(finding: Finding, way: Iterable[Step]) -> Finding | DroppedFinding:
     """What becomes of a finding, step by step."""
     for step in way:
         found = step(finding)
-        if isinstance(found, Dropped):
+        if isinstance(found, DroppedFinding):
             return found
         finding = found
     return finding

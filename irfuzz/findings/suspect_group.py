@@ -10,11 +10,11 @@ from collections.abc import Hashable, Sequence
 
 import onnx_ir as ir
 
-from irfuzz.findings.cause import BY_MESSAGE
+from irfuzz.findings.causes.cause_grouping import BY_MESSAGE
 from irfuzz.ir.program import Program
-from irfuzz.oracle.message import names_of, normalise_message, operators
-from irfuzz.oracle.signature import SMALL_PROGRAM, operators_of
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.fault_signature import SMALL_PROGRAM, operators_of
+from irfuzz.oracle.message_normalization import names_of, normalise_message, operators
+from irfuzz.oracle.verdict import Verdict
 from irfuzz.spec import has_trait
 
 

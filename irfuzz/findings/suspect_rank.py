@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from irfuzz.findings.cause import SMALL, Cause
+from irfuzz.findings.causes.cause_grouping import SMALL, Cause
 from irfuzz.findings.finding import Finding
-from irfuzz.oracle.types import Verdict
+from irfuzz.oracle.verdict import Verdict
 
 TINY = 2
 """In a program of so few nodes hardly anything but the operator at fault is left."""

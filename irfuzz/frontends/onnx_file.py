@@ -14,19 +14,19 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.frontends.checker import Checker
-from irfuzz.frontends.convert import Converters
-from irfuzz.frontends.external import inline_external
-from irfuzz.frontends.operators import check_operators
-from irfuzz.frontends.plain_file import open_plain
+from irfuzz.frontends.external_data import inline_external
+from irfuzz.frontends.framework_conversion import Converters
+from irfuzz.frontends.model_source import is_factory, is_saved_model, source_of
+from irfuzz.frontends.onnx_checker import OnnxChecker
+from irfuzz.frontends.opset_upgrade import OLDEST, opset_of, upgraded, with_default_domain
+from irfuzz.frontends.regular_file import open_plain
 from irfuzz.frontends.runtime_types import complete_types, untyped
-from irfuzz.frontends.skeleton import for_checker, joined, split
-from irfuzz.frontends.source import is_factory, is_saved_model, source_of
-from irfuzz.frontends.upgrade import OLDEST, opset_of, upgraded, with_default_domain
-from irfuzz.ir.declarations import infer_as_computed
-from irfuzz.ir.mapped_file import MappedFile
-from irfuzz.ir.serde import decode
-from irfuzz.ir.tensors import MAX_BYTES
+from irfuzz.frontends.unknown_operators import check_operators
+from irfuzz.frontends.weight_splitting import for_checker, joined, split
+from irfuzz.ir.inference.misdeclared_shapes import infer_as_computed
+from irfuzz.ir.serialization.checked_tensors import MAX_BYTES
+from irfuzz.ir.serialization.mapped_file import MappedFile
+from irfuzz.ir.serialization.serde import decode
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -95,7 +95,7 @@ def load_file(
     path: Path,
     *,
     max_bytes: int = MAX_BYTES,
-    checker: Checker | None = None,
+    checker: OnnxChecker | None = None,
     converters: Converters | None = None,
 ) -> onnx.ModelProto:
     """Read a model with its external data, which are then inside of it.
@@ -117,7 +117,7 @@ def load_seed(
     path: Path,
     *,
     max_bytes: int = MAX_WEIGHTS,
-    checker: Checker | None = None,
+    checker: OnnxChecker | None = None,
     converters: Converters | None = None,
     tell: Callable[[str], None] | None = None,
     architecture: bool = False,
@@ -143,7 +143,7 @@ def load_seed(
     from irfuzz.ir.program import Program  # loading and saving alone needs no inference
 
     with contextlib.ExitStack() as stack:
-        checker = checker or stack.enter_context(Checker())
+        checker = checker or stack.enter_context(OnnxChecker())
         model, held = _load(path, max_bytes, checker, converters, architecture=architecture, layers=layers)
         say = (lambda line: None) if tell is None else (lambda line: tell(" ".join(f"{path}: {line}".split())))
         with _naming(path):
@@ -197,7 +197,7 @@ def save_file(program: Program | onnx.ModelProto | bytes, path: Path) -> None:
 def _load(
     path: Path,
     max_bytes: int,
-    checker: Checker | None,
+    checker: OnnxChecker | None,
     converters: Converters | None,
     *,
     architecture: bool = False,
@@ -214,7 +214,7 @@ def _load(
             data = converters.convert(source, min(max_bytes, MAX_BYTES), architecture=architecture, layers=layers)
             text_format = None
         if text_format or len(data) > _SAFE_BYTES:
-            checker = checker or stack.enter_context(Checker())
+            checker = checker or stack.enter_context(OnnxChecker())
         if checker is not None and text_format:
             data = checker.translate(bytes(data), text_format)
         data, weights = split(data)
@@ -227,7 +227,7 @@ def _load(
 
 
 def _upgraded(
-    model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker, say: Callable[[str], None]
+    model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: OnnxChecker, say: Callable[[str], None]
 ) -> tuple[onnx.ModelProto, dict[int, bytes | memoryview]]:
     """A model that is not too old to be edited, with the large weights beside it; as it was if that cannot be."""
     size = sum(memoryview(data).nbytes for data in held.values())
@@ -251,7 +251,7 @@ def _whole(model: onnx.ModelProto, held: dict[int, bytes | memoryview]) -> onnx.
     return joined(whole, held)
 
 
-def _check(model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: Checker) -> None:
+def _check(model: onnx.ModelProto, held: dict[int, bytes | memoryview], checker: OnnxChecker) -> None:
     """Ask onnx's checker; without the large weights first, which it copies several times."""
     told = for_checker(model, held)
     passed = False

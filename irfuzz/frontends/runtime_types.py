@@ -9,16 +9,16 @@ import onnx
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import OpaqueFact
-from irfuzz.frontends.skeleton import LARGE
-from irfuzz.ir.carried import VerbatimType
-from irfuzz.ir.opaque import forget, is_foreign, is_typed
-from irfuzz.ir.types import declare, fact_of_proto
+from irfuzz.frontends.weight_splitting import LARGE
+from irfuzz.ir.inference.opaque_nodes import forget, is_foreign, is_typed
+from irfuzz.ir.serialization.unsupported_fields import VerbatimType
+from irfuzz.ir.type_conversion import declare, fact_of_proto
 from irfuzz.ir.value import fact_of, set_verbatim
 
 if TYPE_CHECKING:
     import onnx_ir as ir
 
-    from irfuzz.frontends.convert import Converters
+    from irfuzz.frontends.framework_conversion import Converters
     from irfuzz.ir.program import Program
 
 

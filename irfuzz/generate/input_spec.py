@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from irfuzz.generate.inputs import Value
+    from irfuzz.generate.input_values import Value
 
 
 @dataclass(frozen=True, slots=True)

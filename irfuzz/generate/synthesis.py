@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, InvalidProgram
-from irfuzz.frontends.made_model import MadeModel
-from irfuzz.generate.assembly import assemble
-from irfuzz.generate.features import Feature, counts, features_of, wanted_of
-from irfuzz.generate.lighten import lighten
-from irfuzz.generate.parts import all_weights, lower_bound, parts_of
-from irfuzz.generate.selection import select
-from irfuzz.generate.sizes import name_sizes
-from irfuzz.ir.bodies import nodes_within
-from irfuzz.ir.defaults import at_defaults
-from irfuzz.ir.inline import without_functions
+from irfuzz.frontends.produced_model import ProducedModel
+from irfuzz.generate.synthesis_steps.covered_features import Feature, counts, features_of, wanted_of
+from irfuzz.generate.synthesis_steps.node_parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.synthesis_steps.part_assembly import assemble
+from irfuzz.generate.synthesis_steps.part_selection import select
+from irfuzz.generate.synthesis_steps.size_naming import name_sizes
+from irfuzz.generate.synthesis_steps.weight_reduction import lighten
+from irfuzz.ir.inlining import without_functions
+from irfuzz.ir.input_defaults import at_defaults
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
-from irfuzz.mutate.api import Model, load
+from irfuzz.ir.subgraphs import nodes_within
+from irfuzz.ir.verifier import verify
+from irfuzz.mutate.traced_mutants import Model, load
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs
@@ -31,7 +31,7 @@ WEIGHTS = 0.01
 
 
 @dataclass(frozen=True)
-class Synthesis(MadeModel):
+class Synthesis(ProducedModel):
     """A small program, and what it has in common with the large one.
 
     Attributes:

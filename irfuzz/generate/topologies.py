@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.generate.growth import ELEMENTS, Growth
-from irfuzz.mutate.sites import tensor_fact
+from irfuzz.generate.program_growth import ELEMENTS, Growth
+from irfuzz.mutate.editing.mutation_sites import tensor_fact
 
 _GIVEN_UP = 4
 """Attempts a wanted node after which a program is taken as it is."""

@@ -10,10 +10,10 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.carried import CARRIED, Carried, Residue
-from irfuzz.ir.encode import attribute_bytes, name_of, tensor_bytes, type_bytes
-from irfuzz.ir.entries import entries
-from irfuzz.ir.tensors import AbsentTensor, SparseTensor
+from irfuzz.ir.mapping_entries import entries
+from irfuzz.ir.serialization.checked_tensors import AbsentTensor, SparseTensor
+from irfuzz.ir.serialization.model_encoding import attribute_bytes, name_of, tensor_bytes, type_bytes
+from irfuzz.ir.serialization.unsupported_fields import CARRIED, Residue, UnsupportedFields
 
 # A node's label commits to its operator, its attributes and the labels of what it reads, so the labels of
 # a whole graph, sorted, describe it whatever the names and the order. They describe it exactly where they
@@ -107,7 +107,7 @@ class _Hasher:
         for value in graph.outputs:
             name = name_of(value).encode() if interface else b""
             tail.append(_hash([name, type_bytes(value) or b"", _label_of(values, value)]))
-        carried = graph.meta.get(CARRIED) or Carried()
+        carried = graph.meta.get(CARRIED) or UnsupportedFields()
         notes = sorted(s.proto for s in carried.annotations)
         return _hash([_hash(head), _hash(sorted(stored)), _hash(sorted(labels)), _hash(tail), *notes])
 

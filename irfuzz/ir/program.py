@@ -11,20 +11,20 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
-from irfuzz.ir import serde
-from irfuzz.ir.bodies import nodes_within
-from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
 from irfuzz.ir.clone import clone_with, free
-from irfuzz.ir.entries import entries
-from irfuzz.ir.infer import constant_fact, fact_of_constant, infer_call
-from irfuzz.ir.opaque import is_foreign
-from irfuzz.ir.tensors import array_tensor
-from irfuzz.ir.types import conflict, declare, declared_fact, fact_of_shape, undeclare
+from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
+from irfuzz.ir.inference.graph_facts import constant_fact, fact_of_constant, infer_call
+from irfuzz.ir.inference.opaque_nodes import is_foreign
+from irfuzz.ir.mapping_entries import entries
+from irfuzz.ir.program_view import ProgramView
+from irfuzz.ir.serialization import serde
+from irfuzz.ir.serialization.checked_tensors import array_tensor
+from irfuzz.ir.subgraphs import nodes_within
+from irfuzz.ir.type_conversion import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
-from irfuzz.ir.view import View
 
 
-class Program(View):
+class Program(ProgramView):
     """An ONNX model whose every value has a fact (design: ``Program``).
 
     Nodes and values are named by the name of a value: a node by its first named output. Names are
@@ -175,7 +175,7 @@ class Program(View):
         opset = self.inference.opset(domain)
         attributes = infer_attribute_types(op, opset, domain, attrs or {})
         facts = infer_call(
-            Call(
+            CallKey(
                 domain,
                 op,
                 opset,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from irfuzz.isolate.pool import Pool
 from irfuzz.isolate.transport import Tagged
-from irfuzz.isolate.types import ExitKind, Limits, Reply, StartError, Value, WorkerSpec
 from irfuzz.isolate.worker import Worker
+from irfuzz.isolate.worker_pool import WorkerPool
+from irfuzz.isolate.worker_types import ExitKind, Limits, Reply, StartError, Value, WorkerSpec
 
-__all__ = ["ExitKind", "Limits", "Pool", "Reply", "StartError", "Tagged", "Value", "Worker", "WorkerSpec"]
+__all__ = ["ExitKind", "Limits", "Reply", "StartError", "Tagged", "Value", "Worker", "WorkerPool", "WorkerSpec"]

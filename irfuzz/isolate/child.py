@@ -115,13 +115,13 @@ def _watched(handler: Any) -> Any:
     names = os.environ.get("IRFUZZ_LINES")
     if not names:
         return handler
-    from .lines import Watched
+    from .line_tracer import TracedHandler
 
-    return Watched(handler, names.split(os.pathsep))
+    return TracedHandler(handler, names.split(os.pathsep))
 
 
 def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int, request_bytes: int) -> int:
-    reader = transport.Reader(data.recv_into, request_bytes)
+    reader = transport.FrameReader(data.recv_into, request_bytes)
     while True:
         try:
             request_id, meta, body = reader.read()

@@ -367,7 +367,7 @@ def decode(meta: bytes, body: np.ndarray) -> tuple[dict[str, Any], list[Any]]:
     return message, values
 
 
-class Reader:
+class FrameReader:
     """Takes frames from a stream, with one buffer for all of them."""
 
     __slots__ = ("_first", "_max_body", "_receive_into")

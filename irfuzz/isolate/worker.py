@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from irfuzz import interrupt
+from irfuzz import stop_request
 from irfuzz.errors import InternalError
-from irfuzz.isolate import ending, linux, transport
-from irfuzz.isolate.line import Ended, LateAnswer, Line
-from irfuzz.isolate.process import Zygote, ZygoteGone
-from irfuzz.isolate.types import Limits, Reply, StartError, Value, WorkerSpec
+from irfuzz.isolate import exit_classification, linux, transport
+from irfuzz.isolate.child_connection import ChildConnection, ChildEnded, LateAnswer
+from irfuzz.isolate.worker_types import Limits, Reply, StartError, Value, WorkerSpec
+from irfuzz.isolate.zygote_client import ZygoteClient, ZygoteGone
 
 
 class Worker:
@@ -35,8 +35,8 @@ class Worker:
         self._limits = limits or Limits()
         self._lock = threading.Lock()
         self._owner = os.getpid()
-        self._zygote: Zygote | None = None
-        self._line: Line | None = None
+        self._zygote: ZygoteClient | None = None
+        self._line: ChildConnection | None = None
         self._number = 0
         self._busy = False
         self._closed = False
@@ -58,9 +58,9 @@ class Worker:
         """
         if self._closed:
             raise InternalError(f"worker {self._spec.name} is closed")
-        interrupt.check()
+        stop_request.check()
         if self._zygote is None:
-            self._zygote = Zygote(self._spec, self._limits)
+            self._zygote = ZygoteClient(self._spec, self._limits)
 
     def call(
         self,
@@ -164,12 +164,12 @@ class Worker:
             self.start()
             self._busy = True
             try:
-                with interrupt.waiting(self._spec.name):
+                with stop_request.waiting(self._spec.name):
                     reply = self._request(parts, seconds, fresh, many)
             except StartError:
-                interrupt.check()  # it was us who ended it
+                stop_request.check()  # it was us who ended it
                 raise
-            interrupt.check()
+            stop_request.check()
             self._busy = False
             return reply
         finally:
@@ -218,10 +218,10 @@ class Worker:
         except ZygoteGone as gone:
             return f"after its previous answer the zygote was lost ({gone})"
         if death is not None:
-            return f"after its previous answer it {ending.how(death)}"
+            return f"after its previous answer it {exit_classification.how(death)}"
         return "after its previous answer it wrote to its pipe, or closed it"
 
-    def _fork(self) -> Line:
+    def _fork(self) -> ChildConnection:
         """A new child, of a new zygote if the old one is lost."""
         for last in (False, True):
             self.start()
@@ -230,7 +230,7 @@ class Worker:
             self.forks += 1
             cwd = self._zygote.scratch / str(self.forks)
             try:
-                self._line = Line(self._zygote, self._limits, cwd)
+                self._line = ChildConnection(self._zygote, self._limits, cwd)
             except ZygoteGone as gone:
                 self._destroy()
                 if last:
@@ -239,16 +239,18 @@ class Worker:
                 return self._line
         raise InternalError("unreachable")
 
-    def _exchange(self, line: Line, number: int, parts: Sequence[Any], seconds: float, many: int = 0) -> Reply:
+    def _exchange(
+        self, line: ChildConnection, number: int, parts: Sequence[Any], seconds: float, many: int = 0
+    ) -> Reply:
         """One request (or so many sent as one) to the child, whose end is seen to if there is no answer."""
         began = time.perf_counter()
         served = line.served
         try:
             message, values = line.exchange(number, parts, seconds, many=bool(many))
             memory = line.memory()
-            reply = ending.answered(message, values, memory, self._limits.memory_bytes, served)
-            each = ending.each(reply, many) if many and reply.exit == "ok" else []
-        except Ended as ended:
+            reply = exit_classification.answered(message, values, memory, self._limits.memory_bytes, served)
+            each = exit_classification.each(reply, many) if many and reply.exit == "ok" else []
+        except ChildEnded as ended:
             return self._without_answer(line, ended, time.perf_counter() - began)
         except ZygoteGone as gone:
             return self._without_zygote(line, gone, time.perf_counter() - began)
@@ -265,7 +267,7 @@ class Worker:
             self._end()  # whatever took the memory still holds it
         return reply
 
-    def _without_answer(self, line: Line, ended: Ended, seconds: float) -> Reply:
+    def _without_answer(self, line: ChildConnection, ended: ChildEnded, seconds: float) -> Reply:
         assert self._zygote is not None
         memory, place = line.memory(), line.place()
         try:
@@ -275,11 +277,11 @@ class Worker:
                 return self._without_zygote(line, gone, seconds)
             death = None  # the zygote is stopped or stuck; the cause is known all the same
         limit, base = self._limits.memory_bytes, self._zygote.resident
-        reply = ending.ended(ended.cause, ended.detail, death, line.log.text(), limit, base, memory)
+        reply = exit_classification.ended(ended.cause, ended.detail, death, line.log.text(), limit, base, memory)
         self._end(lost=death is None)
         return replace(reply, seconds=seconds, served=line.served, place=place)
 
-    def _without_zygote(self, line: Line, gone: ZygoteGone, seconds: float) -> Reply:
+    def _without_zygote(self, line: ChildConnection, gone: ZygoteGone, seconds: float) -> Reply:
         """The child went down with its zygote, which nobody but the child has reason to touch."""
         log, place = line.log.text(), line.place()
         code = self._destroy()

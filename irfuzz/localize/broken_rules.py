@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.execute.types import Value
-from irfuzz.ir.verify import verify
-from irfuzz.oracle.sized import sized_strictly
+from irfuzz.execute.run_types import Value
+from irfuzz.ir.verifier import verify
+from irfuzz.oracle.dataflow.concrete_sizes import sized_strictly
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

@@ -10,24 +10,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.run_types import Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Value
-from irfuzz.interrupt import Interrupted
 from irfuzz.localize.broken_rules import broken_rules
-from irfuzz.localize.comparison import Clock, Comparison, Progress, Setting, clock
+from irfuzz.localize.check_result import CheckResult, Located
+from irfuzz.localize.comparison.labelled_inconsistencies import Labels, inconsistencies_of
+from irfuzz.localize.comparison.sample_runs import CheckSetting, Clock, Progress, SampleComparison, clock
 from irfuzz.localize.divergence import divergences_of
-from irfuzz.localize.labelled import Labels, inconsistencies_of
-from irfuzz.localize.location import FAILURES, Locator
-from irfuzz.localize.verdict import Located, Report
-from irfuzz.oracle.cradle import Inconsistency
-from irfuzz.oracle.types import Symptom
+from irfuzz.localize.nodes.node_search import FAILURES, Locator
+from irfuzz.oracle.cradle_distances import Inconsistency
+from irfuzz.oracle.verdict import Symptom
+from irfuzz.stop_request import Interrupted
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-    from irfuzz.localize.compare import Tolerance
-    from irfuzz.localize.saved import Saved
+    from irfuzz.localize.comparison.sample_disagreements import Tolerance
+    from irfuzz.localize.comparison.saved_outputs import SavedOutputs
 
-__all__ = ["Located", "NothingCompared", "Report", "Setting", "check"]
+__all__ = ["CheckResult", "CheckSetting", "Located", "NothingCompared", "check"]
 
 _REFUSALS = FAILURES | {Symptom.WRONG_SHAPE, Symptom.WRONG_DTYPE}
 """What a model that breaks a rule makes of targets that mind it."""
@@ -50,11 +50,11 @@ def check(
     locate: bool = True,
     causal: bool = False,
     keep: bool = False,
-    saved: Sequence[Saved] = (),
+    saved: Sequence[SavedOutputs] = (),
     progress: Progress | None = None,
-    setting: Setting | None = None,
-    so_far: Callable[[Callable[[], Report | None]], None] | None = None,
-) -> Report:
+    setting: CheckSetting | None = None,
+    so_far: Callable[[Callable[[], CheckResult | None]], None] | None = None,
+) -> CheckResult:
     """Run a program on every sample and target, compare, and find where the targets part.
 
     Args:
@@ -76,18 +76,18 @@ def check(
             before anything was compared.
 
     Returns:
-        What is known when all is done, or when the time is up (``Report.stopped``).
+        What is known when all is done, or when the time is up (``CheckResult.stopped``).
 
     Raises:
         NothingCompared: no two targets run the model on any sample.
         UsageError: there is no such base.
     """
     whole = replace(
-        setting or Setting(), base=base, tolerance=tolerance, fail_fast=fail_fast, keep=keep, saved=saved,
+        setting or CheckSetting(), base=base, tolerance=tolerance, fail_fast=fail_fast, keep=keep, saved=saved,
         labelled="" if labels is None else labels.output,
     )  # fmt: skip
     tell = progress or _silent
-    bench = Comparison(runner, program, samples, whole)
+    bench = SampleComparison(runner, program, samples, whole)
     if so_far is not None:
         so_far(lambda: _report(runner, bench, len(samples), labels, "stopped by Ctrl-C") if bench.compared else None)
     with clock(whole.seconds) as time_left:
@@ -100,7 +100,7 @@ def check(
         if stopped or report.broken or not (locate or always_map):
             return report
         locator = Locator(runner, program, samples, causal, whole.locating, whole.known_faults, tell)
-        found: list[Report] = []
+        found: list[CheckResult] = []
         stopped = _in_time(
             time_left, lambda: found.append(_located(report, bench, locator, locate=locate, always=always_map))
         )
@@ -123,7 +123,9 @@ def _in_time(time_left: Clock, do: Callable[[], None]) -> str:
     return "the time is up" if time_left.over else ""
 
 
-def _why_nothing(bench: Comparison, program: Program, samples: Sequence[Mapping[str, Value]], stopped: str) -> str:
+def _why_nothing(
+    bench: SampleComparison, program: Program, samples: Sequence[Mapping[str, Value]], stopped: str
+) -> str:
     """Why there is no report."""
     if stopped:
         return f"{stopped}, and none of {len(samples)} inputs was compared by then; give more --time"
@@ -135,7 +137,9 @@ def _why_nothing(bench: Comparison, program: Program, samples: Sequence[Mapping[
     return f"no target runs the model{rule} ({why})"
 
 
-def _with_broken(report: Report, program: Program, samples: Sequence[Mapping[str, Value]], *, drawn: bool) -> Report:
+def _with_broken(
+    report: CheckResult, program: Program, samples: Sequence[Mapping[str, Value]], *, drawn: bool
+) -> CheckResult:
     """The report with the rules that the model breaks, if targets refuse it or give another kind of output.
 
     Of inputs that were drawn only some may have sizes that break one: that is not the model's fault.
@@ -147,10 +151,10 @@ def _with_broken(report: Report, program: Program, samples: Sequence[Mapping[str
     return replace(report, broken=broken) if broken else report
 
 
-def _report(runner: Runner, bench: Comparison, wanted: int, labels: Labels | None, stopped: str) -> Report:
+def _report(runner: Runner, bench: SampleComparison, wanted: int, labels: Labels | None, stopped: str) -> CheckResult:
     """What is known by now; asks no worker, so any thread may call it."""
     targets = tuple(t for t in bench.own.values() if t.name not in bench.absent)
-    return Report(
+    return CheckResult(
         targets,
         {**bench.absent, **{a.target.name: a.why_not for a in runner.absent}},
         bench.done,
@@ -171,14 +175,16 @@ def _report(runner: Runner, bench: Comparison, wanted: int, labels: Labels | Non
     )
 
 
-def _inconsistencies(bench: Comparison, labels: Labels | None) -> tuple[Inconsistency, ...]:
+def _inconsistencies(bench: SampleComparison, labels: Labels | None) -> tuple[Inconsistency, ...]:
     if labels is None:
         return ()
     measured = {name: list(bench.outputs.get(name, {}).get(labels.output, ())) for name in bench.own}
     return tuple(inconsistencies_of(measured, labels, bench.done))
 
 
-def _located(report: Report, bench: Comparison, locator: Locator, *, locate: bool, always: bool) -> Report:
+def _located(
+    report: CheckResult, bench: SampleComparison, locator: Locator, *, locate: bool, always: bool
+) -> CheckResult:
     """The report with the nodes at which targets part."""
     farthest = {n: s for n, (_, s) in bench.farthest.items()}
     if locate and report.agree:

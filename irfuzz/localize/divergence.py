@@ -6,14 +6,14 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from irfuzz.execute.types import Target
-from irfuzz.localize.compare import Disagreement
-from irfuzz.oracle.types import Symptom
+from irfuzz.execute.run_types import Target
+from irfuzz.localize.comparison.sample_disagreements import Disagreement
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.oracle.witnesses import REFERENCE
 
 
 @dataclass(frozen=True, slots=True)
-class KnownIssue:
+class ExplainingIssue:
     """A known issue of a released version that explains a divergence.
 
     Attributes:
@@ -62,7 +62,7 @@ class Divergence:
     said: str = ""
     undecided: bool = False
     limit: str = ""
-    known: tuple[KnownIssue, ...] = ()
+    known: tuple[ExplainingIssue, ...] = ()
     witness: bool = False
 
     @property

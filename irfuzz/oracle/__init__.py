@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from irfuzz.oracle.case import Case, Leaf
-from irfuzz.oracle.hearing import Hearing
+from irfuzz.oracle.fault_signature import signature, title
 from irfuzz.oracle.judge import judge
-from irfuzz.oracle.message import normalise_message
-from irfuzz.oracle.nudge import Rerun
-from irfuzz.oracle.signature import signature, title
-from irfuzz.oracle.table import Oracle, oracles
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.judged_case import Case, Leaf
+from irfuzz.oracle.measuring_judge import MeasuringJudge
+from irfuzz.oracle.message_normalization import normalise_message
+from irfuzz.oracle.numeric.perturbation import Rerun
+from irfuzz.oracle.oracle_table import Oracle, oracles
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 __all__ = [
     "Case",
-    "Hearing",
     "Leaf",
+    "MeasuringJudge",
     "Oracle",
     "Rerun",
     "Symptom",

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from irfuzz.execute.types import RunResult, Target
-from irfuzz.oracle.numbers import is_float
-from irfuzz.oracle.turned import contradicts_itself
-from irfuzz.oracle.types import Symptom
+from irfuzz.execute.run_types import RunResult, Target
+from irfuzz.oracle.numeric.dtype_thresholds import is_float
+from irfuzz.oracle.numeric.nan_order_dependence import contradicts_itself
+from irfuzz.oracle.verdict import Symptom
 
 if TYPE_CHECKING:
-    from irfuzz.oracle.case import Case, Leaf
-    from irfuzz.oracle.path import Path
+    from irfuzz.oracle.dataflow.output_properties import Dataflow
+    from irfuzz.oracle.judged_case import Case, Leaf
 
 
 def _no() -> bool:
@@ -47,7 +47,7 @@ class Dispute:
         small_type: a type of less than a byte was given or expected.
         proven: the refusal contradicts the component itself, or ONNX: no other has to.
         overruled: as many components are on its side as on that of the witnesses.
-        ruled: ONNX's rules decide every element in dispute (``irfuzz.oracle.decided``).
+        ruled: ONNX's rules decide every element in dispute (``irfuzz.oracle.onnx_rules``).
     """
 
     case: Case
@@ -55,7 +55,7 @@ class Dispute:
     target: Target
     witnesses: tuple[Target, ...]
     firm: bool = True
-    path: Path | None = None
+    path: Dataflow | None = None
     leaf: Leaf | None = None
     result: RunResult | None = None
     specials: bool = False

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TypedDict, Unpack
 
 from irfuzz._native import difference
-from irfuzz.execute.types import Target
-from irfuzz.oracle import excused_refusals as refused
+from irfuzz.execute.run_types import Target
+from irfuzz.oracle import refusal_excuses as refused
+from irfuzz.oracle.dataflow.undefined_behaviour import BEFORE_A_RUN
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.numbers import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
-from irfuzz.oracle.types import Fact, Symptom, Verdict
-from irfuzz.oracle.undefined import BEFORE_A_RUN
+from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
+from irfuzz.oracle.verdict import Fact, Symptom, Verdict
 from irfuzz.oracle.witnesses import kernels_of
 from irfuzz.spec import with_trait
 
@@ -69,7 +69,7 @@ def _first(dispute: Dispute) -> tuple[str, str]:
     return "", ""
 
 
-class Seen(TypedDict, total=False):
+class VerdictFields(TypedDict, total=False):
     """What an oracle saw, as fields of a ``Verdict``."""
 
     output: str
@@ -89,7 +89,7 @@ def verdict_on(
     oracle: str,
     others: Sequence[Target],
     evidence: Mapping[str, Fact] | None = None,
-    **seen: Unpack[Seen],
+    **seen: Unpack[VerdictFields],
 ) -> Verdict:
     """The verdict on a dispute: a finding, or if an excuse applies a suspect with that as its doubt.
 
@@ -156,8 +156,8 @@ def _undefined_call(d: Dispute) -> str:
 
 def _undefined(d: Dispute) -> str:
     """An operator on the way has undefined behaviour declared in `ops/`, unless its condition or what is known of
-    the inputs rules it out (`irfuzz/oracle/undefined.py`: a divisor without zeros, a cast within range, indices
-    that all differ, equal maxima whose places nobody reads).
+    the inputs rules it out (`irfuzz/oracle/dataflow/undefined_behaviour.py`: a divisor without zeros, a cast within
+    range, indices that all differ, equal maxima whose places nobody reads).
     """
     every = d.symptom is not Symptom.DIFFERENCE or d.specials
     found = [] if d.path is None else [o.what for o in d.path.open if every or not o.specials_only]

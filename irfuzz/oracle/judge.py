@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from irfuzz.execute.types import Role, RunResult, Target, Value
-from irfuzz.oracle.case import Case, Distrust, Shadower
-from irfuzz.oracle.derived import OF_VALUES, judge_apart
-from irfuzz.oracle.message import normalise_message
-from irfuzz.oracle.nudge import Rerun
-from irfuzz.oracle.table import Oracle, oracles
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.execute.run_types import RunResult, Target, TargetRole, Value
+from irfuzz.oracle.converter_verdicts import OF_VALUES, judge_apart
+from irfuzz.oracle.judged_case import Case, Distrust, Shadower
+from irfuzz.oracle.message_normalization import normalise_message
+from irfuzz.oracle.numeric.perturbation import Rerun
+from irfuzz.oracle.oracle_table import Oracle, oracles
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses import rank, trusts_all
 
 if TYPE_CHECKING:
-    from irfuzz.execute.shadow import ShadowRun
+    from irfuzz.execute.float64_shadow import ShadowRun
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
 
@@ -73,7 +73,7 @@ def judge(
             found = [replace(v, invalid=True) for v in found]
         return _merged(case, found)
 
-    if all(r.target.role is Role.RUNTIME for r in results):
+    if all(r.target.role is TargetRole.RUNTIME for r in results):
         return judge_all(results, rerun)
     targets = {r.target.name: r.target for r in results}
     return sorted(judge_apart(results, rerun, judge_all), key=lambda v: _place(v, targets[v.target]))

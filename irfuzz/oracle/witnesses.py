@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from irfuzz.execute.types import Target
+from irfuzz.execute.run_types import Target
 
 VARIANTS = ("", "disabled", "basic", "extended", "layout", "all", "eager", "script", "export", "compile")
 """From the plainest way to run a component to the most optimised one; others follow, by name."""

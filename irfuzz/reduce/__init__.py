@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irfuzz.reduce.reduce import reduce_case
+from irfuzz.reduce.pass_loop import reduce_case
 from irfuzz.reduce.session import Reduced, Still, ValuesOf
 
 __all__ = ["Reduced", "Still", "ValuesOf", "reduce_case"]

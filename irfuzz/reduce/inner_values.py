@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.run_types import Exit, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import tap
-from irfuzz.execute.types import Exit, Value
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 

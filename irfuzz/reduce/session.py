@@ -14,13 +14,13 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.execute.types import Value
+from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
-from irfuzz.ir.bodies import bodies_of
 from irfuzz.ir.program import Program
-from irfuzz.ir.types import declare, undeclare
-from irfuzz.ir.verify import verify
-from irfuzz.ir.view import known_operator
+from irfuzz.ir.program_view import known_operator
+from irfuzz.ir.subgraphs import bodies_of
+from irfuzz.ir.type_conversion import declare, undeclare
+from irfuzz.ir.verifier import verify
 
 Still: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]
 """True where a case still shows the fault."""

@@ -18,29 +18,29 @@ import numpy as np
 import onnx
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
-from irfuzz.execute.baseline import BEFORE
-from irfuzz.execute.settled import settled
-from irfuzz.execute.types import Exit, Stage
-from irfuzz.export.files import npz_of
+from irfuzz.execute.adapters.frozen_shapes import settled
+from irfuzz.execute.adapters.tool_baseline import BEFORE
+from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.export.lowerings import LOWERINGS
-from irfuzz.findings.answers import element_place
+from irfuzz.export.module_files import npz_of
 from irfuzz.findings.codec import ABOUT, about_text, trace_text
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, Run
+from irfuzz.findings.finding import Finding, TargetRun
+from irfuzz.findings.output_literals import element_place
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
-from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.report import contradiction
-from irfuzz.report.linked_weights import is_linked, reading_links, write_weights
-from irfuzz.report.markdown import report_text
-from irfuzz.report.repro import Scene, can_run, kind_of_tool, repro_source
-from irfuzz.report.short import LINES, short_source
-from irfuzz.report.short_calls import calls_in, calls_source, form_of
-from irfuzz.report.tool_pieces import files_of
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.report.finding_markdown import report_text
+from irfuzz.report.repro_scripts import two_form_script
+from irfuzz.report.repro_scripts.framework_calls import calls_in, calls_source, form_of
+from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, kind_of_tool, repro_source
+from irfuzz.report.repro_scripts.linked_weights import is_linked, reading_links, write_weights
+from irfuzz.report.repro_scripts.short_script import LINES, short_source
+from irfuzz.report.repro_scripts.tool_templates import files_of
+from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import Status
+from irfuzz.store.npz_tensors import MANIFEST
 from irfuzz.store.packed_model import pack_model, write_model
-from irfuzz.store.tensors import MANIFEST
 
 MODEL, ORIGINAL = "model.onnx", "original/model.onnx"
 """The program, and it before it was made small."""
@@ -87,7 +87,7 @@ def write_bundle(folder: Path, finding: Finding, *, blobs: FolderBlobs | None = 
         OSError: the folder cannot be written.
     """
     files = _files(finding)
-    if finding.verdict.oracle == contradiction.ORACLE:
+    if finding.verdict.oracle == two_form_script.ORACLE:
         blobs = None  # its script reads both forms as whole files
     linked = blobs is not None and is_linked(finding.case.model)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def _files(finding: Finding) -> dict[str, bytes]:
         files.update(_lowered_files(finding, tool.takes) if tool.takes in LOWERINGS else {})
     scene = _scene(finding, blamed, witnesses)
     source = repro_source(scene)
-    contradicts = finding.verdict.oracle == contradiction.ORACLE
+    contradicts = finding.verdict.oracle == two_form_script.ORACLE
     whole = finding.long_script or contradicts
     short = None if whole else short_source(scene, finding.case) or _of_calls(finding, scene, files)
     if short is not None:
@@ -161,11 +161,11 @@ def _files(finding: Finding) -> dict[str, bytes]:
     if contradicts:
         wanted = blamed.component if witnesses and blamed.component in LOWERINGS else ""
         before = module_files(finding.original.stored, wanted) if wanted else {}
-        return contradiction.with_both_forms(files, blamed, witnesses, before)
+        return two_form_script.with_both_forms(files, blamed, witnesses, before)
     return files
 
 
-def _of_calls(finding: Finding, scene: Scene, files: Mapping[str, bytes]) -> str | None:
+def _of_calls(finding: Finding, scene: ReproSpec, files: Mapping[str, bytes]) -> str | None:
     """The short script of a framework's own calls, if they are known."""
     form = form_of(scene.blamed)
     if form is None or finding.calls is None or f"{form.framework}_weights.npz" not in files:
@@ -175,7 +175,7 @@ def _of_calls(finding: Finding, scene: Scene, files: Mapping[str, bytes]) -> str
     return calls_source(scene, finding.case.proto, finding.calls, finding.case.inputs, weights)
 
 
-def _components(*parties: Run) -> list[str]:
+def _components(*parties: TargetRun) -> list[str]:
     return list(dict.fromkeys(p.component for p in parties))
 
 
@@ -206,7 +206,7 @@ def module_files(program: Program, framework: str) -> dict[str, bytes]:
     }
 
 
-def _parties(finding: Finding) -> tuple[Run, list[Run]]:
+def _parties(finding: Finding) -> tuple[TargetRun, list[TargetRun]]:
     """The blamed target and, best first, one witness of each component that went through, or should not have."""
     verdict = finding.verdict
     found = {r.name: r for r in finding.runs}
@@ -218,7 +218,7 @@ def _parties(finding: Finding) -> tuple[Run, list[Run]]:
     went = {r.name for r in finding.runs if (r.stage, r.exit) == (Stage.RUN, Exit.OK)}
     if verdict.symptom is Symptom.LENIENCY:
         went = {r.name for r in finding.runs if r.exit == Exit.REJECTED}  # these are right
-    chosen: dict[tuple[str, str], Run] = {}
+    chosen: dict[tuple[str, str], TargetRun] = {}
     for name in verdict.witnesses:
         if name in went and name != verdict.target:
             chosen.setdefault((found[name].component, found[name].environment), found[name])
@@ -234,11 +234,11 @@ def _parties(finding: Finding) -> tuple[Run, list[Run]]:
     )
 
 
-def _scene(finding: Finding, blamed: Run, witnesses: list[Run]) -> Scene:
+def _scene(finding: Finding, blamed: TargetRun, witnesses: list[TargetRun]) -> ReproSpec:
     graph, verdict = finding.case.proto.graph, finding.verdict
     runs, memory = _runs(verdict)
     kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
-    return Scene(
+    return ReproSpec(
         title=finding.title,
         symptom=verdict.symptom,
         blamed=blamed,
@@ -322,7 +322,7 @@ def _calls(folder: Path, finding: Finding, seconds: float) -> dict[str, Any] | N
     verdict = finding.verdict
     blamed, _ = _parties(finding)
     form = form_of(blamed)
-    if form is None or blamed.environment or verdict.oracle == contradiction.ORACLE or verdict.symptom in _LONG:
+    if form is None or blamed.environment or verdict.oracle == two_form_script.ORACLE or verdict.symptom in _LONG:
         return None
     there = (folder / f"{form.framework}_model.py").exists()
     calls = calls_in(folder, form.framework, seconds=seconds) if there else None

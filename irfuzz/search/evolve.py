@@ -10,24 +10,24 @@ from typing import TypeAlias
 import numpy as np
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.batching import Task
+from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.run_types import Exit, RunResult, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.taps import tap
-from irfuzz.execute.together import Task
-from irfuzz.execute.types import Exit, RunResult, Value
 from irfuzz.ir.program import Program
-from irfuzz.search.fitness import Fault, InconsistencyFitness, NanFitness
+from irfuzz.search.fitness import EvolutionFault, InconsistencyFitness, NanFitness
 from irfuzz.search.genetic import Evolution, Settings
 from irfuzz.search.genome import Ends, Genome, Level, genome_of
-from irfuzz.search.gradient import Guide
+from irfuzz.search.gradient_guide import Guide
 
 DEATHS = frozenset({Exit.CRASH, Exit.EXITED})
 """The paper's first oracle."""
 
-Progress: TypeAlias = "Callable[[Outcome], None]"
+Progress: TypeAlias = "Callable[[EvolutionOutcome], None]"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EvolutionPlan:
     """What to look for, and how long.
 
     Attributes:
@@ -52,7 +52,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class EvolutionWitness:
     """What shows a fault.
 
     Attributes:
@@ -62,14 +62,14 @@ class Witness:
         results: of the targets in question on it, in new processes.
     """
 
-    fault: Fault
+    fault: EvolutionFault
     program: Program
     inputs: Mapping[str, Value]
     results: tuple[RunResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvolutionOutcome:
     """How a search ended.
 
     Attributes:
@@ -82,7 +82,7 @@ class Outcome:
         left_out: names of tensors that did not evolve because there were too many genes.
     """
 
-    witness: Witness | None
+    witness: EvolutionWitness | None
     best: tuple[float, ...]
     runs: int
     unconfirmed: int
@@ -94,11 +94,11 @@ class Outcome:
 def evolve(
     program: Program,
     runner: Runner,
-    plan: Plan,
+    plan: EvolutionPlan,
     ranges: Mapping[str, Ends],
     progress: Progress = lambda so_far: None,
     starts: Sequence[Mapping[str, Value]] = (),
-) -> Outcome:
+) -> EvolutionOutcome:
     """Algorithm 1; a generation is one request to each component.
 
     Args:
@@ -126,12 +126,12 @@ def evolve(
 def _evolve(
     program: Program,
     runner: Runner,
-    plan: Plan,
+    plan: EvolutionPlan,
     genome: Genome,
     progress: Progress,
     guide: Guide | None,
     others: Sequence[Mapping[str, Value]],
-) -> Outcome:
+) -> EvolutionOutcome:
     started = time.monotonic()
     fitness = NanFitness(genome.program, paper=plan.paper) if plan.fitness == "nan" else InconsistencyFitness(program)
     names = None if isinstance(fitness, NanFitness) else fitness.logits
@@ -139,7 +139,7 @@ def _evolve(
     evolution = Evolution(genome.start(), genome.blocks, plan.settings, plan.seed)
     best: list[float] = []
     size = len(genome.start())
-    outcome = Outcome(None, (), 0, 0, 0.0, size, genome.left_out)
+    outcome = EvolutionOutcome(None, (), 0, 0, 0.0, size, genome.left_out)
     runs = unconfirmed = 0
     witness = None
     while witness is None and len(best) < plan.generations:
@@ -166,7 +166,7 @@ def _evolve(
         evolution.tell(np.array([fitness.score(row, f) for row, f in zip(results, feeds, strict=True)]))
         best.append(float(evolution.fitness[:, 0].max()))
         seconds = time.monotonic() - started
-        outcome = Outcome(witness, tuple(best), runs, unconfirmed, seconds, size, genome.left_out)
+        outcome = EvolutionOutcome(witness, tuple(best), runs, unconfirmed, seconds, size, genome.left_out)
         progress(outcome)
     return outcome
 
@@ -194,17 +194,17 @@ def _check(row: list[RunResult], kind: str) -> None:
         raise UsageError(f"the model computes no floating-point tensor, so there is nothing to see for {kind}")
 
 
-def _death(row: list[RunResult]) -> Fault | None:
+def _death(row: list[RunResult]) -> EvolutionFault | None:
     for result in row:
         if result.exit in DEATHS:
             shown = f"{result.target.name} ends: {result.error or result.exit}"
-            return Fault("crash", (result.target.name,), "", shown)
+            return EvolutionFault("crash", (result.target.name,), "", shown)
     return None
 
 
 def _confirmed(
-    genome: Genome, genes: np.ndarray, runner: Runner, fault: Fault, fitness: NanFitness | InconsistencyFitness
-) -> Witness | None:
+    genome: Genome, genes: np.ndarray, runner: Runner, fault: EvolutionFault, fitness: NanFitness | InconsistencyFitness
+) -> EvolutionWitness | None:
     """The fault in the program with the weights in it, each target in a new process; ``None`` if it is not there."""
     program, inputs = genome.witness(genes)
     value = program.value(fault.value) if fault.value else None
@@ -217,4 +217,4 @@ def _confirmed(
     else:
         shown = [replace(r, outputs={n: v for n, v in r.outputs.items() if n == fault.value}) for r in results]
         again = fitness.fault(shown)
-    return None if again is None else Witness(again, program, inputs, tuple(results))
+    return None if again is None else EvolutionWitness(again, program, inputs, tuple(results))

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 
 from irfuzz._native import difference, distances
-from irfuzz.execute.types import RunResult, Value
+from irfuzz.execute.run_types import RunResult, Value
 from irfuzz.ir.program import Program
-from irfuzz.oracle.numbers import huge, is_float, largest
+from irfuzz.oracle.numeric.dtype_thresholds import huge, is_float, largest
 from irfuzz.spec import has_trait, trait_values
 
 MARGIN = 1e-3
@@ -25,7 +25,7 @@ MOST_OBJECTIVES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class EvolutionFault:
     """What was found.
 
     Attributes:
@@ -140,7 +140,7 @@ class NanFitness:
             *(_near(hazard, known.get(a), known.get(b)) for hazard, a, b in self._hazards),
         ]
 
-    def fault(self, results: Sequence[RunResult]) -> Fault | None:
+    def fault(self, results: Sequence[RunResult]) -> EvolutionFault | None:
         """The first value, in order of computation, that is NaN on a target (the paper's oracle 2)."""
         for result in results:
             values = _floats(result.outputs)
@@ -148,7 +148,7 @@ class NanFitness:
                 count = int(np.isnan(values[name]).sum())
                 if count:
                     shown = f"{name} is NaN in {count} of {values[name].size} elements on {result.target.name}"
-                    return Fault("nan", (result.target.name,), name, shown)
+                    return EvolutionFault("nan", (result.target.name,), name, shown)
         return None
 
 
@@ -196,7 +196,7 @@ class InconsistencyFitness:
             best = [max(o, n) if n == n else o for o, n in zip(best, rows, strict=True)]
         return best
 
-    def fault(self, results: Sequence[RunResult]) -> Fault | None:
+    def fault(self, results: Sequence[RunResult]) -> EvolutionFault | None:
         """The first output with another label, NaN on one side only, or beyond ``T_M`` if it has no labels."""
         for a, b in combinations([r for r in results if r.outputs], 2):
             for name, x, y in self._pairs(a, b):
@@ -204,7 +204,9 @@ class InconsistencyFitness:
                 if shown:
                     most = float(difference(x, y).max_abs)
                     names = (a.target.name, b.target.name)
-                    return Fault("inconsistency", names, name, f"{name} of {names[0]} and {names[1]}: {shown}", most)
+                    return EvolutionFault(
+                        "inconsistency", names, name, f"{name} of {names[0]} and {names[1]}: {shown}", most
+                    )
         return None
 
     def _pairs(self, a: RunResult, b: RunResult) -> list[tuple[str, np.ndarray, np.ndarray]]:

@@ -16,7 +16,7 @@ SHARES = (0.02, 0.1, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class GeneBlock:
     """Genes that are one tensor.
 
     Attributes:
@@ -74,7 +74,7 @@ class Evolution:
         ValueError: ``start`` has another number of genes than the blocks, or there are none.
     """
 
-    def __init__(self, start: np.ndarray, blocks: Sequence[Block], settings: Settings, seed: int) -> None:
+    def __init__(self, start: np.ndarray, blocks: Sequence[GeneBlock], settings: Settings, seed: int) -> None:
         if not start.size or start.shape != (sum(b.size for b in blocks),):
             raise ValueError(f"expected {sum(b.size for b in blocks)} genes and at least one, got {start.shape}")
         self._blocks = tuple(blocks)

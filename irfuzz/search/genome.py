@@ -11,12 +11,12 @@ import onnx_ir as ir
 
 from irfuzz.errors import UsageError
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import Value, make_inputs
+from irfuzz.generate.input_values import Value, make_inputs
 from irfuzz.ir.input_domain import input_domain
 from irfuzz.ir.program import Program
-from irfuzz.mutate.sites import exact_values
-from irfuzz.oracle.numbers import is_float, largest
-from irfuzz.search.genetic import Block
+from irfuzz.mutate.editing.mutation_sites import exact_values
+from irfuzz.oracle.numeric.dtype_thresholds import is_float, largest
+from irfuzz.search.genetic import GeneBlock
 from irfuzz.spec import trait_values
 
 MOST_GENES = 1 << 20
@@ -53,7 +53,7 @@ class Genome:
 
     original: Program
     program: Program
-    blocks: tuple[Block, ...]
+    blocks: tuple[GeneBlock, ...]
     weights: Mapping[str, str]
     base: Mapping[str, Value]
     left_out: tuple[str, ...]
@@ -119,7 +119,7 @@ def genome_of(
     base = make_inputs(program, seed, ranges={n: r for n, r in ranges.items() if n in {*_names(program)}})
     base = {**base, **(start or {})}
     probe = program.clone()
-    blocks: list[Block] = []
+    blocks: list[GeneBlock] = []
     if level != Level.WEIGHTS:
         exact = {v.name for v in exact_values(program)}
         for value in program.graph.inputs:
@@ -135,10 +135,10 @@ def genome_of(
             weights[new.name or ""] = name
             base[new.name or ""] = array
             deviation = float(array.astype(np.float64).std())
-            blocks.append(Block(new.name or "", array.shape, *ends, deviation or float(np.abs(array).max()) or 1.0))
+            blocks.append(GeneBlock(new.name or "", array.shape, *ends, deviation or float(np.abs(array).max()) or 1.0))
         probe.prune()
-    kept: list[Block] = []
-    left_out: list[Block] = []
+    kept: list[GeneBlock] = []
+    left_out: list[GeneBlock] = []
     total = 0
     for block in blocks:
         fits = total + block.size <= MOST_GENES
@@ -157,13 +157,13 @@ def _names(program: Program) -> list[str]:
 
 def _of_input(
     program: Program, value: ir.Value, sample: Value, ranges: Mapping[str, Ends], exact: bool
-) -> Block | None:
+) -> GeneBlock | None:
     """The genes of an input, ``None`` if it stays as it is."""
     name, fact = value.name or "", program.fact(value)
     if not isinstance(sample, np.ndarray) or not isinstance(fact, TensorFact) or sample.dtype == object:
         return None
     if sample.dtype == bool:
-        return None if exact else Block(name, sample.shape, 0.0, 1.0, 1.0, whole=True)
+        return None if exact else GeneBlock(name, sample.shape, 0.0, 1.0, 1.0, whole=True)
     domain = input_domain(value)
     if domain is not None and domain.exact is not None:
         return None
@@ -175,12 +175,12 @@ def _of_input(
     if is_float(sample.dtype):
         top = largest(sample.dtype)
         low, high = (-top, top) if ends is None else (max(ends[0], -top), min(ends[1], top))
-        return Block(name, sample.shape, low, high, high - low if ends is not None else 1.0)
+        return GeneBlock(name, sample.shape, low, high, high - low if ends is not None else 1.0)
     if ends is None or sample.dtype.kind not in "iu":
         return None
     info = np.iinfo(sample.dtype)
     low, high = max(ends[0], float(info.min), -_WHOLE), min(ends[1], float(info.max), _WHOLE)
-    return Block(name, sample.shape, low, high, max(high - low, 1.0), whole=True)
+    return GeneBlock(name, sample.shape, low, high, max(high - low, 1.0), whole=True)
 
 
 def _weights(program: Program, ranges: Mapping[str, Ends]) -> list[tuple[str, np.ndarray, Ends]]:

@@ -1,7 +1,7 @@
-"""What mutation counts as new (``irfuzz.mutate.novelty``), under the name that searches use."""
+"""What mutation counts as new (``irfuzz.mutate.feature_counts``), under the name that searches use."""
 
 from __future__ import annotations
 
-from irfuzz.mutate.novelty import Feature, Seen, features
+from irfuzz.mutate.feature_counts import Feature, FeatureCounts, features
 
-__all__ = ["Feature", "Seen", "features"]
+__all__ = ["Feature", "FeatureCounts", "features"]

@@ -16,9 +16,9 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.store.blob_store import FolderBlobs
+from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
 from irfuzz.store.packed_model import pack_model, whole_model
-from irfuzz.store.schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
 from irfuzz.store.stored_program import StoredPrograms
 
 

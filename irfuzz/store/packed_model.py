@@ -12,9 +12,9 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.frontends.external import tensors_in
-from irfuzz.frontends.skeleton import split
-from irfuzz.store.blobs import SUFFIX, Blobs, FolderBlobs, digest_of
+from irfuzz.frontends.external_data import tensors_in
+from irfuzz.frontends.weight_splitting import split
+from irfuzz.store.blob_store import SUFFIX, Blobs, FolderBlobs, digest_of
 
 LARGE_PROGRAM = 1 << 20
 """Bytes of weights from which on those of a program are shared; smaller programs are stored whole."""

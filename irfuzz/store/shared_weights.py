@@ -7,13 +7,13 @@ from collections.abc import Callable
 import onnx
 import onnx_ir as ir
 
-from irfuzz.frontends.external import tensors_in
-from irfuzz.ir import serde
-from irfuzz.ir.detached import view_of
-from irfuzz.ir.held import Held, can_hold
-from irfuzz.ir.outside import Outside, byte_size
+from irfuzz.frontends.external_data import tensors_in
 from irfuzz.ir.program import Program
-from irfuzz.store.blobs import SUFFIX, Blobs, digest_of
+from irfuzz.ir.serialization import serde
+from irfuzz.ir.serialization.detached_weights import view_of
+from irfuzz.ir.serialization.external_tensors import ExternalLocation, byte_size
+from irfuzz.ir.serialization.lazy_tensor import Held, can_hold
+from irfuzz.store.blob_store import SUFFIX, Blobs, digest_of
 from irfuzz.store.packed_model import digest_in, fill
 
 SHARED = 1 << 10
@@ -49,7 +49,7 @@ def shared_bytes(
         keep: which of the weights that are not there yet get into ``blobs``; the others are written into the model.
     """
 
-    def place(tensor: ir.TensorProtocol) -> Outside | None:
+    def place(tensor: ir.TensorProtocol) -> ExternalLocation | None:
         size = byte_size(tensor)
         if size < least:
             return None
@@ -59,7 +59,7 @@ def shared_bytes(
                 return None
             blobs.put(_elements(tensor))
         name = f"{digest}{SUFFIX}"
-        return Outside(f"{folder}/{name}" if folder else name, 0, size)
+        return ExternalLocation(f"{folder}/{name}" if folder else name, 0, size)
 
     return serde.encode_bytes(program.model, program.residue, place)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from irfuzz.execute.large_limits import weight_bytes, wire_bytes
-from irfuzz.ir import serde
-from irfuzz.ir.outside import Outside, byte_size
+from irfuzz.execute.large_model_limits import weight_bytes, wire_bytes
 from irfuzz.ir.program import Program
-from irfuzz.store.blobs import SUFFIX, Blobs
+from irfuzz.ir.serialization import serde
+from irfuzz.ir.serialization.external_tensors import ExternalLocation, byte_size
+from irfuzz.store.blob_store import SUFFIX, Blobs
 from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named, is_packed, packed, put_into, unpacked, without_tensors
 from irfuzz.store.shared_weights import SHARED, blob_digest, shared_bytes, shared_program
 
@@ -68,11 +68,11 @@ class StoredPrograms:
             left -= size
             return True
 
-        def place(tensor: ir.TensorProtocol) -> Outside | None:
+        def place(tensor: ir.TensorProtocol) -> ExternalLocation | None:
             size = byte_size(tensor)
             if size < SHARED or stays(digest := blob_digest(tensor), size):
                 return None
-            return Outside(f"{digest}{SUFFIX}", 0, size)
+            return ExternalLocation(f"{digest}{SUFFIX}", 0, size)
 
         data = serde.encode_bytes(program.model, program.residue, place)
         return packed(_less(data, lambda digest, raw: stays(digest, len(raw))))

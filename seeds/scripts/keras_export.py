@@ -21,8 +21,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 import keras
 
-from irfuzz.frontends.convert import Converters
-from irfuzz.frontends.source import Source
+from irfuzz.frontends.framework_conversion import Converters
+from irfuzz.frontends.model_source import ModelSource
 
 from .seed import OPSET
 
@@ -49,7 +49,7 @@ def export(make: Callable[[], keras.Model], seed: int, names: tuple[str, str]) -
         # In irfuzz's worker, whose hashes of text are fixed: what tf2onnx merges depends on the order of sets.
         path = Path(folder) / "model.keras"
         model.save(path)
-        proto = onnx.ModelProto.FromString(converters.convert(Source("keras", path), MAX_MODEL))
+        proto = onnx.ModelProto.FromString(converters.convert(ModelSource("keras", path), MAX_MODEL))
     _round(proto.graph)
     _collapse(proto)
     ends = [value.name for value in (*proto.graph.input, *proto.graph.output)]

@@ -9,10 +9,10 @@ import pytest
 from onnx import parser
 
 from irfuzz.analyze.analysis import Analysis, analyze
-from irfuzz.analyze.ranges import Ranges
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.parameters import KEY
 from irfuzz.ir.program import Program
+from irfuzz.ir.trainable_parameters import KEY
 
 pytestmark = pytest.mark.unit
 

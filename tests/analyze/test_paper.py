@@ -9,9 +9,9 @@ from onnx import parser
 
 from benchmarks.numeric.case import Case
 from benchmarks.numeric.programs import ARCHITECTURES, FURTHER, OTHERS
+from irfuzz.analyze.abstract_domain.interval import Range
 from irfuzz.analyze.analysis import DOMAINS, Analysis, analyze
-from irfuzz.analyze.interval import Range
-from irfuzz.analyze.ranges import Ranges
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,7 @@ import pytest
 from onnx import parser
 
 from irfuzz.analyze.analysis import Analysis, analyze
-from irfuzz.analyze.ranges import Ranges
+from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.backend

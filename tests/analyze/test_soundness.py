@@ -13,14 +13,14 @@ import onnx_ir as ir
 import pytest
 
 from benchmarks import analysis_truth, soundness
+from irfuzz.analyze.abstract_domain.interval import INF, Range
+from irfuzz.analyze.abstract_domain.number_formats import format_of
 from irfuzz.analyze.analysis import analyze
-from irfuzz.analyze.formats import format_of
-from irfuzz.analyze.interval import INF, Range
-from irfuzz.analyze.ranges import Ranges
-from irfuzz.analyze.table import TRANSFER
-from irfuzz.analyze.unary import UNARY
+from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.transfer_functions.transfer_table import TRANSFER
+from irfuzz.analyze.transfer_functions.unary_functions import UNARY
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.spec import load_specs
 

@@ -77,7 +77,7 @@ def test_a_bound_of_one_output_is_a_bound_of_no_other() -> None:
 
 
 def test_targets_may_be_objects() -> None:
-    from irfuzz.execute.table import resolve
+    from irfuzz.execute.target_table import resolve
 
     report = irfuzz.check(OPEN, targets=list(resolve(TWO)), draw=1)
     assert [t.name for t in report.report.targets] == TWO

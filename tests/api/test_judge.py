@@ -10,7 +10,7 @@ import pytest
 
 import irfuzz
 from irfuzz.errors import UsageError
-from irfuzz.execute.types import Target
+from irfuzz.execute.run_types import Target
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { a = Exp(x) y = Neg(a) }'

@@ -18,7 +18,7 @@ from irfuzz import errors
 
 PACKAGE = Path(irfuzz.__file__).parent
 FUNCTIONS = sorted(name for name in irfuzz.__all__ if inspect.isfunction(getattr(irfuzz, name)))
-MODULES = {"analyze": "faults", "generate": "sizes", "mutate": "refusals", "reduce": "state"}
+MODULES = {"analyze": "unsafe_conditions", "generate": "topologies", "mutate": "mutation_engine", "reduce": "session"}
 """A module of each folder that has the name of a public function."""
 
 FOLDERS = sorted({name for name in FUNCTIONS if (PACKAGE / name / "__init__.py").exists()})

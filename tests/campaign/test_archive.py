@@ -10,19 +10,19 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.campaign import archive as module
-from irfuzz.campaign.archive import Archive
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.campaign.stored_findings import archive as module
+from irfuzz.campaign.stored_findings.archive import CampaignArchive
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, Shown
-from irfuzz.findings.pipeline import Dropped
+from irfuzz.findings.finding import Finding, VersionAnswer
+from irfuzz.findings.pipeline import DroppedFinding
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.report.contradiction import ORACLE
-from irfuzz.report.findings import label
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.report.command_reports.finding_list import label
+from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
 
 pytestmark = pytest.mark.unit
@@ -54,7 +54,7 @@ def finding(verdict: Verdict = VERDICT, *, part: bool = False) -> Finding:
 
 
 def test_what_is_stored_is_repeated(layout: Layout, database: Database) -> None:
-    archive, found = Archive(layout, database, Config()), finding()
+    archive, found = CampaignArchive(layout, database, Config()), finding()
     settled = archive.settle(found)
     assert isinstance(settled, Finding)
     stored = archive.store(settled)
@@ -62,12 +62,12 @@ def test_what_is_stored_is_repeated(layout: Layout, database: Database) -> None:
     assert stored.number == 1
     assert [f.name for f in layout.findings.iterdir()] == ["0001-rejection-reference"]
     for again in (archive.settle(found), archive.replay(found), archive.store(found)):
-        assert again == Dropped("repeated")
+        assert again == DroppedFinding("repeated")
     assert database.finding(1).times == 4
 
 
 def test_a_message_that_is_known_is_recognised_and_counted(layout: Layout, database: Database) -> None:
-    archive, found = Archive(layout, database, Config()), finding()
+    archive, found = CampaignArchive(layout, database, Config()), finding()
     assert not archive.knows(found.verdict, found.case.program)
     settled = archive.settle(found)
     assert isinstance(settled, Finding)
@@ -85,7 +85,7 @@ def test_a_signal_alone_names_no_fault_of_a_large_program(layout, database, node
     text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] y0) => (float[2] y{nodes}) {{ {body} }}'
     program = Program.from_proto(onnx.parser.parse_model(text))
     verdict = Verdict("crash", Symptom.CRASH, "reference", (), stage="run", message=message)
-    archive, case = Archive(layout, database, Config()), FailingCase(program, X)
+    archive, case = CampaignArchive(layout, database, Config()), FailingCase(program, X)
     result = RunResult(Target("reference", "reference"), Stage.RUN, Exit.CRASH, error=message)
     seen = Finding(verdict, case, case, [result])
     settled = archive.settle(replace(seen, before=seen).signed())
@@ -95,32 +95,32 @@ def test_a_signal_alone_names_no_fault_of_a_large_program(layout, database, node
 
 
 def test_what_has_another_name_counts_for_the_finding_of_that_name(layout: Layout, database: Database) -> None:
-    archive, found = Archive(layout, database, Config()), finding()
+    archive, found = CampaignArchive(layout, database, Config()), finding()
     other = replace(found, signature="another way|b", cause=None)
     settled = archive.settle(found)
     assert isinstance(settled, Finding)
     archive.store(settled)
     assert archive.settle(other) == other
     archive.call(other.signature, settled.signature)
-    assert archive.settle(other) == Dropped("repeated")
+    assert archive.settle(other) == DroppedFinding("repeated")
     assert database.finding(1).times == 2
 
 
 @pytest.mark.parametrize("part", [False, True])
 def test_a_part_of_its_original_is_said_to_be_one(layout: Layout, database: Database, part: bool) -> None:
-    settled = Archive(layout, database, Config()).settle(finding(part=part))
+    settled = CampaignArchive(layout, database, Config()).settle(finding(part=part))
     assert isinstance(settled, Finding)
     assert settled.verdict.cut_out == part
 
 
 def test_a_fault_of_several_versions_has_the_newest_ones_name(layout: Layout, database: Database) -> None:
-    shown = (Shown("a", "1", "e", True, "", "old"), Shown("b", "2", "", True, "", "new"))
-    archive = Archive(layout, database, Config(), lambda f: replace(f, signature="new", shown=shown))
+    shown = (VersionAnswer("a", "1", "e", True, "", "old"), VersionAnswer("b", "2", "", True, "", "new"))
+    archive = CampaignArchive(layout, database, Config(), lambda f: replace(f, signature="new", shown=shown))
     settled = archive.settle(finding())
     assert isinstance(settled, Finding)
     assert (settled.signature, settled.shown) == ("new", shown)
     archive.store(settled)
-    assert archive.settle(finding()) == Dropped("repeated")
+    assert archive.settle(finding()) == DroppedFinding("repeated")
     assert archive.knows(VERDICT, settled.case.program)
     assert database.finding(1).times == 3
 
@@ -131,14 +131,14 @@ def test_known_issues_explain_what_others_contradict_alone(
     labelled: list[str] = []
     monkeypatch.setattr(module, "labelled", lambda one: (labelled.append(one.verdict.oracle), one)[1])
     monkeypatch.setattr(module, "write_shown", lambda folder, one, **_: replace(one, status=Status.UNREPLAYED))
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     for oracle in ("o", ORACLE):
         assert archive.take(finding(replace(VERDICT, oracle=oracle)), [archive.replay]) == "unreplayed"
     assert labelled == ["o"]
 
 
 def test_a_suspect_is_kept_once_for_each_operator(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     doubted = replace(VERDICT, symptom=Symptom.DIFFERENCE, suspect=True, output="y", doubt="why", message="", stage="")
     for distance in (1.0, 2.0):
         archive.keep_suspect(finding(replace(doubted, distance=distance)))
@@ -163,32 +163,34 @@ def _by_pass(nodes: int, message: str = "Fail: no such edge", passes: tuple[str,
     return replace(Finding(verdict, case, case, [result]), before=Finding(verdict, case, case)).signed()
 
 
-def _keep(archive: Archive, found: Finding, status: Status = Status.CONFIRMED) -> Finding | Dropped:
+def _keep(archive: CampaignArchive, found: Finding, status: Status = Status.CONFIRMED) -> Finding | DroppedFinding:
     settled = archive.settle(found)
-    return settled if isinstance(settled, Dropped) else archive.store(replace(settled, status=status))
+    return settled if isinstance(settled, DroppedFinding) else archive.store(replace(settled, status=status))
 
 
 def test_another_program_of_one_cause_is_counted(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     assert isinstance(_keep(archive, _by_pass(2)), Finding)
-    assert _keep(archive, _by_pass(3)) == Dropped("repeated")
-    assert _keep(Archive(layout, database, Config()), _by_pass(4)) == Dropped("repeated"), "of another job, too"
+    assert _keep(archive, _by_pass(3)) == DroppedFinding("repeated")
+    assert _keep(CampaignArchive(layout, database, Config()), _by_pass(4)) == DroppedFinding("repeated"), (
+        "of another job, too"
+    )
     (row,) = database.findings()
     assert row.times == 3
     assert len(finding_of(row).case.program.graph) == 2
-    assert isinstance(_keep(archive, _by_pass(2, passes=("Other",))), Dropped), "its signature is known"
+    assert isinstance(_keep(archive, _by_pass(2, passes=("Other",))), DroppedFinding), "its signature is known"
     assert isinstance(_keep(archive, _by_pass(3, "Fail: another word")), Finding)
     assert isinstance(_keep(archive, _by_pass(3, passes=("Other",))), Finding)
 
 
 def test_the_smallest_program_of_a_cause_stands_for_it(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     _keep(archive, _by_pass(3))
     (folder,) = layout.findings.iterdir()
     before = (folder / "model.onnx").read_bytes()
-    assert _keep(archive, _by_pass(2), Status.UNREPLAYED) == Dropped("repeated")
+    assert _keep(archive, _by_pass(2), Status.UNREPLAYED) == DroppedFinding("repeated")
     assert (folder / "model.onnx").read_bytes() == before, "one that its script does not show stands for nothing"
-    assert _keep(archive, _by_pass(2)) == Dropped("repeated")
+    assert _keep(archive, _by_pass(2)) == DroppedFinding("repeated")
     (row,) = database.findings()
     assert (row.number, row.times, row.signature) == (1, 3, _by_pass(3).signature)
     assert len(finding_of(row).case.program.graph) == 2
@@ -199,7 +201,7 @@ def test_the_smallest_program_of_a_cause_stands_for_it(layout: Layout, database:
 
 @pytest.mark.parametrize("first", ["axes = [1]", ""])
 def test_what_shows_with_fewer_attributes_stands_for_its_cause(layout, database, first: str) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     verdict = replace(VERDICT, symptom=Symptom.DIFFERENCE, output="y", message="", stage="")
     for attributes in (first, "axes = [1]" if not first else ""):
         call = f"MeanVarianceNormalization <{attributes}> (x)" if attributes else "MeanVarianceNormalization (x)"
@@ -215,7 +217,7 @@ def test_what_shows_with_fewer_attributes_stands_for_its_cause(layout, database,
 
 
 def test_a_folder_with_a_label_stays_as_it_is(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     _keep(archive, _by_pass(3))
     (folder,) = layout.findings.iterdir()
     before = (folder / "model.onnx").read_bytes()
@@ -227,16 +229,16 @@ def test_a_folder_with_a_label_stays_as_it_is(layout: Layout, database: Database
 
 
 def test_a_finding_without_a_cause_is_known_by_its_signature_alone(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     _keep(archive, replace(_by_pass(2), cause=None))
     assert isinstance(_keep(archive, _by_pass(3)), Finding)
-    assert _keep(archive, replace(_by_pass(2), cause=None)) == Dropped("repeated")
+    assert _keep(archive, replace(_by_pass(2), cause=None)) == DroppedFinding("repeated")
 
 
 DOUBTED = replace(VERDICT, symptom=Symptom.DIFFERENCE, suspect=True, output="y", doubt="why", message="", stage="")
 
 
-def _suspect(archive: Archive) -> Finding:
+def _suspect(archive: CampaignArchive) -> Finding:
     """A stored suspect, on a program of two nodes."""
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { a = Neg(x) y = Relu(a) }'
     case = FailingCase(Program.from_proto(onnx.parser.parse_model(text)), X)
@@ -254,7 +256,7 @@ def _folders(layout: Layout) -> list[str]:
 
 
 def test_a_proved_suspect_is_a_finding_and_no_suspect(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     suspect = _suspect(archive)
     assert _folders(layout) == ["suspects/0001-difference-reference"]
     label(layout.suspects / "0001-difference-reference", "looked at")
@@ -269,13 +271,13 @@ def test_a_proved_suspect_is_a_finding_and_no_suspect(layout: Layout, database: 
 
 
 def test_a_suspect_that_a_finding_explains_is_told_no_more(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     assert isinstance(_keep(archive, finding()), Finding)
     suspect = _suspect(archive)
     assert suspect.doubted == 2
     assert archive.has(_proved(suspect))
     assert _folders(layout) == ["findings/0001-rejection-reference", "suspects/0002-difference-reference"]
-    assert _keep(archive, _proved(suspect)) == Dropped("repeated")
+    assert _keep(archive, _proved(suspect)) == DroppedFinding("repeated")
     assert _folders(layout) == ["findings/0001-rejection-reference"]
     assert [(row.number, row.status) for row in database.findings()] == [(1, "confirmed"), (2, "explained")]
     assert not archive.has(replace(_proved(suspect), signature="new", cause=None))
@@ -283,7 +285,7 @@ def test_a_suspect_that_a_finding_explains_is_told_no_more(layout: Layout, datab
 
 
 def test_a_labelled_suspect_that_a_finding_explains_keeps_its_folder(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     _keep(archive, finding())
     suspect = _suspect(archive)
     label(layout.suspects / "0002-difference-reference", "odd")
@@ -293,7 +295,7 @@ def test_a_labelled_suspect_that_a_finding_explains_keeps_its_folder(layout: Lay
 
 @pytest.mark.parametrize("explained", [False, True])
 def test_a_kill_between_row_and_folder_is_put_right(layout: Layout, database: Database, explained: bool) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     suspect = _suspect(archive)
     if explained:
         database.add_finding(row_of(replace(finding(), number=0)))
@@ -308,7 +310,7 @@ def test_a_kill_between_row_and_folder_is_put_right(layout: Layout, database: Da
 
 
 def test_a_suspect_that_was_made_small_stays_one(layout: Layout, database: Database) -> None:
-    archive = Archive(layout, database, Config())
+    archive = CampaignArchive(layout, database, Config())
     suspect = _suspect(archive)
     small = replace(suspect, case=finding().case, verdict=replace(DOUBTED, doubt="still"))
     archive.keep_smaller(small)

@@ -10,15 +10,15 @@ import onnx
 import pytest
 
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.triage import Triage
+from irfuzz.campaign.triage.disagreements import Triage
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.findings.codec import finding_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.store.database import Database, Status
 
 pytestmark = [pytest.mark.planted, pytest.mark.backend, pytest.mark.timeout(120)]

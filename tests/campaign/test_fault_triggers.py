@@ -11,18 +11,18 @@ import onnx.parser
 import onnx_ir as ir
 import pytest
 
-from irfuzz.campaign import differential
+from irfuzz.campaign import differential_strategy
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
-from irfuzz.campaign.differential import Differential
-from irfuzz.campaign.fault_triggers import LEAST, FaultTriggers
+from irfuzz.campaign.corpus.fault_triggers import LEAST, FaultTriggers
+from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.novelty import Seen
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.spec import load_specs, sample_call
 
 ONE = "g (float[2, 3] x) => (float[2, 3] y) { y = Softmax(x) }"
@@ -114,7 +114,7 @@ def test_nothing_counts_before_it_is_settled_and_state_is_taken_up_again() -> No
 
 @pytest.mark.unit
 def test_draws_follow() -> None:
-    specs, seen = load_specs(), Seen()
+    specs, seen = load_specs(), FeatureCounts()
     spec = specs.get("ReduceMin", 17)
     assert spec is not None
 
@@ -136,8 +136,8 @@ def test_draws_follow() -> None:
 def test_a_campaign_steers_around_what_it_found_and_a_resumed_one_still_does(
     tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(differential, "REFRESH", 25)
-    monkeypatch.setattr(differential, "judge", wrong_about_relu)
+    monkeypatch.setattr(differential_strategy, "REFRESH", 25)
+    monkeypatch.setattr(differential_strategy, "judge", wrong_about_relu)
     config = Config(seed=3, targets=("onnxruntime:disabled", "onnxruntime:all"), reduce=0.1, jobs=64)
     with Campaign(tmp_path / "a", config) as campaign:
         campaign.add_seed(tiny.name, Program.from_bytes(tiny.read_bytes()))

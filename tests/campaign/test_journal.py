@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.campaign.journal import Busy, Journal, read
+from irfuzz.campaign.journal import InFlight, Journal, read
 from irfuzz.errors import UsageError
 from tests.campaign.running import ENV
 
@@ -21,29 +21,29 @@ pytestmark = [pytest.mark.unit]
 
 def test_what_is_told_at_each_step(tmp_path: Path) -> None:
     path = tmp_path / "job0.journal"
-    assert read(path) == Busy()
+    assert read(path) == InFlight()
     journal = Journal(path)
-    assert read(path) == Busy()
+    assert read(path) == InFlight()
     journal.makes(7)
-    assert read(path) == Busy(7)
+    assert read(path) == InFlight(7)
     models = {7: b"model of 7", 9: b"", 10: b"another" * 99}
     journal.runs([*models.items()])
-    assert read(path) == Busy(-1, models)
+    assert read(path) == InFlight(-1, models)
     journal.judges(9)
-    assert read(path) == Busy(9, models)
+    assert read(path) == InFlight(9, models)
     journal.makes(11)
-    assert read(path) == Busy(11)
+    assert read(path) == InFlight(11)
     journal.runs([(11, b"short")])
-    assert read(path) == Busy(-1, {11: b"short"})
+    assert read(path) == InFlight(-1, {11: b"short"})
     journal.close()
-    assert read(path) == Busy(-1, {11: b"short"})
+    assert read(path) == InFlight(-1, {11: b"short"})
 
 
 @pytest.mark.parametrize("data", [b"", b"irfuzz01", b"x" * 24, b"irfuzz01" + b"\xff" * 16, b"irfuzz01" + b"\x7f" * 40])
 def test_rubbish_says_nothing(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "job0.journal"
     path.write_bytes(data)
-    assert read(path) == Busy()
+    assert read(path) == InFlight()
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_kill_9_at_any_moment_leaves_a_whole_journal(tmp_path: Path) -> None:
     assert phases, "nothing was written before the kill"
 
 
-def check(busy: Busy, phases: set[str]) -> None:
-    if busy == Busy():
+def check(busy: InFlight, phases: set[str]) -> None:
+    if busy == InFlight():
         return
     phases.add("makes" if not busy.models else "runs" if busy.iteration < 0 else "judges")
     for number, data in busy.models.items():

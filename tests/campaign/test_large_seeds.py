@@ -11,21 +11,21 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
-from irfuzz.campaign.corpus import Corpus, Entry
+from irfuzz.campaign.corpus.parent_selection import Corpus, CorpusEntry
 from irfuzz.campaign.job import Job
+from irfuzz.campaign.job_processes import JobDeath
 from irfuzz.campaign.journal import Journal
-from irfuzz.campaign.processes import Death
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
-from irfuzz.execute import mapped_model
-from irfuzz.execute.mapped_model import mapped_bytes
+from irfuzz.execute.adapters import mapped_weights
+from irfuzz.execute.adapters.mapped_weights import mapped_bytes
 from irfuzz.frontends import onnx_file
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.table import is_steered
-from irfuzz.mutate.trace import program_sha256, sha256
-from irfuzz.mutate.types import Edit, Relation
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutation_trace import program_sha256, sha256
+from irfuzz.mutate.mutator_protocol import Edit, Relation
+from irfuzz.mutate.mutator_table import is_steered
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database, FindingRow, ProgramRow
 from irfuzz.store.packed_model import is_packed
@@ -39,7 +39,7 @@ WEIGHTS = 4 * SIDE * SIDE * COUNT
 @pytest.fixture(autouse=True)
 def _low(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_file, "MAPPED", 1 << 20)
-    monkeypatch.setattr(mapped_model, "LARGE_MODEL", 1 << 20)
+    monkeypatch.setattr(mapped_weights, "LARGE_MODEL", 1 << 20)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_decoded_seed_is_mapped_from_the_campaigns_folder(tmp_path: Path, seed
     corpus = Corpus(Database(Layout(out).database))
     (program,) = corpus.refresh()
     assert mapped_bytes(program) == WEIGHTS
-    found = mapped_model.mapped_model(program)
+    found = mapped_weights.mapped_model(program)
     assert found is not None
     assert found.folder == Layout(out).blobs.resolve()
 
@@ -131,9 +131,9 @@ def test_a_mutant_whose_weights_were_not_kept_is_made_again_by_its_edits(tmp_pat
     assert len(stored) < 2000
     digest = mutant.program.digest
 
-    def added(digest: str) -> Entry:
+    def added(digest: str) -> CorpusEntry:
         database.add_program(ProgramRow(digest, stored, entry.seed, entry.digest, trace.to_text(), 1, 0, 1))
-        return Entry(digest, entry.seed, 1, 8)
+        return CorpusEntry(digest, entry.seed, 1, 8)
 
     again = Corpus(database).program(added(digest))
     assert again.digest == digest
@@ -191,7 +191,7 @@ def test_what_a_dead_job_was_running_is_kept_with_its_weights(tmp_path: Path, se
     journal.makes(5)
     journal.runs([(5, database.programs.whole(program))])
     with Campaign(out, Config(seed=3, targets=TARGETS, reduce=1.0)) as campaign:
-        campaign._keep(Death(0, "SIGSEGV", "words"))
+        campaign._keep(JobDeath(0, "SIGSEGV", "words"))
     (model,) = Layout(out).internal.rglob("inflight.onnx")
     assert model.stat().st_size < 2000
     assert load_seed(model).digest == program.digest

@@ -14,11 +14,11 @@ from irfuzz.campaign import job as jobs
 from irfuzz.campaign import loop
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config
-from irfuzz.campaign.corpus import Corpus
-from irfuzz.campaign.differential import Differential
+from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
+from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
-from irfuzz.campaign.self_tests import SelfTests
-from irfuzz.campaign.testcase import Entry, Testcase
+from irfuzz.campaign.self_test_strategy import SelfTests
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, Unsupported
 from irfuzz.ir.program import Program
@@ -61,11 +61,11 @@ class Recording:
         if self.fails == (step, iteration):
             raise ZeroDivisionError(step)
 
-    def schedule(self, choices: Choices, iteration: int) -> Entry:
+    def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
         self.note("schedule", iteration)
         return self.corpus.pick(choices)
 
-    def mutate(self, entry: Entry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
+    def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         self.note("mutate", iteration)
         return None if iteration == 5 else Testcase(0, iteration, entry, parent, parent)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from irfuzz.campaign.faults import IN_ALL, PER_KIND, Faults, kind_of, text_of
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.campaign.monitoring.internal_error_folders import IN_ALL, PER_KIND, InternalErrorStore, kind_of, text_of
+from irfuzz.store.blob_store import FolderBlobs
 from tests.campaign.running import ENV, Seen, command
 
 pytestmark = [pytest.mark.plugin]
@@ -136,7 +136,7 @@ def raised(depth: int) -> Exception:
 
 @pytest.mark.unit
 def test_a_fault_is_kept_a_bounded_number_of_times(tmp_path: Path) -> None:
-    faults = Faults(tmp_path / "internal", FolderBlobs(tmp_path / "blobs"))
+    faults = InternalErrorStore(tmp_path / "internal", FolderBlobs(tmp_path / "blobs"))
     error = raised(5)
     models = {"a.onnx": b"m", "b": None}
     kept = [

@@ -9,11 +9,11 @@ import pytest
 
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
-from irfuzz.campaign.covered import Covered, passes_of
-from irfuzz.campaign.differential import Differential
+from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
+from irfuzz.campaign.monitoring.joint_coverage import JointCoverage, passes_of
 from irfuzz.cli.main import main
-from irfuzz.execute.passes import excluded
+from irfuzz.execute.onnxruntime_passes import excluded
 from irfuzz.ir.program import Program
 from irfuzz.search.strategies.thompson import Thompson
 from irfuzz.store.database import Database
@@ -47,7 +47,7 @@ def test_new_passes_make_parents(
     assert isinstance(again.strategy, Differential)
     assert isinstance(job.strategy, Differential)
     assert again.strategy.steering.passes.state() == job.strategy.steering.passes.state(), "it goes on from there"
-    shares = Covered(database).shares(1.0, PROGRAMS)
+    shares = JointCoverage(database).shares(1.0, PROGRAMS)
     assert shares["passes"] == pytest.approx(len(fired) / passes.shares()[version].total)
     assert main(["coverage", str(tmp_path / "a"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passes"][version]["fired"] == fired

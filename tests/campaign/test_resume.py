@@ -17,7 +17,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.findings.codec import row_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.verdict import Symptom, Verdict
 from tests.campaign.running import ENV, Running, Seen, alive, command, planted, wait_until
 
 pytestmark = [pytest.mark.backend, pytest.mark.slow, pytest.mark.timeout(300)]

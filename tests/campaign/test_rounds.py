@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign import differential, loop
+from irfuzz.campaign import differential_strategy, loop
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.job import Job
@@ -54,11 +54,11 @@ def test_programs_do_not_depend_on_rounds(tmp_path: Path, tiny: Path, monkeypatc
 
     monkeypatch.setattr(Runner, "run_all", counted)
     monkeypatch.setattr(loop, "ROUND_SECONDS", 1e9)
-    monkeypatch.setattr(differential, "REFRESH", 25)
+    monkeypatch.setattr(differential_strategy, "REFRESH", 25)
     sizes = []
     # Beyond REFRESH, so that the second half is made of what the first has found.
     for most in (1, 16):
-        monkeypatch.setattr(differential, "ROUND", most)
+        monkeypatch.setattr(differential_strategy, "ROUND", most)
         rounds.clear()
         prepare(tmp_path / str(most), tiny, 70)
         Job(tmp_path / str(most), 0).run()

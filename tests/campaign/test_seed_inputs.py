@@ -9,10 +9,10 @@ import onnx
 import pytest
 
 from irfuzz.campaign.config import Layout
-from irfuzz.campaign.seed_inputs import KEY, MOST_ALONE, SeedSamples, remember, varied
+from irfuzz.campaign.corpus.seed_inputs import KEY, MOST_ALONE, SeedSamples, remember, varied
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
-from irfuzz.generate.input_annotation import annotated
+from irfuzz.generate.graph_inputs.input_annotation import annotated
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Database, ProgramRow

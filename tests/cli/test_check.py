@@ -15,8 +15,8 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.execute.table import BUILT_IN
-from irfuzz.execute.types import Role
+from irfuzz.execute.run_types import TargetRole
+from irfuzz.execute.target_table import BUILT_IN
 
 pytestmark = pytest.mark.backend
 
@@ -188,7 +188,9 @@ def test_help_names_what_is_left_out_by_default(capsys: pytest.CaptureFixture[st
     """The targets that are slow, as the table has them: by component if all of it is, by variant otherwise."""
     assert main(["check", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    runtimes = [t for adapter in BUILT_IN for t in adapter.targets if t.role is Role.RUNTIME and t.device == "cpu"]
+    runtimes = [
+        t for adapter in BUILT_IN for t in adapter.targets if t.role is TargetRole.RUNTIME and t.device == "cpu"
+    ]
     for target in (t for t in runtimes if t.slow):
         whole = all(t.slow for t in runtimes if t.component == target.component)
         assert (target.component if whole else target.name) in told

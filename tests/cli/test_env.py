@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.execute import environments, releases
+from irfuzz.execute.versions import environments, releases
 from tests.execute.other_python import put
 
 Run = Callable[..., tuple[int, str, str]]

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.rewrite.table import BUILTIN, STRUCTURAL
+from irfuzz.rewrite.rewrite_table import BUILTIN, STRUCTURAL
 
 TARGETS = Path(__file__).resolve().parents[1] / "planted_targets" / "rewritten.py"
 GROUPED = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 4] x) => (float[1, 2, 3] y)

@@ -13,7 +13,7 @@ from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
 from irfuzz.cli.main import main
-from irfuzz.resources import seeds_dir
+from irfuzz.data_folders import seeds_dir
 
 pytestmark = pytest.mark.backend
 
@@ -84,7 +84,7 @@ def test_what_a_framework_cannot_express_is_named_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("irfuzz.cli.progress.FIRST", 600.0)  # TensorFlow alone takes longer to start
+    monkeypatch.setattr("irfuzz.cli.progress_display.FIRST", 600.0)  # TensorFlow alone takes longer to start
     path = tmp_path / "m.onnx"
     onnx.save(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}'), path)
     if form != "torch":

@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.seed_inputs import KEY
+from irfuzz.campaign.corpus.seed_inputs import KEY
 from irfuzz.cli.main import main
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import input_domain, input_sizes
 from irfuzz.ir.program import Program
-from irfuzz.store.tensors import unpack
+from irfuzz.store.npz_tensors import unpack
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N,3,H,W] image, float[?,2] extra) => (float[N,P] y, float[?,2] z) <float[4,3,5,5] k> {

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.store.tensors import pack, unpack
+from irfuzz.store.npz_tensors import pack, unpack
 from tests.generate.planning import models
 
 pytestmark = pytest.mark.backend
@@ -57,8 +57,8 @@ def test_a_model_that_runs_with_nothing_names_inputs_and_flags(
 
 
 def test_seeds_with_an_index_are_left_as_they_are(root: Path) -> None:
-    from irfuzz.api.input_plans import planned
-    from irfuzz.cli.inputs import seeds_of
+    from irfuzz.api.input_planning import planned
+    from irfuzz.cli.path_arguments import seeds_of
 
     loaded = seeds_of([root / "seeds" / "transformer.onnx"])
     assert planned(loaded) == loaded

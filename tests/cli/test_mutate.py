@@ -14,12 +14,12 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
+from irfuzz.data_folders import seeds_dir
 from irfuzz.embed import mutant_stream
-from irfuzz.embed.framing import read_frames
+from irfuzz.embed.stream_framing import read_frames
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import mutate
-from irfuzz.mutate.trace import rebuild
-from irfuzz.resources import seeds_dir
+from irfuzz.mutate.mutation_trace import rebuild
+from irfuzz.mutate.traced_mutants import mutate
 from irfuzz.spec import with_trait
 from tests.campaign.running import ENV, command
 from tests.cli.conftest import TINY, Irfuzz
@@ -195,7 +195,7 @@ def test_inputs_that_numpy_has_no_type_for(tmp_path: Path, capsys: pytest.Captur
     onnx.save(onnx.parser.parse_model(text), tmp_path / "model.onnx")
     words = ["mutate", str(tmp_path / "model.onnx"), "-o", str(tmp_path / "out"), "-n", "2", "--inputs", "--json"]
     assert main(words) == 0
-    from irfuzz.store.tensors import unpack
+    from irfuzz.store.npz_tensors import unpack
 
     for line in capsys.readouterr().out.splitlines():
         values = unpack(Path(json.loads(line)["inputs"]).read_bytes())

@@ -15,13 +15,13 @@ import pytest
 
 from irfuzz.cli.main import main
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_predicate import Watch
+from irfuzz.findings.fault_predicate import FaultPredicate
 from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import mutate_many
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.bundle import write_bundle
 
 pytestmark = pytest.mark.backend
@@ -149,7 +149,7 @@ def test_a_finding(
     inputs = {name: rng.normal(size=shape).astype(np.float32) for name, shape in names.items()}
     with Runner(resolve([FAULT, "reference", "onnxruntime:disabled"])) as runner:
         for mutant in mutate_many([("seed", seed)], seed=3, n=40, mutators=["insert-layer"], edits=3):
-            watch = Watch([runner], Verdict("", Symptom.DIFFERENCE, FAULT), mutant.program)
+            watch = FaultPredicate([runner], Verdict("", Symptom.DIFFERENCE, FAULT), mutant.program)
             verdicts, results = watch.judged(mutant.program, inputs)
             found = [v for v in verdicts if (v.symptom, v.target, v.suspect) == (Symptom.DIFFERENCE, FAULT, False)]
             if found:

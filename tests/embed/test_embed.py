@@ -19,16 +19,16 @@ from hypothesis.database import InMemoryExampleDatabase
 from benchmarks.embedding import calls
 from irfuzz.choices import Choices
 from irfuzz.embed import aflpp
-from irfuzz.embed.corpus import export_corpus
-from irfuzz.embed.draws import choices_from
+from irfuzz.embed.byte_choices import choices_from
+from irfuzz.embed.corpus_export import export_corpus
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
-from irfuzz.embed.loose_parts import Parts
+from irfuzz.embed.invalid_models.node_removal import keep_only
+from irfuzz.embed.invalid_models.part_drawing import PartDrawer
+from irfuzz.embed.model_trimming import Trimmer
 from irfuzz.embed.mutator import ModelMutator, for_fuzzer
-from irfuzz.embed.part import part
-from irfuzz.embed.removal import keep_only
-from irfuzz.embed.trim import Trimmer
+from irfuzz.embed.program_slice import part
 from irfuzz.errors import UsageError
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit
@@ -94,7 +94,7 @@ def test_large_models_are_mutated_as_quickly_as_they_are_read() -> None:
     model.opset_import[0].version = 17
     graph = model.graph
     start = time.process_time()
-    keep_only(graph, 2500, Parts(Choices.from_seed(1)))
+    keep_only(graph, 2500, PartDrawer(Choices.from_seed(1)))
     assert time.process_time() - start < 2
     assert [node.input[0] for node in graph.node] == [value.name for value in graph.input] == ["v2500"]
     assert not graph.output  # it was not the last node's

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from irfuzz.embed.differential import Found, Options, look_for_fault
+from irfuzz.embed.converter_campaign import ConverterFault, ConverterOptions, look_for_fault
 
 pytestmark = pytest.mark.backend
 
@@ -49,7 +49,7 @@ def converter(wrong: Callable[[int, onnx.ModelProto], bool]) -> Callable[[onnx.M
 def test_a_fault_is_stored_as_it_shows_again(
     tmp_path: Path, wrong: Callable[[int, onnx.ModelProto], bool], nodes: int, said: str
 ) -> None:
-    found = look_for_fault(converter(wrong), tmp_path, Options(seeds=[MODEL], programs=1, reduce=10.0))
-    assert isinstance(found, Found)
+    found = look_for_fault(converter(wrong), tmp_path, ConverterOptions(seeds=[MODEL], programs=1, reduce=10.0))
+    assert isinstance(found, ConverterFault)
     assert len(onnx.load(found.folder / "model.onnx").graph.node) == nodes
     assert said in json.loads((found.folder / "finding.json").read_text())["origin"]

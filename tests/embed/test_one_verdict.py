@@ -13,22 +13,22 @@ import onnx
 import pytest
 
 from irfuzz.api.judge import judge
-from irfuzz.embed.beside import OWN, Beside
-from irfuzz.embed.differential import Found, Options, judged, look_for_fault
+from irfuzz.embed.converter_campaign import ConverterFault, ConverterOptions, judged, look_for_fault
+from irfuzz.embed.inprocess_runner import OWN, InProcessRunner
 from irfuzz.errors import UsageError
+from irfuzz.execute.run_types import Exit, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, Value
-from irfuzz.findings.distrust import wrong_here
+from irfuzz.execute.target_table import resolve
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.pipeline import Bench
+from irfuzz.findings.pipeline import FindingReproducer
+from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize.check import NothingCompared, Setting, check
-from irfuzz.localize.ends import DEATHS
-from irfuzz.oracle.types import Verdict
-from irfuzz.store.tensors import unpack
+from irfuzz.localize.check import CheckSetting, NothingCompared, check
+from irfuzz.localize.comparison.failed_runs import DEATHS
+from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.npz_tensors import unpack
 
 pytestmark = pytest.mark.backend
 
@@ -47,7 +47,7 @@ class Ways:
         self.blamed = blamed
         names = [blamed, *(n for n in (*OTHERS, "onnxruntime:disabled") if n != blamed)][:4]
         self.runner = Runner(resolve(names), Limits(seconds=60))
-        self.beside = Beside(self.converter, names[1:])
+        self.beside = InProcessRunner(self.converter, names[1:])
 
     def __enter__(self) -> Self:
         self.runner.__enter__()
@@ -63,8 +63,10 @@ class Ways:
         inputs = unpack((folder / "inputs.npz").read_bytes(), str(folder))
         results = self.runner.run(program, inputs)
         everybody = self.runner.targets
-        bench = Bench([self.runner], lambda _: everybody, lambda _: everybody, _as_it_is, lambda *_: "", lambda _: "")
-        report = check(self.runner, program, [inputs], locate=False, setting=Setting(distrust=wrong_here))
+        bench = FindingReproducer(
+            [self.runner], lambda _: everybody, lambda _: everybody, _as_it_is, lambda *_: "", lambda _: ""
+        )
+        report = check(self.runner, program, [inputs], locate=False, setting=CheckSetting(distrust=wrong_here))
         apart = [d for d in report.disagreements if d.firm and not d.undecided]
         said = {
             "judge": self._firm(judge(program, inputs, results, runner=self.runner)),
@@ -131,6 +133,6 @@ def test_the_marker_of_pytest_says_it_too(ways: Ways, folder: Path, tmp_path: Pa
         (stored / name).write_bytes((folder / name).read_bytes())
     (stored / "finding.json").write_text(json.dumps({"origin": "recorded"}))
     names = [t.name for t in ways.beside.witnesses]
-    found = look_for_fault(ways.converter, tmp_path, Options(targets=names, seconds=0.0, programs=1))
-    said = {found.finding.verdict.symptom.value} if isinstance(found, Found) else set[str]()
+    found = look_for_fault(ways.converter, tmp_path, ConverterOptions(targets=names, seconds=0.0, programs=1))
+    said = {found.finding.verdict.symptom.value} if isinstance(found, ConverterFault) else set[str]()
     assert said == ways.of(folder)["judge"]

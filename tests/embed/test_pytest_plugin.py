@@ -15,7 +15,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from irfuzz.embed.differential import Found, Options, Tally, look_for_fault
+from irfuzz.embed.converter_campaign import ConverterFault, ConverterOptions, ConverterTally, look_for_fault
 from irfuzz.embed.pytest_plugin import folder_name, options_of, seconds_of
 from irfuzz.errors import UsageError
 
@@ -149,11 +149,11 @@ def lacking(model: onnx.ModelProto) -> Any:
 @pytest.mark.backend
 def test_tolerance_is_what_a_user_lets_pass(tmp_path: Path) -> None:
     seen = [
-        look_for_fault(off_by(1e-3), tmp_path, Options(seeds=[relu()], programs=1, tolerance=tolerance))
+        look_for_fault(off_by(1e-3), tmp_path, ConverterOptions(seeds=[relu()], programs=1, tolerance=tolerance))
         for tolerance in (1e-2, None)
     ]
-    assert seen[0] == Tally(made=1, compared=1)
-    assert isinstance(seen[1], Found)
+    assert seen[0] == ConverterTally(made=1, compared=1)
+    assert isinstance(seen[1], ConverterFault)
     assert seen[1].finding.verdict.symptom == "difference"
 
 
@@ -162,15 +162,15 @@ def test_tolerance_is_what_a_user_lets_pass(tmp_path: Path) -> None:
     ("convert", "told"), [(lacking, "KeyError"), (lambda model: lambda inputs: [], "outputs: expected y, got 0 values")]
 )
 def test_what_a_converter_raises_is_shown_and_stored(convert: Any, told: str, tmp_path: Path) -> None:
-    found = look_for_fault(convert, tmp_path, Options(seeds=[relu()], programs=1))
-    assert isinstance(found, Found)
+    found = look_for_fault(convert, tmp_path, ConverterOptions(seeds=[relu()], programs=1))
+    assert isinstance(found, ConverterFault)
     assert found.finding.verdict.symptom == "rejection"
     assert told in found.text()
     assert "raises NotImplementedError" in found.text()
     assert not (found.folder / "got.npz").exists()
     (found.folder / "model.onnx").write_bytes(b"junk")
     with pytest.raises(UsageError, match="not a stored finding"):
-        look_for_fault(convert, tmp_path, Options(seeds=[relu()], programs=1))
+        look_for_fault(convert, tmp_path, ConverterOptions(seeds=[relu()], programs=1))
 
 
 @pytest.mark.unit
@@ -186,9 +186,9 @@ def test_options_are_checked() -> None:
         with pytest.raises(UsageError, match=message):
             options_of(given)
     with pytest.raises(UsageError, match="two independent components"):
-        look_for_fault(lacking, Path(), Options(targets=("reference",)))
+        look_for_fault(lacking, Path(), ConverterOptions(targets=("reference",)))
     with pytest.raises(UsageError, match="draws no calls of 'Nonsense'"):
-        look_for_fault(lacking, Path(), Options(operators=["Nonsense"], programs=1))
+        look_for_fault(lacking, Path(), ConverterOptions(operators=["Nonsense"], programs=1))
 
 
 @pytest.mark.unit

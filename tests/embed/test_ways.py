@@ -17,12 +17,12 @@ import onnx.parser
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.embed.draws import choices_from
-from irfuzz.embed.single import OPSET, single_call
+from irfuzz.embed.byte_choices import choices_from
+from irfuzz.embed.single_call_model import OPSET, single_call
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.oracle import judge
 from irfuzz.spec import load_specs
 

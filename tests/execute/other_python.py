@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from irfuzz.execute import environments
-from irfuzz.execute.environments import Environment
+from irfuzz.execute.versions import environments
+from irfuzz.execute.versions.environments import Environment
 
 
 def make_python(place: Path) -> Path:

@@ -18,13 +18,14 @@ import onnxruntime
 import pytest
 
 from irfuzz.errors import UsageError
-from irfuzz.execute import environments, install, table
-from irfuzz.execute.environments import Environment, version_key
+from irfuzz.execute import target_table
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import Exit
+from irfuzz.execute.versions import environments, installation
+from irfuzz.execute.versions.environments import Environment, version_key
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.convert_opset import IR_VERSIONS, newest_for
+from irfuzz.mutate.model_interface.convert_opset import IR_VERSIONS, newest_for
 from tests.execute.other_python import make_python, put
 
 RELU = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
@@ -44,7 +45,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def names(*wanted: str) -> list[str]:
-    return [t.name for t in table.resolve(wanted)]
+    return [t.name for t in target_table.resolve(wanted)]
 
 
 # ---- records --------------------------------------------------------------------------------
@@ -67,14 +68,14 @@ def test_a_record_comes_back_and_half_an_environment_does_not_count(home: Path) 
     (home / "onnxruntime-1.23.2" / "bin").mkdir(parents=True)
     (home / "onnxruntime-1.23.2" / "environment.draft").write_text("{}")
     assert environments.installed() == (made,)
-    install.remove("onnxruntime-1.23.2")
+    installation.remove("onnxruntime-1.23.2")
     assert not (home / "onnxruntime-1.23.2").exists()
-    install.remove("onnxruntime-1.20.1")
+    installation.remove("onnxruntime-1.20.1")
     assert environments.installed() == ()
     with pytest.raises(UsageError, match=r"no environment 'onnxruntime-1\.20\.1'; there are: none"):
-        install.remove("onnxruntime-1.20.1")
+        installation.remove("onnxruntime-1.20.1")
     with pytest.raises(UsageError, match="no environment"):
-        install.remove("..")
+        installation.remove("..")
 
 
 @pytest.mark.unit
@@ -106,12 +107,12 @@ def test_versions_in_target_names(home: Path) -> None:
     assert names("ort@1.20.1") == names("ort@1.20.1:*") == [f"onnxruntime@1.20.1:{level}" for level in LEVELS]
     assert names("ort@*:disabled") == ["onnxruntime@1.3.0:disabled", "onnxruntime@1.20.1:disabled"]
     assert names("reference@1.22.0") == ["reference@1.22.0"]
-    (target,) = table.resolve(["ort@1.20.1:all"])
+    (target,) = target_table.resolve(["ort@1.20.1:all"])
     assert (target.version, target.opset, target.ir, target.environment) == ("1.20.1", 21, 10, "onnxruntime-1.20.1")
     assert target.requirement == "onnxruntime==1.20.1 numpy"
     # The version of irfuzz's own environment is that one, and other names mean no other version.
     assert names(f"ort@{onnxruntime.__version__}:all") == ["onnxruntime:all"]
-    assert not any("@" in name for name in [*names("onnxruntime"), *(t.name for t in table.resolve(None))])
+    assert not any("@" in name for name in [*names("onnxruntime"), *(t.name for t in target_table.resolve(None))])
 
 
 @pytest.mark.unit
@@ -136,7 +137,7 @@ def test_versions_that_are_not_there_say_how_to_get_them() -> None:
         UsageError, match=r"unknown target 'ort@1\.20\.1:fastest'; known: onnxruntime@1\.20\.1:disabled"
     ):
         names("ort@1.20.1:fastest")
-    reasons = {a.target.name: a.why_not for a in table.describe()}
+    reasons = {a.target.name: a.why_not for a in target_table.describe()}
     assert "is gone" in reasons["onnxruntime@1.20.1:basic"]
 
 
@@ -170,7 +171,7 @@ def test_a_version_runs_in_its_own_interpreter_beside_ours(other: Path) -> None:
     put("onnx-1.0.0", "onnx", "1.0.0", "reference", other)
     put("torch-1.0.0", "torch", "1.0.0", "torch", other)
     program = Program.from_proto(onnx.parser.parse_model(RELU))
-    chosen = table.resolve(["ort@1.0.0:all", "ort:all", "reference@1.0.0", "torch@1.0.0:eager"])
+    chosen = target_table.resolve(["ort@1.0.0:all", "ort:all", "reference@1.0.0", "torch@1.0.0:eager"])
     with Runner(chosen, Limits()) as runner:
         versions = [t.version for t in runner.targets]
         assert versions[:3] == [onnxruntime.__version__, onnxruntime.__version__, onnx.__version__]
@@ -201,7 +202,7 @@ def below(pid: int) -> list[int]:
     ],
 )
 def test_what_can_be_asked_for(text: str, wanted: tuple[str, str]) -> None:
-    wish = install.read_wish(text)
+    wish = installation.read_wish(text)
     assert (wish.distribution, wish.version) == wanted
     assert wish.given == f"{wanted[0]}=={wanted[1]}"
 
@@ -212,14 +213,14 @@ def test_what_can_be_asked_for(text: str, wanted: tuple[str, str]) -> None:
 )
 def test_what_cannot(text: str) -> None:
     with pytest.raises(UsageError, match="expected"):
-        install.read_wish(text)
+        installation.read_wish(text)
 
 
 @pytest.mark.unit
 def test_a_wheel_says_what_it_is(tmp_path: Path) -> None:
     wheel = tmp_path / "onnxruntime_gpu-1.32.0.dev1-cp311-cp311-linux_x86_64.whl"
     wheel.write_bytes(b"")
-    wish = install.read_wish(str(wheel))
+    wish = installation.read_wish(str(wheel))
     assert (wish.distribution, wish.version, wish.given) == ("onnxruntime-gpu", "1.32.0.dev1", str(wheel))
 
 
@@ -227,7 +228,7 @@ def test_a_wheel_says_what_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a:b", "a@b", "../x", "a,b", "-x", "a*", "x."])
 def test_names_that_would_break_target_names(name: str) -> None:
     with pytest.raises(UsageError, match="environment's name"):
-        install.add(install.read_wish("onnx==1.22.0"), name=name)
+        installation.add(installation.read_wish("onnx==1.22.0"), name=name)
 
 
 @pytest.mark.unit
@@ -236,30 +237,30 @@ def test_what_pip_says_ends_in_one_line_with_advice() -> None:
         "Looking in links: x\nERROR: Could not find a version that satisfies the requirement onnx==9.9 (from versions: "
         "1.0, 1.1)\nERROR: No matching distribution found for onnx==9.9\n"
     )
-    told = install._explain(missing, ["onnx==9.9", "numpy"], None)
+    told = installation._explain(missing, ["onnx==9.9", "numpy"], None)
     assert "\n" not in told
     assert "(from versions: 1.0, 1.1)" in told
     assert "--python" in told
     unreachable = "WARNING: Retrying ... NewConnectionError('<...>: Failed to establish a new connection')\n" + missing
     for said in (unreachable, missing.replace("1.0, 1.1", "none")):
-        told = install._explain(said, ["onnx==9.9", "numpy<2"], None)
+        told = installation._explain(said, ["onnx==9.9", "numpy<2"], None)
         assert "pip download -d DIR onnx==9.9 'numpy<2'` where there is one, and add --wheels DIR here" in told
-    assert "pip download" in install._explain(missing, ["onnx==9.9"], Path("wheels"))
+    assert "pip download" in installation._explain(missing, ["onnx==9.9"], Path("wheels"))
     assert "--with 'numpy<2'" in str(
-        install._unusable("it", "ImportError: x", "A module that was compiled using NumPy 1.x cannot")
+        installation._unusable("it", "ImportError: x", "A module that was compiled using NumPy 1.x cannot")
     )
-    assert "--with tensorflow" in str(install._unusable("it", "ModuleNotFoundError: No module named 'tensorflow'"))
+    assert "--with tensorflow" in str(installation._unusable("it", "ModuleNotFoundError: No module named 'tensorflow'"))
 
 
 def test_a_failure_leaves_nothing(home: Path, tmp_path: Path) -> None:
     (tmp_path / "wheels").mkdir()
     with pytest.raises(UsageError, match=r"pip cannot install onnx==1\.22\.0 numpy: .*onnx==1\.22\.0.*lacks a wheel"):
-        install.add(install.read_wish("onnx==1.22.0"), source=install.Source(tmp_path / "wheels"))
+        installation.add(installation.read_wish("onnx==1.22.0"), source=installation.PackageSource(tmp_path / "wheels"))
     assert [p.name for p in home.iterdir()] == ["onnx-1.22.0.lock"]
     with pytest.raises(UsageError, match="/nowhere/python is no program"):
-        install.add(install.read_wish("onnx==1.22.0"), python="/nowhere/python")
+        installation.add(installation.read_wish("onnx==1.22.0"), python="/nowhere/python")
     with pytest.raises(UsageError, match="cannot make a virtual environment"):
-        install.add(install.read_wish("onnx==1.22.0"), python="/bin/false")
+        installation.add(installation.read_wish("onnx==1.22.0"), python="/bin/false")
     assert environments.installed() == ()
 
 
@@ -270,8 +271,8 @@ def test_a_second_builder_waits_and_takes_what_the_first_has_made(home: Path) ->
     found: list[tuple[Environment, bool]] = []
     with (home / "onnx-1.22.0.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        wish = install.read_wish("onnx==1.22.0")
-        second = threading.Thread(target=lambda: found.append(install.add(wish, say=told.append)))
+        wish = installation.read_wish("onnx==1.22.0")
+        second = threading.Thread(target=lambda: found.append(installation.add(wish, say=told.append)))
         second.start()
         while not told:
             time.sleep(0.01)
@@ -281,7 +282,7 @@ def test_a_second_builder_waits_and_takes_what_the_first_has_made(home: Path) ->
     second.join()
     assert found == [(made, False)]
     with pytest.raises(UsageError, match=r"is there already, made of onnx==1\.22\.0 numpy; .*--name"):
-        install.add(wish, others=["numpy==1.26.4"])
+        installation.add(wish, others=["numpy==1.26.4"])
 
 
 def test_a_killed_builder_leaves_nothing_that_counts(home: Path, tmp_path: Path) -> None:
@@ -296,7 +297,7 @@ def test_a_killed_builder_leaves_nothing_that_counts(home: Path, tmp_path: Path)
     with pytest.raises(
         UsageError, match="pip cannot install"
     ):  # the lock is free, and what was left is in nobody's way
-        install.add(install.read_wish("onnx==1.22.0"), source=install.Source(tmp_path))
+        installation.add(installation.read_wish("onnx==1.22.0"), source=installation.PackageSource(tmp_path))
     assert not (home / "onnx-1.22.0").exists()
 
 
@@ -323,7 +324,7 @@ def test_an_older_version_is_built_and_shows_what_was_fixed_since(
     g (float[1,1,4,4] x, float[1,1,3,3] w) => (float[1,1,H,W] y) { y = Conv<auto_pad = "VALID">(x, w) }"""
     program = Program.from_proto(onnx.parser.parse_model(text))
     inputs = {"x": np.ones((1, 1, 4, 4), np.float32), "w": np.ones((1, 1, 3, 3), np.float32)}
-    with Runner(table.resolve(["reference@1.22.0", "reference"]), Limits()) as runner:
+    with Runner(target_table.resolve(["reference@1.22.0", "reference"]), Limits()) as runner:
         old, new = runner.run(program, inputs)
     assert old.target.version == "1.22.0"
     assert np.shape(old.outputs["y"]) == (1, 1, 4, 4)  # type: ignore[arg-type]

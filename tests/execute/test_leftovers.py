@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 
 
 @pytest.mark.backend

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from onnx import parser
 
+from irfuzz.execute.run_types import Exit, RunResult, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Value
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
 from irfuzz.oracle import judge
 
 pytestmark = pytest.mark.backend

@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 import pytest
 
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.conformance

@@ -9,9 +9,9 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper
 
+from irfuzz.execute.run_types import Exit, RunResult, Stage
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Stage
+from irfuzz.execute.target_table import resolve
 
 pytestmark = pytest.mark.backend
 

@@ -10,9 +10,9 @@ import onnx
 import pytest
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.run_types import Exit, RunResult, Stage
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Stage
+from irfuzz.execute.target_table import resolve
 from irfuzz.isolate import Limits
 
 pytestmark = pytest.mark.plugin

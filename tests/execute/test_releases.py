@@ -10,9 +10,10 @@ import onnxruntime
 import pytest
 
 from irfuzz.errors import UsageError
-from irfuzz.execute import environments, install, releases, table
-from irfuzz.execute.install import INDEX, Source, Wish
-from irfuzz.execute.releases import VersionRange, candidates, few_variants, read_range, versions_beside
+from irfuzz.execute import target_table
+from irfuzz.execute.versions import environments, installation, releases
+from irfuzz.execute.versions.installation import INDEX, PackageSource, WantedEnvironment
+from irfuzz.execute.versions.releases import VersionRange, candidates, few_variants, read_range, versions_beside
 from tests.execute.other_python import put
 
 pytestmark = pytest.mark.unit
@@ -34,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def pip_says(monkeypatch: pytest.MonkeyPatch, text: str, code: int = 0) -> None:
-    monkeypatch.setattr(install, "output_of", lambda command, what: (code, text))
+    monkeypatch.setattr(installation, "output_of", lambda command, what: (code, text))
 
 
 def test_a_range_names_a_component_or_what_brings_it() -> None:
@@ -76,13 +77,13 @@ def test_a_release_that_cannot_be_used_is_told_and_an_older_one_taken(monkeypatc
     pip_says(monkeypatch, f"Available versions: {own}, 1.20.1, 1.19.0, 1.18.0")
     put("onnxruntime-1.19.0", "onnxruntime", "1.19.0", "onnxruntime", sys.executable)
 
-    def add(wish: Wish, **more: object) -> tuple[environments.Environment, bool]:
+    def add(wish: WantedEnvironment, **more: object) -> tuple[environments.Environment, bool]:
         if wish.version != "1.19.0":
             raise UsageError("no wheel")
         return environments.installed()[0], False
 
-    monkeypatch.setattr(install, "add", add)
-    few = table.resolve(["onnxruntime:disabled", "onnxruntime:all"])
+    monkeypatch.setattr(installation, "add", add)
+    few = target_table.resolve(["onnxruntime:disabled", "onnxruntime:all"])
     told: list[str] = []
     found = versions_beside(few, few[:1], ORT, told.append)
     assert [t.name for t in found] == ["onnxruntime:all", "onnxruntime@1.19.0:disabled", "onnxruntime@1.19.0:all"]
@@ -95,7 +96,7 @@ def test_a_release_that_cannot_be_used_is_told_and_an_older_one_taken(monkeypatc
 
 
 def test_of_many_variants_the_first_and_the_last_are_compared() -> None:
-    levels = table.resolve(["onnxruntime"])
+    levels = target_table.resolve(["onnxruntime"])
     assert [t.name for t in few_variants(levels)] == ["onnxruntime:disabled", "onnxruntime:all"]
     assert few_variants(levels[:2]) == list(levels[:2])
 
@@ -108,25 +109,32 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """What pip is asked for; it has everything but ml-dtypes."""
     asked: list[tuple[str, ...]] = []
 
-    def run(interpreter: Path, wish: Wish, requirements: tuple[str, ...], source: Source, say: object) -> str | None:
+    def run(
+        interpreter: Path, wish: WantedEnvironment, requirements: tuple[str, ...], source: PackageSource, say: object
+    ) -> str | None:
         asked.append(tuple(requirements))
         return "ERROR: No matching distribution found for ml-dtypes" if "ml-dtypes" in requirements else None
 
-    monkeypatch.setattr(install, "_pip", run)
-    monkeypatch.setattr(install, "_run", lambda command, what: None)
+    monkeypatch.setattr(installation, "_pip", run)
+    monkeypatch.setattr(installation, "_run", lambda command, what: None)
     return asked
 
 
 def test_environments_get_what_scripts_import_if_that_can_be(tmp_path: Path, pip: list[tuple[str, ...]]) -> None:
     told: list[str] = []
-    wish = Wish("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
+    wish = WantedEnvironment("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
     needed = ("onnxruntime==1.2.0", "numpy")
-    assert install._build(tmp_path, sys.executable, wish, needed, INDEX, told.append) == needed
+    assert installation._build(tmp_path, sys.executable, wish, needed, INDEX, told.append) == needed
     assert pip == [(*needed, "onnx", "ml-dtypes"), needed]
     assert told[-1].startswith("pip cannot add onnx and ml-dtypes to onnxruntime (No matching distribution")
     pip.clear()
     own = ("onnx==1.20.0", "numpy", "ml_dtypes==0.4")
-    assert install._build(tmp_path, sys.executable, Wish("onnx", "1.20.0", own[0]), own, INDEX, told.append) == own
+    assert (
+        installation._build(
+            tmp_path, sys.executable, WantedEnvironment("onnx", "1.20.0", own[0]), own, INDEX, told.append
+        )
+        == own
+    )
     assert pip == [own], "neither twice"
 
 
@@ -135,8 +143,8 @@ def test_an_older_environment_is_completed(pip: list[tuple[str, ...]]) -> None:
         "onnxruntime-1.2.0", "onnxruntime", "1.2.0", "onnxruntime", sys.executable,
         packages={"onnxruntime": "1.2.0", "onnx": "1.20.0"},
     )  # fmt: skip
-    wish = Wish("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
-    assert install.add(wish) == (made, False)
+    wish = WantedEnvironment("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
+    assert installation.add(wish) == (made, False)
     assert pip == [("onnxruntime==1.2.0", "numpy", "ml-dtypes")]
 
 
@@ -145,27 +153,32 @@ def test_a_component_for_an_older_numpy_gets_one(monkeypatch: pytest.MonkeyPatch
     made = put("other", "onnxruntime", "1.2.0", "onnxruntime", sys.executable)
 
     def make(
-        name: str, wish: Wish, python: str, requirements: tuple[str, ...], source: Source, say: object
+        name: str,
+        wish: WantedEnvironment,
+        python: str,
+        requirements: tuple[str, ...],
+        source: PackageSource,
+        say: object,
     ) -> environments.Environment:
         asked.append(requirements)
         if "numpy<2" not in requirements:
-            raise install._unusable("it", "ImportError: x", "A module that was compiled using NumPy 1.x cannot")
+            raise installation._unusable("it", "ImportError: x", "A module that was compiled using NumPy 1.x cannot")
         return made
 
-    monkeypatch.setattr(install, "_made", make)
-    wish = Wish("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
-    assert install.add(wish) == (made, True)
+    monkeypatch.setattr(installation, "_made", make)
+    wish = WantedEnvironment("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
+    assert installation.add(wish) == (made, True)
     assert asked == [("onnxruntime==1.2.0", "numpy"), ("onnxruntime==1.2.0", "numpy<2")]
     with pytest.raises(UsageError, match="built for an older numpy"):
-        install.add(wish, others=["numpy==2.1"])
+        installation.add(wish, others=["numpy==2.1"])
 
 
 def test_only_wheels_of_a_release_are_tried() -> None:
-    assert Source(built=True).flags("onnx") == ["--only-binary", "onnx,ml-dtypes"]
-    assert Source(built=True).flags("tool") == ["--only-binary", "onnx,ml-dtypes,tool"]
+    assert PackageSource(built=True).flags("onnx") == ["--only-binary", "onnx,ml-dtypes"]
+    assert PackageSource(built=True).flags("tool") == ["--only-binary", "onnx,ml-dtypes,tool"]
 
 
 def test_what_scripts_import_beside_a_component_is_never_built() -> None:
     assert INDEX.flags("onnx") == ["--only-binary", "ml-dtypes"]
     assert INDEX.flags("tool") == ["--only-binary", "onnx,ml-dtypes"]
-    assert Source(Path("/w")).flags("onnx") == ["--no-index", "--find-links", "/w", "--only-binary", "ml-dtypes"]
+    assert PackageSource(Path("/w")).flags("onnx") == ["--no-index", "--find-links", "/w", "--only-binary", "ml-dtypes"]

@@ -12,11 +12,11 @@ import onnx
 import pytest
 
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.execute.adapter import ModelAdapter
+from irfuzz.execute.adapters.adapter import ModelAdapter
+from irfuzz.execute.run_types import Exit, RunResult, Stage
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Stage
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 
@@ -172,7 +172,7 @@ def test_closed_runner_says_so() -> None:
 
 def test_device_is_looked_for_in_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the CPU build, the session on the CUDA provider cannot be opened whatever the metadata promise."""
-    monkeypatch.setattr("irfuzz.execute.adapter._installed", lambda distribution: True)
+    monkeypatch.setattr("irfuzz.execute.adapters.adapter._installed", lambda distribution: True)
     targets = resolve(["onnxruntime:all", "onnxruntime:all@cuda"])
     with (
         pytest.raises(UsageError, match="'onnxruntime:all@cuda' cannot be used: not part of this build"),

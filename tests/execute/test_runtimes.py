@@ -8,9 +8,9 @@ import numpy as np
 import onnx.parser
 import pytest
 
+from irfuzz.execute.run_types import Exit, RunResult, Stage
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import describe, resolve
-from irfuzz.execute.types import Exit, RunResult, Stage
+from irfuzz.execute.target_table import describe, resolve
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 

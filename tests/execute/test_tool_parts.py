@@ -8,11 +8,12 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.execute import environments, table
-from irfuzz.execute.inferred import contradictions, sizes_of
+from irfuzz.execute import target_table
+from irfuzz.execute.adapters.frozen_shapes import settled
+from irfuzz.execute.adapters.inferred_type_check import contradictions, sizes_of
+from irfuzz.execute.run_types import Exit, TargetRole
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.settled import settled
-from irfuzz.execute.types import Exit, Role
+from irfuzz.execute.versions import environments
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from tests.execute.other_python import make_python, put
@@ -73,13 +74,13 @@ def test_what_follows_from_sizes_becomes_constant() -> None:
 
 @pytest.mark.unit
 def test_groups_and_what_runs_where_nothing_is_named() -> None:
-    assert {t.role for t in table.resolve(None)} == {Role.RUNTIME}
-    assert {t.role for t in table.resolve(["converters"])} == {Role.CONVERTER}
-    tools = table.resolve(["tools"])
-    assert {t.role for t in tools} == {Role.TOOL}
+    assert {t.role for t in target_table.resolve(None)} == {TargetRole.RUNTIME}
+    assert {t.role for t in target_table.resolve(["converters"])} == {TargetRole.CONVERTER}
+    tools = target_table.resolve(["tools"])
+    assert {t.role for t in tools} == {TargetRole.TOOL}
     assert {t.before for t in tools} == {"onnxruntime:disabled"}
-    everything = {t.name for t in table.resolve(["all"])}
-    assert everything >= {t.name for t in table.resolve(["runtimes", "converters", "tools"])}
+    everything = {t.name for t in target_table.resolve(["all"])}
+    assert everything >= {t.name for t in target_table.resolve(["runtimes", "converters", "tools"])}
     assert len(everything) >= 20
 
 
@@ -89,11 +90,14 @@ def test_an_environment_serves_every_component_of_its_distribution(
 ) -> None:
     monkeypatch.setenv(environments.HOME, str(tmp_path))
     put("onnx-9.9", "onnx", "9.9", "reference", make_python(tmp_path / "python"))
-    names = [t.name for t in table.resolve(["onnx-inliner@9.9"])]
+    names = [t.name for t in target_table.resolve(["onnx-inliner@9.9"])]
     assert names == ["onnx-inliner@9.9:local", "onnx-inliner@9.9:schema"]
-    assert [t.name for t in table.resolve(["reference@9.9"])] == ["reference@9.9"]
-    (target,) = table.resolve(["onnx-compose@9.9:prefix"])
-    assert [a.target.name for a in table.versions_of(target)] == ["onnx-compose:prefix", "onnx-compose@9.9:prefix"]
+    assert [t.name for t in target_table.resolve(["reference@9.9"])] == ["reference@9.9"]
+    (target,) = target_table.resolve(["onnx-compose@9.9:prefix"])
+    assert [a.target.name for a in target_table.versions_of(target)] == [
+        "onnx-compose:prefix",
+        "onnx-compose@9.9:prefix",
+    ]
     with Runner([target], Limits(seconds=60)) as runner:
         program = typed("g (float[2] x) => (float[2] y) { a = Neg(x) y = Relu(a) }")
         (result,) = runner.run(program, {"x": np.array([-1, 2], np.float32)})
@@ -107,7 +111,7 @@ def test_a_tool_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     program = typed("g (float[2] x) => (float[2] y) { a = Neg(x) y = Relu(a) }")
-    with Runner(table.resolve(["onnxruntime-saved:all", "onnxslim"]), Limits(seconds=60)) as runner:
+    with Runner(target_table.resolve(["onnxruntime-saved:all", "onnxslim"]), Limits(seconds=60)) as runner:
         results = runner.run(program, {"x": np.array([-1, 2], np.float32)})
         assert [r.exit for r in results] == [Exit.OK, Exit.OK]
         scratch = [p for p in tmp_path.rglob("*") if p.is_file() and "irfuzz" not in p.name]

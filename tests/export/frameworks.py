@@ -12,8 +12,8 @@ from typing import Any
 
 import onnx_ir as ir
 
-from irfuzz.execute.generated import TENSORFLOW
-from irfuzz.export.source.module import ModuleSource
+from irfuzz.execute.adapters.generated_source import TENSORFLOW
+from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.ir.program import Program
 
 NAMES = ("torch", "tensorflow", "numpy")

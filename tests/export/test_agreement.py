@@ -13,8 +13,8 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
-from irfuzz.export.source.table import SHARED
-from irfuzz.spec import Call, OpSpec, load_specs, sample_call
+from irfuzz.export.source.emitter_table import SHARED
+from irfuzz.spec import OpSpec, SampledCall, load_specs, sample_call
 from tests.export import frameworks  # before TensorFlow
 from tests.spec import onenode
 
@@ -79,7 +79,7 @@ def with_all_types(spec: OpSpec) -> OpSpec:
     return dataclasses.replace(spec, portable=types, portable_except=())
 
 
-def one_node(spec: OpSpec, call: Call, seed: int) -> onnx.ModelProto:
+def one_node(spec: OpSpec, call: SampledCall, seed: int) -> onnx.ModelProto:
     """The model of a call."""
     model = onenode.model_of(spec, call, OPSET, np.random.default_rng(seed))
     model.opset_import[0].version = OPSET

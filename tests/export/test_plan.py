@@ -8,10 +8,28 @@ from importlib import resources
 import onnx
 import pytest
 
-from irfuzz.export.plan.positions import centered_amounts, equal_parts, pad_amounts, range_count, slice_plan
-from irfuzz.export.plan.resizing import region_ends, resize_targets, resized_axes
-from irfuzz.export.plan.shapes import depth_steps, flat_sizes, reduced_axes, reshaped_sizes, space_steps
-from irfuzz.export.plan.windows import column_plan, pool_geometry, transposed_crops, unpooled_sizes, window_pads
+from irfuzz.export.size_arithmetic.axis_positions import (
+    centered_amounts,
+    equal_parts,
+    pad_amounts,
+    range_count,
+    slice_plan,
+)
+from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
+from irfuzz.export.size_arithmetic.result_shapes import (
+    depth_steps,
+    flat_sizes,
+    reduced_axes,
+    reshaped_sizes,
+    space_steps,
+)
+from irfuzz.export.size_arithmetic.window_sizes import (
+    column_plan,
+    pool_geometry,
+    transposed_crops,
+    unpooled_sizes,
+    window_pads,
+)
 from irfuzz.export.source.support_text import PLAN, pieces
 
 pytestmark = pytest.mark.unit

@@ -12,8 +12,8 @@ import pytest
 
 from irfuzz.errors import InternalError, Unsupported
 from irfuzz.export.array.framework import ARRAY
-from irfuzz.export.source.context import Code, literal
-from irfuzz.export.source.names import Names
+from irfuzz.export.source.emitter_context import Code, literal
+from irfuzz.export.source.python_identifiers import PythonIdentifiers
 from irfuzz.export.source.support_text import pieces, support_text
 from irfuzz.export.tensorflow.framework import TENSORFLOW
 from irfuzz.export.torch.framework import TORCH
@@ -97,7 +97,8 @@ def test_every_support_function_is_documented_and_used(framework: str) -> None:
         if piece.text.startswith("def ") and ast.get_docstring(ast.parse(piece.text).body[0]) is None  # type: ignore[arg-type]
     ]
     assert undocumented == []
-    emitters = "".join(p.read_text() for p in Path(__file__).parents[2].glob("irfuzz/export/*/*.py"))
+    root = Path(__file__).parents[2] / "irfuzz" / "export"
+    emitters = "".join(p.read_text() for one in ("*/*.py", "source/emitters/*.py") for p in root.glob(one))
     forms = "".join(DESCRIBED[framework].forms.values())
     used = set().union(*(p.uses for p in found.values()))
     unused = [name for name in found if name not in used and f'"{name}"' not in emitters and f"{name}(" not in forms]
@@ -116,7 +117,7 @@ def test_support_text_brings_what_a_function_uses(framework: str) -> None:
 
 
 def test_names_resemble_onnx_names_and_never_collide() -> None:
-    names = Names(["conv", "torch"])
+    names = PythonIdentifiers(["conv", "torch"])
     given = [names.of(n) for n in ("/a/b.1", "a_b_1", "class", "1", "conv", "torch", "", "é")]
     assert given[:3] == ["a_b_1", "a_b_1_2", "class_2"]
     assert len(set(given)) == len(given)

@@ -15,7 +15,7 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.ir.program import Program
 from tests.export.frameworks import loaded_worker, lower, lower_model
 

@@ -13,12 +13,12 @@ import pytest
 
 from irfuzz import __version__
 from irfuzz.errors import UsageError
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.findings.codec import finding_of, read_folder, row_of
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, KnownIssue, Shown
+from irfuzz.findings.finding import Finding, KnownIssue, VersionAnswer
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.bundle import write_bundle
 from irfuzz.store.database import FindingRow, Status
 
@@ -54,7 +54,7 @@ def full() -> Finding:
     case, original = FailingCase(program(), X), FailingCase(program(), X)
     return replace(
         Finding(verdict, case, original, [result("a:x", 3), result("b", 2)]).signed(), trace={"edits": []},
-        hunt="hunted", status=Status.UNREPLAYED, shown=(Shown("a:x", "1", "env", None, "why"),),
+        hunt="hunted", status=Status.UNREPLAYED, shown=(VersionAnswer("a:x", "1", "env", None, "why"),),
         known=(KnownIssue("k", "t", "l"),),
         long_script=True, calls={"body": ["a"]}, printed="nothing", label="mine", group="a|Relu", job=1, iteration=2,
         times=3, number=4, first=5.0, last=6.0,

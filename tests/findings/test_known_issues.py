@@ -10,11 +10,11 @@ import pytest
 
 from benchmarks.known_issues import known_cases, targets_for, try_all
 from irfuzz.errors import UsageError
-from irfuzz.execute.types import Target
+from irfuzz.execute.run_types import Target
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, Run
-from irfuzz.findings.known_issues import Known, Subject, known_issues, labelled, read_rules, shipped
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.findings.finding import Finding, TargetRun
+from irfuzz.findings.known_issues import KnownIssueRule, RuleSubject, known_issues, labelled, read_rules, shipped
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 
 def row(
@@ -23,16 +23,16 @@ def row(
     names = tuple(passes.split(" + ")) if passes else ()
     verdict = Verdict("", Symptom(symptom), f"{component}:all", message=message, passes=names, got=got)
     case = FailingCase(model, {})
-    return Finding(verdict, case, case, runs=(Run(f"{component}:all", component, version=version),))
+    return Finding(verdict, case, case, runs=(TargetRun(f"{component}:all", component, version=version),))
 
 
-def of_case(case: FailingCase, rule: Known, said: str = "", version: str = "") -> Finding:
+def of_case(case: FailingCase, rule: KnownIssueRule, said: str = "", version: str = "") -> Finding:
     """What a campaign would find of a case if it were the rule's issue, by its operators, symptom, pass and version."""
     verdict = Verdict(
         "", rule.symptoms[0], f"{rule.component}:all", message=said, passes=rule.passes[:1],
         got="float32[1]" if rule.got else "",
     )  # fmt: skip
-    run = Run(f"{rule.component}:all", rule.component, version=version or rule.seen)
+    run = TargetRun(f"{rule.component}:all", rule.component, version=version or rule.seen)
     return Finding(verdict, case, case, runs=(run,))
 
 
@@ -60,7 +60,7 @@ def test_a_rule_takes_its_issue_and_not_another_of_the_same_operators(issue: str
     if other is None:
         assert rule.always or not rule.where, "a rule with conditions has a counter case"
     else:
-        assert Subject.of(of_case(other, rule)).operators >= frozenset(rule.operators), "it has the same operators"
+        assert RuleSubject.of(of_case(other, rule)).operators >= frozenset(rule.operators), "it has the same operators"
         assert not rule.explains(of_case(other, rule, case.said)), "another attribute, type or value"
     if rule.message:
         assert not rule.explains(of_case(witness, rule, "something else is wrong")), "other words"
@@ -82,7 +82,7 @@ def test_no_rule_takes_the_issue_of_another_for_its_own() -> None:
     assert foreign == set()
 
 
-def installed(rule: Known) -> list[Target]:
+def installed(rule: KnownIssueRule) -> list[Target]:
     """Targets of irfuzz's own environment, if it has the version that is known to show the issue."""
     targets = [t for t in targets_for(rule) if not t.environment and t.version.partition("+")[0] == rule.seen]
     if not targets:
@@ -118,7 +118,7 @@ def test_the_reference_evaluator_is_known_to_check_little_whatever_the_operator(
 def test_a_rule_says_no() -> None:
     graph = 'g (float[1,1,3] x) => (float[1,1,3] y) { y = MaxPool <kernel_shape = [1], auto_pad = "SAME_UPPER"> (x) }'
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}').SerializeToString()
-    rule = Known("id", "t", "mine", ("difference",), ("MaxPool",), ("auto_pad",), "float", "", "1.4", "1.5")  # type: ignore[arg-type]
+    rule = KnownIssueRule("id", "t", "mine", ("difference",), ("MaxPool",), ("auto_pad",), "float", "", "1.4", "1.5")  # type: ignore[arg-type]
     assert rule.explains(row(model, "difference", "mine", "1.4.9"))
     for other in (
         row(model, "difference", "mine", "1.10"),  # newer than 1.5
@@ -159,14 +159,14 @@ def test_a_rule_says_no() -> None:
         '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) '
         "{ a = Cast <to = 11> (x) b = Neg (a) y = Cast <to = 1> (b) }"
     ).SerializeToString()
-    of_cast = Known("id", "t", "mine", ("difference",), ("Cast",), message="no type")  # type: ignore[arg-type]
+    of_cast = KnownIssueRule("id", "t", "mine", ("difference",), ("Cast",), message="no type")  # type: ignore[arg-type]
     assert of_cast.explains(row(cast, "difference", "mine", "1.4", "no type"))
     assert not replace(of_cast, message="").explains(row(cast, "difference", "mine", "1.4"))
     body = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[1] x) => (float[1] y) { y = If (c) '
         "<then_branch = t () => (float[1] a) { a = Elu (x) }, else_branch = e () => (float[1] b) { b = Neg (x) }> }"
     ).SerializeToString()
-    inside = Known("id", "t", "mine", ("difference",), ("If",), within=("Elu", "Selu"))  # type: ignore[arg-type]
+    inside = KnownIssueRule("id", "t", "mine", ("difference",), ("If",), within=("Elu", "Selu"))  # type: ignore[arg-type]
     assert inside.explains(row(body, "difference", "mine", "1.4"))
     assert not replace(inside, within=("Selu", "If")).explains(row(body, "difference", "mine", "1.4"))
     assert [k.id for k in labelled(row(model, "difference", "mine", "1.4"), [rule]).known] == ["id"]

@@ -11,17 +11,17 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.execute.passes import known_passes, rule_names
+from irfuzz.execute.adapters.converter_tools import TOOLS
+from irfuzz.execute.onnxruntime_passes import known_passes, rule_names
+from irfuzz.execute.run_types import RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.tools import TOOLS
-from irfuzz.execute.types import RunResult, Target, Value
-from irfuzz.findings.blamed_passes import with_pass
-from irfuzz.findings.fault_predicate import Watch
-from irfuzz.findings.pass_bisection import Tried, blame_passes
+from irfuzz.execute.target_table import resolve
+from irfuzz.findings.blame.blamed_passes import with_pass
+from irfuzz.findings.blame.pass_bisection import PassTrial, blame_passes
+from irfuzz.findings.fault_predicate import FaultPredicate
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.store.tensors import unpack
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.store.npz_tensors import unpack
 
 BUGS = Path(__file__).resolve().parents[2] / "docs" / "bugs"
 MANY = tuple(f"Pass{n}" for n in range(12))
@@ -30,9 +30,9 @@ MANY = tuple(f"Pass{n}" for n in range(12))
 def test_one_of_many() -> None:
     asked: list[frozenset[str]] = []
 
-    def trial(off: frozenset[str]) -> Tried:
+    def trial(off: frozenset[str]) -> PassTrial:
         asked.append(off)
-        return Tried("Pass7" not in off, tuple(n for n in MANY if n not in off))
+        return PassTrial("Pass7" not in off, tuple(n for n in MANY if n not in off))
 
     found = blame_passes(trial, registered=MANY)
     assert found is not None
@@ -43,9 +43,9 @@ def test_one_of_many() -> None:
 def test_a_pass_that_takes_the_place_of_another_is_blamed_with_it() -> None:
     """Only the first one changes the program; without it the second one does."""
 
-    def trial(off: frozenset[str]) -> Tried:
+    def trial(off: frozenset[str]) -> PassTrial:
         acting = next((n for n in ("GeluFusionL1", "GeluFusionL2") if n not in off), None)
-        return Tried(acting is not None, tuple(n for n in ("ConstantFolding", acting) if n and n not in off))
+        return PassTrial(acting is not None, tuple(n for n in ("ConstantFolding", acting) if n and n not in off))
 
     found = blame_passes(trial)
     assert found is not None
@@ -54,17 +54,17 @@ def test_a_pass_that_takes_the_place_of_another_is_blamed_with_it() -> None:
 
 
 def test_a_pass_that_prepares_another_is_told_from_it_where_that_can_do_without() -> None:
-    def together(off: frozenset[str]) -> Tried:
-        return Tried(not off & {"First", "Second"}, tuple(n for n in ("First", "Other", "Second") if n not in off))
+    def together(off: frozenset[str]) -> PassTrial:
+        return PassTrial(not off & {"First", "Second"}, tuple(n for n in ("First", "Other", "Second") if n not in off))
 
     found = blame_passes(together, registered=("First", "Other", "Second"))
     assert found is not None
     assert str(found) == "First + Second"
     assert found.names == ("First", "Second")
 
-    def enough(off: frozenset[str]) -> Tried:
+    def enough(off: frozenset[str]) -> PassTrial:
         alone = off == {"First", "Other"}
-        return Tried(alone or not off & {"First", "Second"}, tuple(n for n in ("First", "Second") if n not in off))
+        return PassTrial(alone or not off & {"First", "Second"}, tuple(n for n in ("First", "Second") if n not in off))
 
     found = blame_passes(enough, registered=("First", "Other", "Second"))
     assert found is not None
@@ -74,15 +74,15 @@ def test_a_pass_that_prepares_another_is_told_from_it_where_that_can_do_without(
 def test_of_passes_that_all_have_to_be_there_the_one_that_turns_right_into_wrong_is_blamed() -> None:
     """Neither makes the fault alone; of what the first leaves behind the second does."""
 
-    def trial(off: frozenset[str]) -> Tried:
-        return Tried(not off & {"First", "Second"}, tuple(n for n in ("First", "Second") if n not in off))
+    def trial(off: frozenset[str]) -> PassTrial:
+        return PassTrial(not off & {"First", "Second"}, tuple(n for n in ("First", "Second") if n not in off))
 
-    def second(first: frozenset[str], then: frozenset[str]) -> Tried:
-        return Tried("First" not in first and "Second" not in then)
+    def second(first: frozenset[str], then: frozenset[str]) -> PassTrial:
+        return PassTrial("First" not in first and "Second" not in then)
 
     registered = ("First", "Other", "Second")
     assert str(blame_passes(trial, registered=registered, staged=second)) == "Second"
-    assert str(blame_passes(trial, registered=registered, staged=lambda *_: Tried(shows=False))) == "First + Second"
+    assert str(blame_passes(trial, registered=registered, staged=lambda *_: PassTrial(shows=False))) == "First + Second"
 
 
 def test_a_component_that_tells_nothing_is_tried_without_all_that_there_may_be() -> None:
@@ -90,12 +90,12 @@ def test_a_component_that_tells_nothing_is_tried_without_all_that_there_may_be()
     names = tuple(f"Pass{n}" for n in range(90))
     asked: list[frozenset[str]] = []
 
-    def trial(off: frozenset[str]) -> Tried:
+    def trial(off: frozenset[str]) -> PassTrial:
         asked.append(off)
-        return Tried(not off & {"Pass3", "Pass70"})
+        return PassTrial(not off & {"Pass3", "Pass70"})
 
-    def second(first: frozenset[str], then: frozenset[str]) -> Tried:
-        return Tried("Pass3" not in first and "Pass70" not in then)
+    def second(first: frozenset[str], then: frozenset[str]) -> PassTrial:
+        return PassTrial("Pass3" not in first and "Pass70" not in then)
 
     assert str(blame_passes(trial, names, names, second)) == "Pass70"
     assert len(asked) <= 60
@@ -104,11 +104,11 @@ def test_a_component_that_tells_nothing_is_tried_without_all_that_there_may_be()
 def test_rules_stand_for_their_transformer_and_it_for_rules_of_other_names() -> None:
     whole = "Level1_RuleBasedTransformer"
 
-    def known(off: frozenset[str]) -> Tried:
-        return Tried(not off & {"Pad_Fusion", whole}, () if whole in off else (whole,))
+    def known(off: frozenset[str]) -> PassTrial:
+        return PassTrial(not off & {"Pad_Fusion", whole}, () if whole in off else (whole,))
 
-    def new(off: frozenset[str]) -> Tried:
-        return Tried(whole not in off, () if whole in off else (whole,))
+    def new(off: frozenset[str]) -> PassTrial:
+        return PassTrial(whole not in off, () if whole in off else (whole,))
 
     assert str(blame_passes(known)) == "Pad_Fusion"
     assert str(blame_passes(new)) == whole
@@ -125,15 +125,15 @@ def _blamed(kind: type[Runner], bug: str, targets: list[str]) -> Verdict:
     with kind(resolve(targets)) as runner:
         program = Program.from_bytes((BUGS / bug / "model.onnx").read_bytes())
         inputs = unpack((BUGS / bug / "inputs.npz").read_bytes())
-        watch = Watch([runner], Verdict("", Symptom.DIFFERENCE, targets[0]), program)
+        watch = FaultPredicate([runner], Verdict("", Symptom.DIFFERENCE, targets[0]), program)
         verdicts, results = watch.judged(program, inputs)
         verdict = next(v for v in verdicts if v.target.startswith("onnxruntime") and not v.suspect)
         return with_pass(runner, program, inputs, verdict, results)
 
 
 def test_nothing_is_blamed_where_it_shows_without_them_or_not_at_all() -> None:
-    assert blame_passes(lambda off: Tried(shows=True, modified=tuple({"ConstantFolding"} - off))) is None
-    assert blame_passes(lambda _: Tried(shows=False)) is None
+    assert blame_passes(lambda off: PassTrial(shows=True, modified=tuple({"ConstantFolding"} - off))) is None
+    assert blame_passes(lambda _: PassTrial(shows=False)) is None
 
 
 class _Deaf(Runner):
@@ -210,7 +210,7 @@ def test_transformers_of_onnxruntime() -> None:
         for folder in wanted:
             program = Program.from_bytes((BUGS / folder / "model.onnx").read_bytes())
             inputs = unpack((BUGS / folder / "inputs.npz").read_bytes())
-            watch = Watch([runner], Verdict("", Symptom.DIFFERENCE, "onnxruntime:basic"), program)
+            watch = FaultPredicate([runner], Verdict("", Symptom.DIFFERENCE, "onnxruntime:basic"), program)
             verdicts, results = watch.judged(program, inputs)
             verdict = next(v for v in verdicts if v.target.startswith("onnxruntime") and not v.suspect)
             found = with_pass(runner, program, inputs, verdict, results)
@@ -240,8 +240,8 @@ def test_passes_of_onnxsim_and_onnxscript(name: str, options: dict[str, str], wa
         nodes = {node.output[0]: node for node in onnx.load_model_from_string(data).graph.node}
         return nodes[nodes["y"].input[0]].input[0] == "x"
 
-    def trial(off: frozenset[str]) -> Tried:
-        return Tried(reads_input(tool.convert(model, **options, off=",".join(sorted(off)))))
+    def trial(off: frozenset[str]) -> PassTrial:
+        return PassTrial(reads_input(tool.convert(model, **options, off=",".join(sorted(off)))))
 
     found = blame_passes(trial, tool.passes(), tool.passes())
     assert found is not None
@@ -267,8 +267,8 @@ def test_passes_of_onnxslim() -> None:
     text = f'<ir_version: 8, opset_import: ["": 17]> {text} {{ a = Pad (x, p) {conv} }}'
     model = onnx.parser.parse_model(text).SerializeToString()
 
-    def trial(off: frozenset[str]) -> Tried:
+    def trial(off: frozenset[str]) -> PassTrial:
         made = onnx.load_model_from_string(tool.convert(model, off=",".join(sorted(off))))
-        return Tried("Pad" not in {node.op_type for node in made.graph.node})
+        return PassTrial("Pad" not in {node.op_type for node in made.graph.node})
 
     assert str(blame_passes(trial, tool.passes(), tool.passes())) == "FusionPadConv"

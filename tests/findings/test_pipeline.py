@@ -9,14 +9,23 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.execute.shadow import ShadowRun
-from irfuzz.execute.types import Exit, RunResult, Stage, Target, Value
+from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_predicate import Watch, among
+from irfuzz.findings.fault_predicate import FaultPredicate, among
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.pipeline import Bench, Dropped, blame, confirm, pass_through, reduce, sign, steps
+from irfuzz.findings.pipeline import (
+    DroppedFinding,
+    FindingReproducer,
+    blame,
+    confirm,
+    pass_through,
+    reduce,
+    sign,
+    steps,
+)
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 
@@ -71,8 +80,8 @@ class Shelf:
         self.known = known
         self.kept: list[Finding] = []
 
-    def settle(self, finding: Finding) -> Finding | Dropped:
-        return Dropped("repeated") if finding.signature == self.known else finding
+    def settle(self, finding: Finding) -> Finding | DroppedFinding:
+        return DroppedFinding("repeated") if finding.signature == self.known else finding
 
     def replay(self, finding: Finding) -> Finding:
         return replace(finding, printed="shown")
@@ -82,12 +91,12 @@ class Shelf:
         return replace(finding, number=len(self.kept))
 
 
-def bench(runner: Refusing, small: str = SMALL, *, stopping: bool = False) -> Bench:
-    def shrink(finding: Finding, watch: Watch) -> FailingCase:
+def bench(runner: Refusing, small: str = SMALL, *, stopping: bool = False) -> FindingReproducer:
+    def shrink(finding: Finding, watch: FaultPredicate) -> FailingCase:
         assert watch.still(finding.case.program, finding.case.inputs)
         return case(small)
 
-    return Bench(
+    return FindingReproducer(
         [runner],  # type: ignore[list-item]
         lambda _: TARGETS, lambda _: TARGETS, shrink, lambda *_: "unseen", lambda _: "unheard", lambda: stopping,
     )  # fmt: skip
@@ -112,7 +121,7 @@ def test_the_whole_way() -> None:
 
 
 def test_what_fresh_processes_do_not_show_is_dropped() -> None:
-    assert confirm(bench(Refusing()), seen()) == Dropped("unseen")
+    assert confirm(bench(Refusing()), seen()) == DroppedFinding("unseen")
 
 
 def test_a_newer_version_that_shows_it_too_is_blamed_instead() -> None:
@@ -137,7 +146,7 @@ def test_a_newer_version_that_shows_it_too_is_blamed_instead() -> None:
 
 def test_what_is_known_by_its_signature_is_dropped() -> None:
     shelf = Shelf("rejection|bad|compile|no|Neg")
-    assert pass_through(seen(), steps(bench(Refusing(1, 2)), shelf)) == Dropped("repeated")
+    assert pass_through(seen(), steps(bench(Refusing(1, 2)), shelf)) == DroppedFinding("repeated")
     assert shelf.kept == []
 
 
@@ -151,7 +160,7 @@ def test_a_small_case_that_nobody_hears_gives_way_to_the_whole() -> None:
 def test_what_all_of_them_do_not_hear_is_dropped() -> None:
     runner = Refusing(2)
     whole = replace(seen(), results=Refusing().run(seen().case.program, X))
-    assert reduce(bench(runner), whole) == Dropped("unheard")
+    assert reduce(bench(runner), whole) == DroppedFinding("unheard")
 
 
 def test_nothing_is_blamed_once_a_campaign_ends() -> None:

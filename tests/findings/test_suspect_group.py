@@ -9,7 +9,7 @@ import pytest
 
 from irfuzz.findings.suspect_group import alike, group_of
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 

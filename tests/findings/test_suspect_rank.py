@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from irfuzz.findings.cause import SMALL, Cause
+from irfuzz.findings.causes.cause_grouping import SMALL, Cause
 from irfuzz.findings.suspect_rank import TINY, rank
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx.parser
 import pytest
 
-from irfuzz.findings.upstream_cause import earlier_cause
+from irfuzz.findings.causes.upstream_cause import earlier_cause
 from irfuzz.ir.program import Program
 from irfuzz.oracle import Symptom, Verdict
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from irfuzz.findings.blame.version_bisection import SKIPS, narrowed
+from irfuzz.findings.blame.version_span import fixed, fixed_in, introduced, introduced_in
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, Shown
-from irfuzz.findings.version_bisection import SKIPS, narrowed
-from irfuzz.findings.version_span import fixed, fixed_in, introduced, introduced_in
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.findings.finding import Finding, VersionAnswer
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 
@@ -59,7 +59,7 @@ def test_a_fault_that_no_release_is_known_to_show_is_not_asked_about() -> None:
 
 def shown(*of: tuple[str, bool | None, str | None]) -> Finding:
     case = FailingCase(b"", b"")
-    told = tuple(Shown(v, v, "", shows, previous=previous) for v, shows, previous in of)
+    told = tuple(VersionAnswer(v, v, "", shows, previous=previous) for v, shows, previous in of)
     return Finding(Verdict("o", Symptom.CRASH, "a", ()), case, case, shown=told)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import describe, resolve
-from irfuzz.execute.types import Exit
+from irfuzz.execute.target_table import describe, resolve
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits

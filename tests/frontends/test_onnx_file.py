@@ -12,15 +12,15 @@ import pytest
 from onnx import TensorProto, helper
 
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.frontends.checker import Checker
+from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import find_models, load_file, load_seed, save_file
 from irfuzz.ir.program import Program
 from tests.frontends.models import add_weights
 
 
 @pytest.fixture(scope="module")
-def checker() -> Iterator[Checker]:
-    with Checker() as one:
+def checker() -> Iterator[OnnxChecker]:
+    with OnnxChecker() as one:
         yield one
 
 
@@ -140,7 +140,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_models_give_one_line(tmp_path: Path, checker: Checker, name: str) -> None:
+def test_bad_models_give_one_line(tmp_path: Path, checker: OnnxChecker, name: str) -> None:
     data, reason = BAD[name]
     path = tmp_path / "bad.onnx"
     path.write_bytes(data)
@@ -164,7 +164,7 @@ def test_every_truncation_is_refused_or_valid(tmp_path: Path) -> None:
     assert all(line.startswith(f"{path}: ") for line in refused)
 
 
-def test_flipped_bytes_never_raise_anything_else(tmp_path: Path, checker: Checker) -> None:
+def test_flipped_bytes_never_raise_anything_else(tmp_path: Path, checker: OnnxChecker) -> None:
     rng = np.random.default_rng(0)
     data = np.frombuffer(add_weights().SerializeToString(), dtype=np.uint8)
     path = tmp_path / "flipped.onnx"
@@ -211,7 +211,7 @@ def test_an_oversized_file_is_not_read(tmp_path: Path) -> None:
         load_file(path, max_bytes=10)
 
 
-def test_a_model_that_grows_in_memory_is_refused(tmp_path: Path, checker: Checker) -> None:
+def test_a_model_that_grows_in_memory_is_refused(tmp_path: Path, checker: OnnxChecker) -> None:
     model = add_weights().SerializeToString()
     path = tmp_path / "bomb.onnx"
     path.write_bytes(model + field(7, b"\x0a\x00" * 3_000_000))  # empty nodes, two bytes each
@@ -223,14 +223,14 @@ def test_a_file_too_large_to_trust_is_weighed_first(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("irfuzz.frontends.onnx_file._SAFE_BYTES", 10)
     path = tmp_path / "m.onnx"
     path.write_bytes(add_weights().SerializeToString())
-    with Checker(memory_bytes=64 << 20) as small:
+    with OnnxChecker(memory_bytes=64 << 20) as small:
         assert load_file(path, checker=small) == add_weights()
         path.write_bytes(field(7, b"\x0a\x00" * 1_000_000))
         with pytest.raises(InvalidProgram, match=r"took too much memory|alloc failed"):
             load_file(path, checker=small)
 
 
-def test_good_models_load_and_are_inferred(tmp_path: Path, checker: Checker) -> None:
+def test_good_models_load_and_are_inferred(tmp_path: Path, checker: OnnxChecker) -> None:
     path = tmp_path / "good.onnx"
     path.write_bytes(add_weights().SerializeToString())
     program = load_seed(path, checker=checker)
@@ -239,7 +239,7 @@ def test_good_models_load_and_are_inferred(tmp_path: Path, checker: Checker) -> 
 
 
 @pytest.mark.parametrize("suffix", [".onnxtxt", ".json", ".textproto"])
-def test_text_formats(tmp_path: Path, checker: Checker, suffix: str) -> None:
+def test_text_formats(tmp_path: Path, checker: OnnxChecker, suffix: str) -> None:
     path = tmp_path / f"model{suffix}"
     onnx.save(add_weights(), path)
     loaded = load_file(path, checker=checker)
@@ -250,7 +250,7 @@ def test_text_formats(tmp_path: Path, checker: Checker, suffix: str) -> None:
     assert "b'" not in str(told.value)
 
 
-def test_a_function_of_the_model_defines_an_operator(tmp_path: Path, checker: Checker) -> None:
+def test_a_function_of_the_model_defines_an_operator(tmp_path: Path, checker: OnnxChecker) -> None:
     model = add_weights(domain="acme")
     model.opset_import.append(helper.make_opsetid("acme", 1))
     model.functions.append(
@@ -271,9 +271,12 @@ def test_a_function_of_the_model_defines_an_operator(tmp_path: Path, checker: Ch
 
 
 def test_a_model_that_stops_the_checker_is_refused() -> None:
-    with Checker(seconds=0.000001) as hurried, pytest.raises(InvalidProgram, match="did not finish within its time"):
+    with (
+        OnnxChecker(seconds=0.000001) as hurried,
+        pytest.raises(InvalidProgram, match="did not finish within its time"),
+    ):
         hurried.check(add_weights().SerializeToString())
-    with Checker() as patient:
+    with OnnxChecker() as patient:
         patient.check(add_weights().SerializeToString())
 
 

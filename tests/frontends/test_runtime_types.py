@@ -13,10 +13,10 @@ from onnx import helper
 
 from irfuzz.facts import MAP, OpaqueFact, SequenceFact, TensorFact
 from irfuzz.frontends import runtime_types
-from irfuzz.frontends.checker import Checker
-from irfuzz.frontends.convert import Converters
+from irfuzz.frontends.framework_conversion import Converters
+from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.ir.opaque import is_typed
+from irfuzz.ir.inference.opaque_nodes import is_typed
 from tests.contrib import MODELS, embedded, saved, unknown
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed")
@@ -33,12 +33,12 @@ def converters() -> Any:
 
 @pytest.fixture(scope="module")
 def checker() -> Any:
-    with Checker() as made:
+    with OnnxChecker() as made:
         yield made
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_value_is_typed(tmp_path: Path, converters: Converters, checker: Checker, name: str) -> None:
+def test_every_value_is_typed(tmp_path: Path, converters: Converters, checker: OnnxChecker, name: str) -> None:
     told: list[str] = []
     path = saved(MODELS[name](), tmp_path / "m.onnx")
     program = load_seed(path, checker=checker, converters=converters, tell=told.append)
@@ -48,7 +48,7 @@ def test_every_value_is_typed(tmp_path: Path, converters: Converters, checker: C
 
 @pytest.mark.parametrize("name", ["quantised", "embedded"])  # ops/ describes what is fused
 def test_weights_of_large_models_stay_behind(
-    tmp_path: Path, checker: Checker, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, checker: OnnxChecker, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     sizes: list[int] = []
 
@@ -68,14 +68,14 @@ def test_weights_of_large_models_stay_behind(
     assert len(program.graph.initializers) == len(MODELS[name]().graph.initializer)
 
 
-def test_sizes_keep_their_names(tmp_path: Path, converters: Converters, checker: Checker) -> None:
+def test_sizes_keep_their_names(tmp_path: Path, converters: Converters, checker: OnnxChecker) -> None:
     program = load_seed(saved(embedded(), tmp_path / "m.onnx"), checker=checker, converters=converters)
     value = program.value("e")
     assert value is not None
     assert program.fact(value) == TensorFact(F32, ("batch", "length", 8))
 
 
-def test_what_the_model_says_is_not_asked_again(tmp_path: Path, checker: Checker) -> None:
+def test_what_the_model_says_is_not_asked_again(tmp_path: Path, checker: OnnxChecker) -> None:
     class Refusing(Converters):
         def types(self, model: bytes, names: Any) -> Any:
             raise AssertionError("asked")
@@ -90,7 +90,7 @@ def test_what_the_model_says_is_not_asked_again(tmp_path: Path, checker: Checker
 
 
 def test_what_nobody_knows_is_told_with_node_and_operator(
-    tmp_path: Path, converters: Converters, checker: Checker
+    tmp_path: Path, converters: Converters, checker: OnnxChecker
 ) -> None:
     path = saved(unknown(), tmp_path / "m.onnx")
     told: list[str] = []
@@ -102,7 +102,7 @@ def test_what_nobody_knows_is_told_with_node_and_operator(
 
 
 def test_without_onnxruntime_that_is_the_reason(
-    tmp_path: Path, checker: Checker, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, checker: OnnxChecker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else found(name))
@@ -140,7 +140,7 @@ def test_maps_and_sequences_are_typed(converters: Converters) -> None:
     zipped = helper.make_node("ZipMap", ["x"], ["z"], domain="ai.onnx.ml", classlabels_int64s=[1, 2, 3])
     split = helper.make_node("SplitToSequence", ["x"], ["s"])
     found = _types(converters, [zipped, split], ["z", "s"])
-    from irfuzz.ir.types import fact_of_proto
+    from irfuzz.ir.type_conversion import fact_of_proto
 
     assert fact_of_proto(found["z"]) == SequenceFact(OpaqueFact(MAP))
     assert fact_of_proto(found["s"]) == SequenceFact(TensorFact(F32, None))

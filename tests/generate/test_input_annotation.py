@@ -7,12 +7,12 @@ import onnx
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.generate.input_annotation import annotated, fixed, ranges_of_samples
+from irfuzz.generate.graph_inputs.input_annotation import annotated, fixed, ranges_of_samples
 from irfuzz.generate.input_spec import InputSpec
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import input_domain, input_sizes
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit

@@ -6,7 +6,7 @@ import onnx
 import pytest
 
 from irfuzz.errors import UsageError
-from irfuzz.generate.input_claims import Claim, Claims, dimension_names, refuse_unknown, resolve
+from irfuzz.generate.graph_inputs.input_claims import Claim, Claims, dimension_names, refuse_unknown, resolve
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.input_domain import MOST_ELEMENTS
 from irfuzz.ir.program import Program

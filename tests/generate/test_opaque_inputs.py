@@ -7,8 +7,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.planning.probe import probe
+from irfuzz.generate.input_planning.inference_probe import probe
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.spec import load_specs
 

@@ -11,16 +11,16 @@ import pytest
 from onnx import parser
 
 from irfuzz.cli.main import main
+from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram
-from irfuzz.generate.assembly import FEW
-from irfuzz.generate.features import features_of, wanted_of
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.synthesis import synthesize
+from irfuzz.generate.synthesis_steps.covered_features import features_of, wanted_of
+from irfuzz.generate.synthesis_steps.node_parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.synthesis_steps.part_assembly import FEW
 from irfuzz.ir.program import Program
-from irfuzz.resources import seeds_dir
-from irfuzz.search.coverage.record import CRITERIA, Coverage
-from irfuzz.search.coverage.space import load
+from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
+from irfuzz.search.coverage.call_space import load
 from irfuzz.spec import load_specs
 
 

@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 from onnx import parser
 
-from irfuzz.ir.constant_values import MAX_DEPTH, MAX_FOLDED, computed_constants
+from irfuzz.ir.evaluation.constant_values import MAX_DEPTH, MAX_FOLDED, computed_constants
 from irfuzz.ir.program import Program
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.digest import digest
-from irfuzz.ir.serde import decode
+from irfuzz.ir.serialization.serde import decode
 from tests.ir.synthetic import synthetic_model
 
 OPS = ("Relu", "Add", "Mul", "RandomNormal", "Split", "Constant", "If")
@@ -290,7 +290,7 @@ def test_equal_initializers_count_as_one() -> None:
 def test_it_is_the_same_in_every_process() -> None:
     code = (
         "from tests.ir.synthetic import synthetic_model\n"
-        "from irfuzz.ir.serde import decode\n"
+        "from irfuzz.ir.serialization.serde import decode\n"
         "from irfuzz.ir.digest import digest\n"
         "print(*[digest(*decode(synthetic_model(s))) for s in range(20)])"
     )

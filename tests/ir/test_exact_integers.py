@@ -7,9 +7,9 @@ import onnx.parser
 import onnx.reference
 import pytest
 
-from irfuzz.ir import exact_integers
-from irfuzz.ir.exact_integers import REFUSED, ExactIntegers
-from irfuzz.ir.integer_rules import EXACT, ON_THE_WAY
+from irfuzz.ir.evaluation import exact_integers
+from irfuzz.ir.evaluation.exact_integers import REFUSED, ExactIntegers
+from irfuzz.ir.evaluation.integer_rules import EXACT, ON_THE_WAY
 from irfuzz.ir.program import Program
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'

@@ -9,8 +9,8 @@ import pytest
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import OptionalFact, SequenceFact, TensorFact
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
 
 pytestmark = pytest.mark.conformance
 

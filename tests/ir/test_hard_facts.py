@@ -12,8 +12,8 @@ import pytest
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
 
 HEAD = '<ir_version: 8, opset_import: ["": 18]> g '
 

@@ -20,9 +20,9 @@ from onnx.backend.test.loader import load_model_tests
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.clone import clone
-from irfuzz.ir.encode import tensor_bytes
 from irfuzz.ir.program import Program
-from irfuzz.ir.serde import decode, encode, encode_bytes
+from irfuzz.ir.serialization.model_encoding import tensor_bytes
+from irfuzz.ir.serialization.serde import decode, encode, encode_bytes
 from tests.ir.protodiff import differences, fields, message_types, walk
 from tests.ir.synthetic import BITS, numeric_tensor, synthetic_model
 
@@ -270,7 +270,7 @@ def test_each_normalisation_happens(name: str) -> None:
 
 def test_the_document_lists_these_normalisations(root: Path) -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", (root / "docs/normalisations.md").read_text(), re.MULTILINE)
-    assert set(rows) == {*NORMALISATIONS, "external-data"}  # the last: tests/frontends/test_external.py
+    assert set(rows) == {*NORMALISATIONS, "external-data"}  # the last: tests/frontends/test_external_data.py
 
 
 # ---- single points ------------------------------------------------------------------------------------------
@@ -407,7 +407,7 @@ def test_sparse_constants_become_programs() -> None:
 
 
 def test_over_two_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irfuzz.ir.encode.MAX_BYTES", 10)
+    monkeypatch.setattr("irfuzz.ir.serialization.model_encoding.MAX_BYTES", 10)
     with pytest.raises(InvalidProgram, match=r"at most 10 \(protobuf's limit\)"):
         encode_bytes(*decode(tiny()))
 

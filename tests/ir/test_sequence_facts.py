@@ -10,8 +10,8 @@ import pytest
 from onnx import parser
 
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
 
 F, I64, BOOL = ir.DataType.FLOAT, ir.DataType.INT64, ir.DataType.BOOL
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -68,7 +68,7 @@ def run(program: Program) -> object:
     assert value is not None
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    from irfuzz.ir.types import proto_of_fact
+    from irfuzz.ir.type_conversion import proto_of_fact
 
     copy.graph.output.append(onnx.ValueInfoProto(name="v", type=proto_of_fact(program.fact(value))))
     options = ort.SessionOptions()

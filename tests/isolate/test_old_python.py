@@ -10,7 +10,7 @@ import pytest
 
 import irfuzz
 from irfuzz.errors import UsageError
-from irfuzz.execute.interpreters import OLDEST, find_interpreter
+from irfuzz.execute.versions.interpreters import OLDEST, find_interpreter
 from irfuzz.isolate import Limits, Worker, WorkerSpec
 
 HERE = Path(irfuzz.__file__).parent

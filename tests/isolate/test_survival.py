@@ -333,7 +333,7 @@ def test_a_child_that_kills_its_zygote(worker: Worker) -> None:
 
 
 def test_a_child_that_stops_its_zygote(many: WorkerSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irfuzz.isolate.process.ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr("irfuzz.isolate.zygote_client.ANSWER_SECONDS", 1.0)
     with Worker(many) as worker:
         good(worker)
         assert ask(worker, "kill_parent", signal="SIGSTOP", seconds=0.3).exit == "hang"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from irfuzz.isolate import Limits, Tagged, Worker, WorkerSpec, transport
-from irfuzz.isolate.transport import EXTENDED, HEADER, MAGIC, STANDARD, ProtocolError, Reader
+from irfuzz.isolate.transport import EXTENDED, HEADER, MAGIC, STANDARD, FrameReader, ProtocolError
 
 HANDLERS = Path(__file__).parent / "handlers"
 AVAILABLE = sorted(name for name in EXTENDED if hasattr(ml_dtypes, name))
@@ -24,7 +24,7 @@ def dtype_of(name: str) -> np.dtype:
     return np.dtype(getattr(ml_dtypes, name)) if name in EXTENDED else np.dtype(name)
 
 
-def reader(data: bytes, pieces: list[int] | None = None, max_body: int = 1 << 24) -> Reader:
+def reader(data: bytes, pieces: list[int] | None = None, max_body: int = 1 << 24) -> FrameReader:
     """A reader of ``data`` that arrives in pieces of these sizes."""
     state = {"at": 0, "call": 0}
 
@@ -38,7 +38,7 @@ def reader(data: bytes, pieces: list[int] | None = None, max_body: int = 1 << 24
         state["call"] += 1
         return len(piece)
 
-    return Reader(receive, max_body)
+    return FrameReader(receive, max_body)
 
 
 def through(values: list[Any], pieces: list[int] | None = None) -> list[Any]:
@@ -234,7 +234,7 @@ def test_body_that_is_too_long_is_refused_before_it_is_read() -> None:
         return len(head)
 
     with pytest.raises(ProtocolError, match="claims"):
-        Reader(receive, 1 << 20).read()
+        FrameReader(receive, 1 << 20).read()
     assert len(asked) == 1
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.isolate import Limits, Pool, StartError, Worker, WorkerSpec, linux
+from irfuzz.isolate import Limits, StartError, Worker, WorkerPool, WorkerSpec, linux
 
 HERE = Path(__file__).parent
 HANDLERS = HERE / "handlers"
@@ -333,15 +333,15 @@ def test_describe_that_fails() -> None:
 
 def test_pool(many: WorkerSpec) -> None:
     with pytest.raises(UsageError, match="two workers are called many"):
-        Pool([many, many])
+        WorkerPool([many, many])
     before = linux.descendants(os.getpid())
-    with Pool([many, moody("")]) as pool:
+    with WorkerPool([many, moody("")]) as pool:
         assert len(linux.descendants(os.getpid())) == len(before) + 2, "both import at the same time"
         assert list(pool) == ["many", "moody"]
         assert len(pool) == 2
         assert pool["many"].call({"do": "echo"}).exit == "ok"
         assert pool["moody"].describe()["component"] == "moody"
     assert linux.descendants(os.getpid()) == before
-    with pytest.raises(StartError), Pool([many, moody("", "/no/such/python")]):
+    with pytest.raises(StartError), WorkerPool([many, moody("", "/no/such/python")]):
         pass
     assert linux.descendants(os.getpid()) == before

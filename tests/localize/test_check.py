@@ -9,16 +9,16 @@ import onnx
 import pytest
 
 from irfuzz.errors import UsageError
+from irfuzz.execute.batching import Task
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.together import Task
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.check import Report, check
-from irfuzz.localize.compare import Tolerance
-from irfuzz.localize.cut import Cutter
-from irfuzz.localize.labelled import labels_for
-from irfuzz.localize.replay import Outcome
-from irfuzz.oracle.cradle import Metric
+from irfuzz.localize.check import CheckResult, check
+from irfuzz.localize.comparison.labelled_inconsistencies import labels_for
+from irfuzz.localize.comparison.sample_disagreements import Tolerance
+from irfuzz.localize.nodes.isolated_replay import ReplayOutcome
+from irfuzz.localize.nodes.subprogram_extraction import Cutter
+from irfuzz.oracle.cradle_distances import Metric
 
 pytestmark = pytest.mark.backend
 
@@ -66,7 +66,7 @@ def samples(count: int) -> list[dict[str, np.ndarray]]:
     return [{"x": rng.normal(0, 1, (1, 2, 8, 8)).astype(np.float32)} for _ in range(count)]
 
 
-def compare(program: Program, targets: list[str], count: int = 2, **options: object) -> Report:
+def compare(program: Program, targets: list[str], count: int = 2, **options: object) -> CheckResult:
     with Runner(resolve(targets)) as runner:
         return check(runner, program, samples(count), **options)  # type: ignore[arg-type]
 
@@ -79,7 +79,7 @@ def test_planted_kernel_is_named_first(program: Program, fault: str, node: str) 
     (found,) = report.located
     assert (found.base, found.target) == ("reference", f"{FAULTS}:{fault}")
     assert [r.name for r in found.replayed if r.faulty] == [node]
-    assert found.replayed[0].outcome is Outcome.DIFFERS
+    assert found.replayed[0].outcome is ReplayOutcome.DIFFERS
     assert found.replayed[0].ratio > 1
     assert found.map is not None
     assert found.map.faithful
@@ -101,7 +101,7 @@ def test_refusal_is_a_disagreement_and_replay_names_who_refuses(program: Program
     assert "not to my taste" in report.disagreements[0].what
     (found,) = report.located
     assert found.map is None
-    assert (found.replayed[0].name, found.replayed[0].outcome) == ("r2", Outcome.FAILS)
+    assert (found.replayed[0].name, found.replayed[0].outcome) == ("r2", ReplayOutcome.FAILS)
 
 
 @pytest.mark.planted
@@ -126,7 +126,7 @@ def test_healthy_targets_agree_and_the_map_can_be_had(program: Program) -> None:
     assert names[-1] == "y"
     assert 2 <= len(names) <= 12  # what fusions hide is left out
     assert not any(r.faulty for r in found.replayed)
-    assert {r.outcome for r in found.replayed} == {Outcome.AGREES}
+    assert {r.outcome for r in found.replayed} == {ReplayOutcome.AGREES}
 
 
 def test_given_bounds_decide_by_output(program: Program) -> None:

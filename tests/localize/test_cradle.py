@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from irfuzz.localize.hidden import EPSILON, rate
-from irfuzz.oracle.cradle import (
+from irfuzz.localize.nodes.localization_map import EPSILON, rate
+from irfuzz.oracle.cradle_distances import (
     Inconsistency,
     Metric,
     class_distances,

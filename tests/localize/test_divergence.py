@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from irfuzz.execute.types import Target
-from irfuzz.localize.compare import Disagreement
-from irfuzz.localize.divergence import Divergence, KnownIssue, divergences_of
-from irfuzz.oracle.types import Symptom
+from irfuzz.execute.run_types import Target
+from irfuzz.localize.comparison.sample_disagreements import Disagreement
+from irfuzz.localize.divergence import Divergence, ExplainingIssue, divergences_of
+from irfuzz.oracle.verdict import Symptom
 
 pytestmark = pytest.mark.unit
 
@@ -69,7 +69,7 @@ def test_a_convention_gives_way_to_what_another_input_decided() -> None:
 def test_only_known_faults_of_the_reference_alone_are_excused(
     component: str, targets: tuple[str, ...], known: bool, excused: bool
 ) -> None:
-    issues = (KnownIssue("1", "one"),) if known else ()
+    issues = (ExplainingIssue("1", "one"),) if known else ()
     d = Divergence(targets, component, "torch:e", Symptom.DIFFERENCE, "y", (0,), 1.0, 0.1, "", known=issues)
     assert (d.excused, d.counts) == (excused, not excused)
 

@@ -9,14 +9,14 @@ import numpy as np
 import onnx
 import pytest
 
+from irfuzz.execute.intermediate_values import run_tapped
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import run_tapped
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.localize.check import check
-from irfuzz.localize.hidden import localise
-from irfuzz.localize.labelled import labels_for
-from irfuzz.localize.replay import Outcome, Replayed, _narrow, replay
+from irfuzz.localize.comparison.labelled_inconsistencies import labels_for
+from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome, _narrow, replay
+from irfuzz.localize.nodes.localization_map import localise
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "planted_targets"))
 import wrong
@@ -72,13 +72,15 @@ def test_a_run_is_narrowed_though_a_part_of_it_is_left_open() -> None:
 
     def run(first: int, end: int) -> Replayed:
         wrong_here = first <= 5 and end >= 7
-        outcome = Outcome.AGREES if not wrong_here else Outcome.OPEN if first <= 2 else Outcome.DIFFERS
+        outcome = (
+            ReplayOutcome.AGREES if not wrong_here else ReplayOutcome.OPEN if first <= 2 else ReplayOutcome.DIFFERS
+        )
         return Replayed(first, end, "", "", outcome)
 
     found = _narrow(run, 12)
     assert found is not None
     assert (found.first, found.end) == (5, 7)
-    assert _narrow(lambda a, b: Replayed(a, b, "", "", Outcome.OPEN), 12) is None
+    assert _narrow(lambda a, b: Replayed(a, b, "", "", ReplayOutcome.OPEN), 12) is None
 
 
 def test_a_planted_normalisation_gives_the_pattern_and_the_map(root: Path) -> None:
@@ -109,4 +111,4 @@ def test_an_empty_value_is_no_difference() -> None:
     inputs = {"x": np.zeros((0, 3), np.float32)}
     with Runner(resolve(["reference", "onnxruntime:disabled"])) as runner:
         found = replay(runner, program, {**inputs, "a": inputs["x"], "y": inputs["x"]}, *runner.targets)
-    assert [r.outcome for r in found] == [Outcome.AGREES] * 2
+    assert [r.outcome for r in found] == [ReplayOutcome.AGREES] * 2

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from onnx import parser
 
-from irfuzz.execute import taps
+from irfuzz.execute import intermediate_values
+from irfuzz.execute.intermediate_values import beyond, run_tapped, tap
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.taps import beyond, run_tapped, tap
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.hidden import localise, more_deltas
+from irfuzz.localize.nodes.localization_map import localise, more_deltas
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[1] y) {
   a = Exp(x)
@@ -50,9 +50,9 @@ def test_what_one_run_has_no_room_for(program: Program, elements: int, first: st
 
 @pytest.mark.unit
 def test_a_tensor_beyond_all_bounds_is_left_out(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taps, "LARGEST", 8)
+    monkeypatch.setattr(intermediate_values, "LARGEST", 8)
     assert beyond(program, 0) == [["a"], ["b"], ["c"], ["d"], ["e"]]
-    monkeypatch.setattr(taps, "LARGEST", 7)
+    monkeypatch.setattr(intermediate_values, "LARGEST", 7)
     assert beyond(program, 0) == [["a"], ["e"]]
 
 
@@ -61,7 +61,7 @@ def test_the_map_is_the_same_however_it_was_read(program: Program, monkeypatch: 
     with Runner(resolve(["reference", "ort:disabled"])) as runner:
         base, other = runner.targets
         whole = localise(program, *run_tapped(runner, program, INPUTS))
-        monkeypatch.setattr(taps, "ELEMENTS", 8)
+        monkeypatch.setattr(intermediate_values, "ELEMENTS", 8)
         one, two = run_tapped(runner, program, INPUTS)
         assert len(localise(program, one, two).layers) < len(whole.layers)
         more = more_deltas(runner, program, INPUTS, (base, other))

@@ -11,10 +11,10 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.exact_ties import CHOOSERS
-from irfuzz.mutate.table import build_mutators
-from irfuzz.mutate.types import Mutator, Skipped
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Mutator, Skipped
+from irfuzz.mutate.mutator_table import build_mutators
+from irfuzz.mutate.tensor_values.exact_ties import CHOOSERS
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]

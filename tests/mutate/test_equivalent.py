@@ -11,13 +11,13 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.expose_value import MOST_OUTPUTS
-from irfuzz.mutate.table import BUILTIN, build_mutators
-from irfuzz.mutate.types import Mutator, Relation, Skipped
+from irfuzz.ir.verifier import verify
+from irfuzz.mutate.model_interface.expose_value import MOST_OUTPUTS
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Mutator, Relation, Skipped
+from irfuzz.mutate.mutator_table import BUILTIN, build_mutators
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]

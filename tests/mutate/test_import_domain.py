@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 import irfuzz
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
-from irfuzz.mutate.import_domain import domains_drawn, version_beside
-from irfuzz.mutate.trace import rebuild
+from irfuzz.mutate.model_interface.import_domain import domains_drawn, version_beside
+from irfuzz.mutate.mutation_trace import rebuild
 from irfuzz.spec import load_specs
 
 ML = "ai.onnx.ml"

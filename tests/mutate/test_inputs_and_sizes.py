@@ -12,14 +12,14 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import KEY, SIZES, InputDomain, input_domain, input_sizes, set_input_domain
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
-from irfuzz.mutate.constant_to_input import MOST_INPUTS
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.table import build_mutators
-from irfuzz.mutate.types import Mutator, Skipped
+from irfuzz.ir.verifier import verify
+from irfuzz.mutate.model_interface.constant_to_input import MOST_INPUTS
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Mutator, Skipped
+from irfuzz.mutate.mutator_table import build_mutators
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]

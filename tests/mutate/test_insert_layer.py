@@ -16,15 +16,15 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.insert_layer import InsertLayer
-from irfuzz.mutate.layer_draw import layers
-from irfuzz.mutate.open_sizes import Closing, close, draw_closing
-from irfuzz.mutate.sites import exact_values
-from irfuzz.mutate.types import Skipped
+from irfuzz.mutate.editing.mutation_sites import exact_values
+from irfuzz.mutate.editing.node_inserter import Inserter
+from irfuzz.mutate.insertion.data_dependent_sizes import Closing, close, draw_closing
+from irfuzz.mutate.insertion.insert_layer import InsertLayer
+from irfuzz.mutate.insertion.layer_sampling import layers
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.spec import Specs, with_trait
 
 SEVERAL = """

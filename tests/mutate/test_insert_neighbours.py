@@ -12,18 +12,18 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.sprouts import sprouts
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.insert import Inserter
-from irfuzz.mutate.insert_neighbours import draw_shape
-from irfuzz.mutate.neighbours import draw_pair, looked_for, pairs
-from irfuzz.mutate.neutral import WAYS, element_shape
-from irfuzz.mutate.pattern_call import insert, judge
-from irfuzz.mutate.pattern_draft import Draft
-from irfuzz.mutate.portable import CASTABLE
-from irfuzz.mutate.start_anew import bare
+from irfuzz.mutate.drawn_calls.identity_replacement import bare
+from irfuzz.mutate.drawn_calls.insert_neighbours import draw_shape
+from irfuzz.mutate.drawn_calls.optimiser_pairs import draw_pair, looked_for, pairs
+from irfuzz.mutate.editing.node_inserter import Inserter
+from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.mutation_engine import Engine, replay
+from irfuzz.mutate.patterns.neutral_nodes import WAYS, element_shape
+from irfuzz.mutate.patterns.pattern_draft import PatternDraft
+from irfuzz.mutate.patterns.pattern_validation import insert, judge
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]
@@ -66,7 +66,7 @@ def test_each_neutral_way_computes_the_same_again(
         program = parse(f"g ({form} x) => ({form} y) {{ y = Identity(x) }}", opset=18)
         fact = program.tensor(program.graph.inputs[0])
         assert fact is not None
-        draft = Draft({"x": TensorFact(fact.dtype, fact.shape)}, [], {})
+        draft = PatternDraft({"x": TensorFact(fact.dtype, fact.shape)}, [], {})
         steps = WAYS[name](draft, "x", fact, Choices.from_seed(seed))
         assert steps is not None
         draft.steps += steps

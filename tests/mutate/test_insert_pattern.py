@@ -15,19 +15,28 @@ import irfuzz
 from irfuzz.choices import Choices
 from irfuzz.errors import SpecError
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.decisive_miss import decisive
-from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.insert_pattern import InsertPattern, feature_of
-from irfuzz.mutate.near_miss import MISSES, body_read, tapped
-from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.pattern_book import Pattern, patterns, read
-from irfuzz.mutate.pattern_call import judge, spell
-from irfuzz.mutate.pattern_draft import Draft, Step, bind, draw_rest, draw_sizes, make, retyped, sizes_of
-from irfuzz.mutate.pattern_place import place
-from irfuzz.mutate.types import Applied, Skipped
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutation_engine import Engine, replay
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Applied, Skipped
+from irfuzz.mutate.patterns.decisive_near_misses import decisive
+from irfuzz.mutate.patterns.insert_pattern import InsertPattern, feature_of
+from irfuzz.mutate.patterns.near_misses import MISSES, body_read, tapped
+from irfuzz.mutate.patterns.pattern_draft import (
+    DraftNode,
+    PatternDraft,
+    bind,
+    draw_rest,
+    draw_sizes,
+    make,
+    retyped,
+    sizes_of,
+)
+from irfuzz.mutate.patterns.pattern_files import SubgraphPattern, patterns, read
+from irfuzz.mutate.patterns.pattern_placement import place
+from irfuzz.mutate.patterns.pattern_validation import judge, spell
 from irfuzz.spec import Specs
 
 OPSETS = (17, 13, 21, 11, 18, 9)
@@ -38,7 +47,7 @@ def tiny(parse: Callable[..., Program], form: str, opset: int) -> Program:
     return parse(f"g ({form} x) => ({form} y) {{ y = Identity(x) }}", opset=opset, ir_version=8 if opset < 19 else 10)
 
 
-def drafted(pattern: Pattern, seed: int, dtype: ir.DataType | None = None) -> Draft | None:
+def drafted(pattern: SubgraphPattern, seed: int, dtype: ir.DataType | None = None) -> PatternDraft | None:
     choices = Choices.from_seed(f"{pattern.name}{seed}")
     shape = choices.pick(pattern.shapes)
     env = draw_sizes(pattern, shape, choices)
@@ -49,11 +58,11 @@ def drafted(pattern: Pattern, seed: int, dtype: ir.DataType | None = None) -> Dr
     )
 
 
-def named(name: str) -> Pattern:
+def named(name: str) -> SubgraphPattern:
     return next(p for p in patterns() if p.name == name)
 
 
-def judged(specs: Specs, name: str, seed: int = 0) -> Draft:
+def judged(specs: Specs, name: str, seed: int = 0) -> PatternDraft:
     for more in range(20):
         draft = drafted(named(name), seed + more)
         if draft is not None and judge(specs, 17, draft, 1 << 16) is None:
@@ -69,7 +78,7 @@ def test_there_are_at_least_sixty_and_each_says_who_fuses_it() -> None:
 
 @pytest.mark.unit
 @pytest.mark.parametrize("pattern", patterns(), ids=lambda p: p.name)
-def test_each_is_valid_as_it_stands(specs: Specs, pattern: Pattern) -> None:
+def test_each_is_valid_as_it_stands(specs: Specs, pattern: SubgraphPattern) -> None:
     reasons = Counter[str]()
     for seed in range(6):
         draft = drafted(pattern, seed)
@@ -122,7 +131,7 @@ def test_an_edit_replays_to_the_same_bytes(specs: Specs, parse: Callable[..., Pr
 
 @pytest.mark.unit
 def test_favoured_patterns_are_drawn_more_and_the_edit_names_them(specs: Specs, parse: Callable[..., Program]) -> None:
-    seen, program = Seen(), tiny(parse, "float[2, 3]", 17)
+    seen, program = FeatureCounts(), tiny(parse, "float[2, 3]", 17)
     names = Counter[str]()
     for times in (0, 1):
         mutator = InsertPattern(Context(specs, seen))
@@ -241,7 +250,7 @@ def test_a_division_of_integers_by_what_may_be_zero_is_refused(specs: Specs) -> 
 @pytest.mark.parametrize("inputs", [["x"], ["x", None], ["x", "e"]])
 def test_a_power_of_integers_without_a_constant_exponent_is_refused(specs: Specs, inputs: list[str | None]) -> None:
     whole = TensorFact(ir.DataType.INT64, (2,))
-    draft = Draft({"x": whole, "e": whole}, [Step("Pow", inputs, {}, ["y"])], {})
+    draft = PatternDraft({"x": whole, "e": whole}, [DraftNode("Pow", inputs, {}, ["y"])], {})
     assert judge(specs, 17, draft, 1 << 16) == "an integer to a power that may be negative"
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
-from irfuzz.generate.sprouts import sprouts
-from irfuzz.ir.infer import constant_fact
-from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.table import BUILTIN
-from irfuzz.mutate.types import Relation, profile_of
+from irfuzz.generate.one_node_programs import sprouts
+from irfuzz.ir.inference.graph_facts import constant_fact
+from irfuzz.mutate.mutation_engine import Engine, replay
+from irfuzz.mutate.mutator_protocol import Relation, profile_of
+from irfuzz.mutate.mutator_table import BUILTIN
 from irfuzz.spec import Specs, check_call
 
 pytestmark = pytest.mark.unit

@@ -13,17 +13,17 @@ from onnx import version_converter
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
-from irfuzz.mutate.change_weights import WAYS
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.special_values import FLOAT_SPECIALS, INTEGER_SPECIALS, special_number
-from irfuzz.mutate.splice import donor_of
-from irfuzz.mutate.table import BUILTIN, build_mutators
-from irfuzz.mutate.trace import FixedDonors
-from irfuzz.mutate.types import Mutator, Relation, Skipped
+from irfuzz.ir.verifier import verify
+from irfuzz.mutate.insertion.splice import donor_of
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutation_trace import FixedDonors
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Mutator, Relation, Skipped
+from irfuzz.mutate.mutator_table import BUILTIN, build_mutators
+from irfuzz.mutate.tensor_values.change_weights import WAYS
+from irfuzz.mutate.tensor_values.special_values import FLOAT_SPECIALS, INTEGER_SPECIALS, special_number
 from irfuzz.spec import Specs, load_specs
 
 Table = dict[str, Mutator]

@@ -8,12 +8,12 @@ import onnx
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.generate.sprouts import FORMS, OLD, OPEN, sprouts
+from irfuzz.generate.one_node_programs import FORMS, OLD, OPEN, sprouts
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.convert_opset import ConvertOpset
-from irfuzz.mutate.engine import Engine
-from irfuzz.mutate.types import Skipped
+from irfuzz.mutate.model_interface.convert_opset import ConvertOpset
+from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.spec import Specs
 
 pytestmark = pytest.mark.unit

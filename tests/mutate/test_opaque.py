@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import onnx_ir as ir
 import pytest
 
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit
-from irfuzz.frontends.checker import Checker
-from irfuzz.frontends.convert import Converters
+from irfuzz.execute.target_table import resolve
+from irfuzz.frontends.framework_conversion import Converters
+from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.ir.opaque import is_typed
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.ir.inference.opaque_nodes import is_typed
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import mutate, mutate_many
-from irfuzz.mutate.sites import exact_values
+from irfuzz.mutate.editing.mutation_sites import exact_values
+from irfuzz.mutate.traced_mutants import mutate, mutate_many
 from tests.contrib import DOMAIN, MODELS, opaque_in, saved
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed")
@@ -29,7 +29,7 @@ MANY = 60
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
     folder = tmp_path_factory.mktemp("contrib")
-    with Checker() as checker, Converters() as converters:
+    with OnnxChecker() as checker, Converters() as converters:
         return {
             name: load_seed(saved(make(), folder / f"{name}.onnx"), checker=checker, converters=converters)
             for name, make in MODELS.items()

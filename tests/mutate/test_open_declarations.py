@@ -9,12 +9,12 @@ import onnx
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.open_declarations import OpenDeclarations
-from irfuzz.mutate.types import Skipped
+from irfuzz.mutate.model_interface.open_declarations import OpenDeclarations
+from irfuzz.mutate.mutation_engine import Engine, replay
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]

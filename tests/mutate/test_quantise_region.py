@@ -12,11 +12,11 @@ from onnx.reference import ReferenceEvaluator
 
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.quantise_region import QuantiseRegion
-from irfuzz.mutate.quantised import of_constant, scheme
-from irfuzz.mutate.types import Skipped
+from irfuzz.ir.verifier import verify
+from irfuzz.mutate.layers.quantisation_scheme import of_constant, scheme
+from irfuzz.mutate.layers.quantise_region import QuantiseRegion
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]

@@ -7,9 +7,9 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.facts import TensorFact
-from irfuzz.mutate.materialise import random_array
-from irfuzz.mutate.portable import INTEGER_LIMITS
-from irfuzz.spec.types import InputPlan
+from irfuzz.mutate.editing.call_inputs import random_array
+from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
+from irfuzz.spec.operator_spec import SampledInput
 
 pytestmark = pytest.mark.unit
 
@@ -20,7 +20,7 @@ KINDS = [kind for kind in ir.DataType if kind is not ir.DataType.UNDEFINED]
 @pytest.mark.parametrize("nonzero", [False, True])
 def test_every_type_has_elements(kind: ir.DataType, nonzero: bool) -> None:
     for seed in range(40):
-        array = random_array(InputPlan(TensorFact(kind, (3,))), seed, nonzero)
+        array = random_array(SampledInput(TensorFact(kind, (3,))), seed, nonzero)
         assert array.shape == (3,)
         assert array.dtype == kind.numpy()
         if kind in INTEGER_LIMITS:

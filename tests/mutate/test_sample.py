@@ -15,11 +15,11 @@ import onnx
 import pytest
 
 from irfuzz.facts import TensorFact
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import TracedMutant, mutate_many
-from irfuzz.mutate.trace import rebuild
-from irfuzz.mutate.types import Relation
+from irfuzz.mutate.mutation_trace import rebuild
+from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
 
 COUNT = 150
 SEED = 20
@@ -93,8 +93,8 @@ def test_onnxruntime_runs_all_and_every_fact_is_true(mutants: list[TracedMutant]
 _PRINT_DIGEST = """
 import hashlib, sys
 from irfuzz.ir.program import Program
-from irfuzz.mutate.api import mutate_many
-from irfuzz.resources import seeds_dir
+from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.data_folders import seeds_dir
 names = ("lenet5", "lstm", "qcnn", "resnet", "transformer")
 named = [(n, Program.from_bytes((seeds_dir() / f"{n}.onnx").read_bytes())) for n in names]
 total = hashlib.sha256()

@@ -14,16 +14,16 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.ir.bodies import bodies_of, captures_of
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.region import draw_region, extent_of, region_of
-from irfuzz.mutate.sites import exact_values, flow_values
-from irfuzz.mutate.table import build_mutators
-from irfuzz.mutate.types import Applied, Mutator, Relation, Skipped
+from irfuzz.ir.subgraphs import bodies_of, captures_of
+from irfuzz.ir.verifier import verify
+from irfuzz.mutate.editing.convex_regions import draw_region, extent_of, region_of
+from irfuzz.mutate.editing.mutation_sites import exact_values, flow_values
+from irfuzz.mutate.mutation_engine import Engine, replay
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Applied, Mutator, Relation, Skipped
+from irfuzz.mutate.mutator_table import build_mutators
 from irfuzz.spec import Specs
 
 Table = dict[str, Mutator]

@@ -9,7 +9,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 
 HEAD = '<ir_version: 8, opset_import: ["" : {opset}]>\n'

@@ -8,8 +8,8 @@ import pytest
 
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
-from irfuzz.oracle.case import Case
-from irfuzz.oracle.path import Path
+from irfuzz.oracle.dataflow.output_properties import Dataflow
+from irfuzz.oracle.judged_case import Case
 from irfuzz.spec import load_specs
 
 X = {"x": np.ones(3, np.float32)}
@@ -21,7 +21,7 @@ g (float[3] x) => (float[3] y) <bool c = {1}>
 """
 
 
-def path(program, inputs) -> Path:
+def path(program, inputs) -> Dataflow:
     case = Case(program, inputs, [], specs=load_specs())
     return case.path(program.graph.outputs[0])
 

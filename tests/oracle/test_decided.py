@@ -6,10 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irfuzz.ir.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integers import ExactIntegers
 from irfuzz.oracle import Symptom, judge
-from irfuzz.oracle.decided import DecidedValues
-from irfuzz.oracle.decided.table import RULES
+from irfuzz.oracle.onnx_rules import DecidedValues
+from irfuzz.oracle.onnx_rules.rule_table import RULES
 from irfuzz.spec import trait_values
 
 pytestmark = pytest.mark.unit

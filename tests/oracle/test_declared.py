@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from irfuzz.errors import SpecError
-from irfuzz.execute.types import Exit, Stage
-from irfuzz.ir.exact_integers import ExactIntegers
+from irfuzz.execute.run_types import Exit, Stage
+from irfuzz.ir.evaluation.exact_integers import ExactIntegers
 from irfuzz.oracle import judge
-from irfuzz.oracle.calls import Call
-from irfuzz.oracle.undefined import TESTS, can_be_met
+from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.undefined_behaviour import TESTS, can_be_met
 from irfuzz.spec import UndefinedBehaviour, bindings, load_specs
 
 LIMITED = "l = Constant<value=float{-0.5}>() h = Constant<value=float{0.5}>() t = Clip(x, l, h) "
@@ -361,7 +361,7 @@ def test_a_test_that_does_not_exist_is_named_with_what_exists(parse) -> None:
     program = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     spec = load_specs().version("Relu", 14)
     spec = replace(spec, undefined=(UndefinedBehaviour("tie", "why", test="positions"),))
-    call = Call(program, program.nodes()[0], spec, {}, set(), ExactIntegers(program, {}))
+    call = FedCall(program, program.nodes()[0], spec, {}, set(), ExactIntegers(program, {}))
     with pytest.raises(SpecError, match=r"Relu: undefined\.tie\.test: got 'positions'; .*positions_read"):
         list(can_be_met(call, {}))
 
@@ -385,7 +385,7 @@ def test_what_later_versions_prescribe_is_open_before(parse, text, elements, met
         assert spec is not None
         facts = [program.tensor(v) for v in node.inputs]
         fed = {"x": np.array(elements, np.float32)}
-        call = Call(program, node, spec, fed, set(), ExactIntegers(program, fed))
+        call = FedCall(program, node, spec, fed, set(), ExactIntegers(program, fed))
         assert list(can_be_met(call, bindings(spec, facts, program.attrs(node))[0])) == names
 
 
@@ -438,5 +438,5 @@ def test_rows_without_an_index_mean_the_whole_tensor(parse, rows: str, repeats: 
     (node,) = program.nodes()
     spec = load_specs().get("ScatterND", 18)
     fed = {"x": np.zeros(2, np.float32), "i": np.zeros(shape, np.int64)}
-    call = Call(program, node, spec, fed, set(), ExactIntegers(program, fed))
+    call = FedCall(program, node, spec, fed, set(), ExactIntegers(program, fed))
     assert TESTS["repeated_rows"](call) == repeats

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
-from irfuzz.oracle.case import Case
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.excused_refusals import SLOWEST_WITNESS
 from irfuzz.oracle.excuses import ALONE, EXCUSES, as_markdown, excuse_of, verdict_on
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.refusal_excuses import SLOWEST_WITNESS
+from irfuzz.oracle.verdict import Symptom
 
 pytestmark = pytest.mark.unit
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from irfuzz.execute.types import Exit, Stage
+from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.oracle import Symptom, judge, signature, title
 
 pytestmark = pytest.mark.unit

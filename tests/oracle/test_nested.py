@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irfuzz.oracle import judge
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.verdict import Symptom
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 TWO = "g (float[3] x) => (seq(float[3]) y) { r = Relu(x) y = SequenceConstruct(r, x) }"

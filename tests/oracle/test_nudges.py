@@ -11,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 
 from irfuzz.ir.value import set_fact
 from irfuzz.oracle import judge
-from irfuzz.oracle.nudge import WEIGHTS, WIDE, move, move_inside, move_weights
+from irfuzz.oracle.numeric.perturbation import WEIGHTS, WIDE, move, move_inside, move_weights
 
 pytestmark = pytest.mark.unit
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge, signature
 

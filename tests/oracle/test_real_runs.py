@@ -12,12 +12,12 @@ import onnx.helper as oh
 import onnx.parser
 import pytest
 
+from irfuzz.execute.run_types import Exit, RunResult, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Value
-from irfuzz.generate.inputs import make_inputs
+from irfuzz.execute.target_table import resolve
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.oracle import Hearing, Symptom, Verdict, judge, signature
+from irfuzz.oracle import MeasuringJudge, Symptom, Verdict, judge, signature
 
 pytestmark = pytest.mark.backend
 
@@ -137,7 +137,7 @@ def test_a_poor_formula_whose_steps_few_moves_meet_is_not_blamed(runner: Runner)
     x = {"x": np.array(pairs, np.float32).reshape(4, 2, 2)}
     results = runner.run(program, x)
     others = [r for r in results if not r.target.name.endswith(PLANTED)]
-    found = Hearing(runner).judge(program, x, others)
+    found = MeasuringJudge(runner).judge(program, x, others)
     assert [v for v in found if not v.suspect] == []
     away = others[0].outputs["y"][0, 1, 0] + 1.0  # type: ignore[index,operator] - a tensor
     assert abs(away) > 1e-4, "what follows would show nothing"

@@ -6,10 +6,10 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit, RunResult, Stage
+from irfuzz.execute.run_types import Exit, RunResult, Stage
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.oracle.equivalence import compare_forms
+from irfuzz.oracle.form_comparison import compare_forms
 from irfuzz.spec import load_specs
 
 MODEL = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Relu(x) }'

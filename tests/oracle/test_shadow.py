@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.execute.shadow import Shadow, ShadowRun
+from irfuzz.execute.float64_shadow import Shadow, ShadowRun
 from irfuzz.export.lowerings import SHADOWED
-from irfuzz.export.source.shadow import shadow
+from irfuzz.export.source.float64_shadow import shadow
 from irfuzz.isolate import Limits
 from irfuzz.oracle import Symptom, judge
-from irfuzz.oracle.bound import SAFETY, bound_of
+from irfuzz.oracle.numeric.error_bound import SAFETY, bound_of
 from irfuzz.spec import load_specs
 
 FLOAT = np.dtype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 
 from irfuzz.errors import UsageError
 from irfuzz.oracle import Symptom, Verdict, judge
-from irfuzz.oracle.table import BUILT_IN, GROUP, oracles
+from irfuzz.oracle.oracle_table import BUILT_IN, GROUP, oracles
 
 pytestmark = pytest.mark.plugin
 

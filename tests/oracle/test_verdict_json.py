@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 

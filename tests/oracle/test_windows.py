@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irfuzz.execute.types import Exit, Stage
+from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.oracle import judge
 
 POOLS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irfuzz.execute.types import Exit, Target
+from irfuzz.execute.run_types import Exit, Target
 from irfuzz.oracle import judge
 from irfuzz.oracle.witnesses import shadow_target, witnesses_of
 

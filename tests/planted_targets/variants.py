@@ -1,4 +1,4 @@
-"""Handler of three variants of one component (see ``irfuzz.execute.adapter``): the options say how each behaves."""
+"""Handler of three variants of one component (``irfuzz.execute.adapters.adapter``): options say how each behaves."""
 
 import ctypes
 import os

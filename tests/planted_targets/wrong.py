@@ -296,7 +296,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 class _Runtime:
-    """A plug-in of ``irfuzz.execute.plugin``."""
+    """A plug-in of ``irfuzz.execute.adapters.plugin``."""
 
     fault: Fault
 

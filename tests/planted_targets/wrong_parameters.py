@@ -116,7 +116,7 @@ def shows(model: onnx.ModelProto, inputs: dict[str, Any], fault: wrong.Fault) ->
 
 
 class _Runtime:
-    """A plug-in of ``irfuzz.execute.plugin``."""
+    """A plug-in of ``irfuzz.execute.adapters.plugin``."""
 
     fault: wrong.Fault
 

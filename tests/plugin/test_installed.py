@@ -22,9 +22,9 @@ import json, sys
 import numpy as np, onnx.parser
 from irfuzz.choices import Choices
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import describe, resolve
+from irfuzz.execute.target_table import describe, resolve
 from irfuzz.ir.program import Program
-from irfuzz.mutate.engine import Engine
+from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.oracle import judge
 from irfuzz.spec import load_specs
 

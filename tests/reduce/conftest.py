@@ -9,10 +9,10 @@ import numpy as np
 import onnx.parser
 from onnx.reference import ReferenceEvaluator
 
-from irfuzz.execute.types import Value
+from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.ir.verify import verify
+from irfuzz.ir.verifier import verify
 from irfuzz.reduce.session import Session, Still
 
 

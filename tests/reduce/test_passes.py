@@ -10,22 +10,22 @@ import onnx
 import pytest
 
 from irfuzz.ir.program import Program
-from irfuzz.reduce.attributes import simplify_attributes
-from irfuzz.reduce.bodies import inline_calls, simplify_bodies, unwrap_bodies
-from irfuzz.reduce.bypass import bypass_nodes, skip_nodes
-from irfuzz.reduce.casts import drop_casts
-from irfuzz.reduce.constants import fold_known
-from irfuzz.reduce.cuts import begin_later, cut_single_values
-from irfuzz.reduce.dtypes import compute_in_float
-from irfuzz.reduce.elements import simplify_inputs, simplify_weights
-from irfuzz.reduce.merge import feed_weights, merge_inputs
-from irfuzz.reduce.names import drop_texts, shorten_names
-from irfuzz.reduce.opset import lower_opset
-from irfuzz.reduce.optional import drop_attributes, drop_optional_inputs
-from irfuzz.reduce.outputs import end_earlier, keep_one_output
-from irfuzz.reduce.reduce import DATA, LOOKS, STRUCTURE
+from irfuzz.reduce.pass_loop import DATA, LOOKS, STRUCTURE
+from irfuzz.reduce.passes.attribute_simplification import simplify_attributes
+from irfuzz.reduce.passes.body_inlining import inline_calls, simplify_bodies, unwrap_bodies
+from irfuzz.reduce.passes.cast_removal import drop_casts
+from irfuzz.reduce.passes.constant_folding import fold_known
+from irfuzz.reduce.passes.data_simplification import simplify_inputs, simplify_weights
+from irfuzz.reduce.passes.float32_conversion import compute_in_float
+from irfuzz.reduce.passes.input_cuts import begin_later, cut_single_values
+from irfuzz.reduce.passes.input_merging import feed_weights, merge_inputs
+from irfuzz.reduce.passes.name_shortening import drop_texts, shorten_names
+from irfuzz.reduce.passes.node_bypass import bypass_nodes, skip_nodes
+from irfuzz.reduce.passes.opset_lowering import lower_opset
+from irfuzz.reduce.passes.optional_part_removal import drop_attributes, drop_optional_inputs
+from irfuzz.reduce.passes.output_removal import end_earlier, keep_one_output
+from irfuzz.reduce.passes.size_shrinking import bind_names, shrink_sizes
 from irfuzz.reduce.session import Session
-from irfuzz.reduce.sizes import bind_names, shrink_sizes
 from tests.reduce.conftest import after, checked, feeds, has, ops, parse, run
 
 X = {"x": np.array([[-1.5, 2.25, 3], [4, 5, 6]], np.float32)}

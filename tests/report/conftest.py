@@ -12,16 +12,16 @@ from typing import Any
 import onnx.parser
 import pytest
 
-from irfuzz.execute import table
+from irfuzz.execute import target_table
+from irfuzz.execute.run_types import RunResult
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.types import RunResult
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
-from irfuzz.oracle.types import Verdict
-from irfuzz.store.tensors import pack
+from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.npz_tensors import pack
 
 FAULTS = "tests/planted_targets/faults.py"
 WRONG = "tests/report/wrong.py"
@@ -42,7 +42,7 @@ def run_on(root: Path) -> Callable[..., list[RunResult]]:
     """Runs a program on targets by name; plug-ins are found from the checkout."""
 
     def run(program: Program, inputs: Mapping[str, Any], names: Sequence[str]) -> list[RunResult]:
-        with contextlib.chdir(root), Runner(table.resolve(names), LIMITS) as runner:
+        with contextlib.chdir(root), Runner(target_table.resolve(names), LIMITS) as runner:
             return runner.run(program, inputs)
 
     return run

@@ -18,19 +18,19 @@ import onnx
 import pytest
 
 from irfuzz.errors import InternalError
-from irfuzz.findings.answers import element_place
 from irfuzz.findings.codec import read_folder
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, Run
+from irfuzz.findings.finding import Finding, TargetRun
+from irfuzz.findings.output_literals import element_place
 from irfuzz.ir.program import Program
-from irfuzz.oracle.types import Symptom, Verdict
-from irfuzz.report import linked_weights
+from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.bundle import replays, write_bundle
-from irfuzz.report.markdown import program_text, report_text
-from irfuzz.report.repro import Scene, repro_source
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.report.finding_markdown import program_text, report_text
+from irfuzz.report.repro_scripts import linked_weights
+from irfuzz.report.repro_scripts.full_script import ReproSpec, repro_source
+from irfuzz.store.blob_store import FolderBlobs
+from irfuzz.store.npz_tensors import unpack
 from irfuzz.store.packed_model import LARGE_PROGRAM
-from irfuzz.store.tensors import unpack
 from tests.large_weights import model as large_model
 from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script
 
@@ -93,8 +93,8 @@ def test_large_weights_of_the_original_are_links_to_the_campaigns(finding: Make,
 
 
 def test_a_plain_case_needs_few_lines() -> None:
-    blamed = Run("onnxruntime:all", "onnxruntime", {"level": "all"}, "1.31.1")
-    scene = Scene("t", Symptom.DIFFERENCE, blamed, [Run("reference", "reference", {})], "y", ((), (0,)), 1e-3)
+    blamed = TargetRun("onnxruntime:all", "onnxruntime", {"level": "all"}, "1.31.1")
+    scene = ReproSpec("t", Symptom.DIFFERENCE, blamed, [TargetRun("reference", "reference", {})], "y", ((), (0,)), 1e-3)
     assert len(repro_source(scene).splitlines()) <= 95
 
 
@@ -104,16 +104,16 @@ def test_a_plain_case_needs_few_lines() -> None:
 @pytest.mark.parametrize("bound", [None, 0.0, 0.5, float("inf"), float("nan")])
 def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, place: Any, bound: float | None) -> None:
     parties = [
-        Run("onnxruntime:all", "onnxruntime", {"level": "all", "provider": "CUDAExecutionProvider"}),
-        Run("torch:eager", "torch", {"mode": "eager"}),
-        Run("torch:jit", "torch", {"mode": "jit"}),
-        Run("tensorflow:xla", "tensorflow", {"mode": "xla"}),
-        Run("openvino", "openvino", {}),
-        Run("reference", "reference", {}),
-        Run("a.py:B", "a.py:B", {"class": "a.py:B"}),
+        TargetRun("onnxruntime:all", "onnxruntime", {"level": "all", "provider": "CUDAExecutionProvider"}),
+        TargetRun("torch:eager", "torch", {"mode": "eager"}),
+        TargetRun("torch:jit", "torch", {"mode": "jit"}),
+        TargetRun("tensorflow:xla", "tensorflow", {"mode": "xla"}),
+        TargetRun("openvino", "openvino", {}),
+        TargetRun("reference", "reference", {}),
+        TargetRun("a.py:B", "a.py:B", {"class": "a.py:B"}),
     ]
     text = repro_source(
-        Scene("t", symptom, parties[0], parties[1:], "y", place, bound, ["y"], odd, odd, seconds=3.0, memory=5)
+        ReproSpec("t", symptom, parties[0], parties[1:], "y", place, bound, ["y"], odd, odd, seconds=3.0, memory=5)
     )
     tree = ast.parse(text)
     assert [n for n in ("DIFFERS", "LOOKUP", "SHOWN", "ANSWER", "WHAT", "BRANCH", "LIMIT_CALL") if n in text] == []
@@ -137,7 +137,7 @@ def test_every_script_compiles_and_lacks_no_name(symptom: Symptom, odd: bool, pl
 
 def test_unknown_components_are_refused() -> None:
     with pytest.raises(InternalError, match="tvm"):
-        repro_source(Scene("t", Symptom.CRASH, Run("tvm", "tvm", {}), []))
+        repro_source(ReproSpec("t", Symptom.CRASH, TargetRun("tvm", "tvm", {}), []))
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_any_text_stays_text(symptom: Symptom, name: str) -> None:
     """Whatever the names are, the script has the same code."""
     texts = [
         repro_source(
-            Scene(
-                text, symptom, Run("reference", "reference", {}, text), [Run("x.py:X", text, {"class": text})],
-                text, None, 1.0, [text],
+            ReproSpec(
+                text, symptom, TargetRun("reference", "reference", {}, text),
+                [TargetRun("x.py:X", text, {"class": text})], text, None, 1.0, [text],
             )
         )
         for text in ("plain", name)

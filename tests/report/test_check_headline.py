@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from irfuzz.execute.types import Target
+from irfuzz.execute.run_types import Target
+from irfuzz.localize.check_result import CheckResult
 from irfuzz.localize.divergence import Divergence
-from irfuzz.localize.verdict import Report
-from irfuzz.oracle.types import Symptom
-from irfuzz.report.check_text import headline
+from irfuzz.oracle.verdict import Symptom
+from irfuzz.report.command_reports.check_text import headline
 
 pytestmark = pytest.mark.unit
 
@@ -32,7 +32,7 @@ def undecided(*names: str, samples: tuple[int, ...]) -> Divergence:
 
 def first_line(farthest: dict[str, float], *found: Divergence) -> str:
     ran = tuple(t for t in TARGETS if t.name == "ort:a" or t.name in farthest)
-    report = Report(
+    report = CheckResult(
         targets=ran,
         absent={},
         samples=2,

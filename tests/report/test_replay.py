@@ -16,10 +16,10 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from irfuzz.execute.types import RunResult
+from irfuzz.execute.run_types import RunResult
 from irfuzz.findings.finding import Finding
 from irfuzz.oracle import judge
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.report import bundle
 from irfuzz.report.bundle import replays, write_bundle
 from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
-from irfuzz.oracle.types import Symptom
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.bundle import replays, write_bundle
 from tests.report.conftest import finding_of, parse
 

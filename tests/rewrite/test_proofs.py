@@ -12,9 +12,9 @@ from onnx import parser
 
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
-from irfuzz.mutate.types import Skipped
-from irfuzz.rewrite.engine import rewrite_once
-from irfuzz.rewrite.table import build_rewrites
+from irfuzz.mutate.mutator_protocol import Skipped
+from irfuzz.rewrite.rewrite_chain import rewrite_once
+from irfuzz.rewrite.rewrite_table import build_rewrites
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.property

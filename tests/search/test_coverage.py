@@ -12,11 +12,9 @@ from onnx import parser
 from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
-from irfuzz.report.coverage import HEIGHT, WIDTH, as_html
-from irfuzz.search.coverage.fusions import Fusions
-from irfuzz.search.coverage.operator_level import OperatorLevel
-from irfuzz.search.coverage.record import CRITERIA, Coverage
-from irfuzz.search.coverage.space import (
+from irfuzz.report.command_reports.coverage import HEIGHT, WIDTH, as_html
+from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
+from irfuzz.search.coverage.call_space import (
     LEFT_OUT_KINDS,
     OLDEST,
     SHAPES,
@@ -28,6 +26,8 @@ from irfuzz.search.coverage.space import (
     load,
     spelled_out,
 )
+from irfuzz.search.coverage.fusion_coverage import Fusions
+from irfuzz.search.coverage.operator_level_counts import OperatorLevel
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irfuzz.search.genetic import Block, Evolution, Settings, select
+from irfuzz.search.genetic import Evolution, GeneBlock, Settings, select
 
 pytestmark = pytest.mark.unit
 
-BLOCKS = (Block("x", (4, 5), -10.0, 10.0, 20.0), Block("n", (3,), 0.0, 7.0, 7.0, whole=True))
+BLOCKS = (GeneBlock("x", (4, 5), -10.0, 10.0, 20.0), GeneBlock("n", (3,), 0.0, 7.0, 7.0, whole=True))
 
 
 def climb(evolution: Evolution, goal: np.ndarray, generations: int) -> list[float]:

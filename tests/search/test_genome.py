@@ -7,9 +7,9 @@ import onnx
 import pytest
 
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.search.evolve import Plan, evolve
+from irfuzz.search.evolve import EvolutionPlan, evolve
 from irfuzz.search.genetic import Settings
 from irfuzz.search.genome import Level, genome_of
 
@@ -38,7 +38,7 @@ def test_a_later_start_is_in_the_first_population_as_it_is() -> None:
     { d = Sub(x, c) y = Div(d, d) }"""
     exactly = Program.from_proto(onnx.parser.parse_model(text))
     good, bad = {"x": np.full(4, 1, F)}, {"x": np.full(4, 0.731, F)}
-    plan = Plan(settings=Settings(population=4, parents=2), generations=1)
+    plan = EvolutionPlan(settings=Settings(population=4, parents=2), generations=1)
     ranges = {"x": (0.1, 2.0)}
     with Runner(resolve(["reference"])) as runner:
         assert evolve(exactly, runner, plan, ranges, starts=[good]).witness is None

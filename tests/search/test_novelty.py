@@ -6,7 +6,7 @@ import pytest
 from onnx import parser
 
 from irfuzz.ir.program import Program
-from irfuzz.search.novelty import Seen, features
+from irfuzz.search.novelty import FeatureCounts, features
 
 
 def parse(graph: str) -> Program:
@@ -25,7 +25,7 @@ def test_features_of_a_small_program(small: Program) -> None:
 
 
 def test_only_new_features_count(small: Program) -> None:
-    seen = Seen()
+    seen = FeatureCounts()
     first = seen.add_program(small)
     assert first == len(set(features(small))) == len(seen)
     assert seen.add_program(small) == 0
@@ -39,7 +39,7 @@ def test_only_new_features_count(small: Program) -> None:
 def test_attributes_fall_into_buckets() -> None:
     near = parse("g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.501> (x) }")
     far = parse("g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.2> (x) }")
-    seen = Seen()
+    seen = FeatureCounts()
     seen.add_program(parse("g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.5> (x) }"))
     assert seen.add_program(near) == 0
     assert seen.add_program(far) == 1

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from irfuzz.execute.types import Exit, RunResult, Stage, Target
-from irfuzz.report.coverage import as_text, passes_json
-from irfuzz.search.coverage.fusions import Fusions
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.report.command_reports.coverage import as_text, passes_json
+from irfuzz.search.coverage.call_coverage import Coverage
+from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.pass_coverage import PassCoverage
-from irfuzz.search.coverage.record import Coverage
-from irfuzz.search.coverage.space import load
 
 pytestmark = pytest.mark.unit
 

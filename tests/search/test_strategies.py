@@ -11,19 +11,19 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
-from irfuzz.generate.sprouts import sprouts
-from irfuzz.mutate.engine import Engine, replay
-from irfuzz.mutate.novelty import Seen
-from irfuzz.mutate.published import group
-from irfuzz.mutate.table import is_steered
-from irfuzz.search.coverage.frontier import Frontier
-from irfuzz.search.coverage.record import Coverage
-from irfuzz.search.coverage.space import SCHEMA, load
+from irfuzz.generate.one_node_programs import sprouts
+from irfuzz.mutate.feature_counts import FeatureCounts
+from irfuzz.mutate.mutation_engine import Engine, replay
+from irfuzz.mutate.mutator_table import is_steered
+from irfuzz.mutate.paper_operators import group
+from irfuzz.search.coverage.call_coverage import Coverage
+from irfuzz.search.coverage.call_space import SCHEMA, load
+from irfuzz.search.coverage.uncovered_calls import Frontier
 from irfuzz.search.strategies.mcmc import Mcmc, score
-from irfuzz.search.strategies.pool import SIZE, Pool
-from irfuzz.search.strategies.table import SEARCHES, USES, make_search
+from irfuzz.search.strategies.parent_pool import SIZE, ParentPool
+from irfuzz.search.strategies.strategy_protocol import MutationOutcome, Search
+from irfuzz.search.strategies.strategy_table import SEARCHES, USES, make_search
 from irfuzz.search.strategies.thompson import AIMED, COVERED, Arms, Thompson
-from irfuzz.search.strategies.types import Outcome, Search
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit
@@ -43,9 +43,9 @@ def test_an_unknown_search_names_those_there_are() -> None:
 
 
 def test_score_is_half_of_each() -> None:
-    assert score(Outcome(("a",), 3, 0, 1)) == 0.5
-    assert score(Outcome(("a",), 3, 0, 1, branches=2)) == 1.0
-    assert score(Outcome(("a",), 0, 5, 1)) == 0.0
+    assert score(MutationOutcome(("a",), 3, 0, 1)) == 0.5
+    assert score(MutationOutcome(("a",), 3, 0, 1, branches=2)) == 1.0
+    assert score(MutationOutcome(("a",), 0, 5, 1)) == 0.0
 
 
 def test_operators_are_accepted_as_in_table_4() -> None:
@@ -54,11 +54,11 @@ def test_operators_are_accepted_as_in_table_4() -> None:
     search = Mcmc(operators)
     for place, name in enumerate(operators):
         for n in range(100):
-            search.learn(Row("s"), (name,), Outcome((name,), int(n < 90 - 10 * place), 0, 1))
+            search.learn(Row("s"), (name,), MutationOutcome((name,), int(n < 90 - 10 * place), 0, 1))
     # Calls that something else planned are no operator's.
-    search.learn(Row("s"), ("insert-neighbours",), Outcome(("insert-neighbours",), 9, 0, 1))
+    search.learn(Row("s"), ("insert-neighbours",), MutationOutcome(("insert-neighbours",), 9, 0, 1))
     assert [search.fitness(name) for name in operators] == pytest.approx([0.05 * (9 - place) for place in range(8)])
-    search.learn(Row("s"), (operators[0],), Outcome((), 0, 0, 1))  # what comes to nothing is no mutant
+    search.learn(Row("s"), (operators[0],), MutationOutcome((), 0, 0, 1))  # what comes to nothing is no mutant
     assert search.fitness(operators[0]) == pytest.approx(0.45)
     found: Counter[str] = Counter()
     choices = Choices.from_seed(1)
@@ -74,7 +74,7 @@ def test_operators_are_accepted_as_in_table_4() -> None:
 
 
 def test_the_pool_is_full_at_fifty_and_newcomers_take_places() -> None:
-    pool, choices = Pool(), Choices.from_seed(1)
+    pool, choices = ParentPool(), Choices.from_seed(1)
     rows = [Row(str(n)) for n in range(10)]
     for n in range(10, 300):
         pool.pick(rows, choices)
@@ -94,7 +94,7 @@ def test_members_that_come_to_nothing_give_their_places_to_seeds(name: str) -> N
         row = search.choose(rows, choices)
         plan = search.plan(row, choices, 4)
         full = row.nodes >= 200
-        search.learn(row, plan, Outcome(() if full else tuple(name for name in plan if name), 1, 1, row.nodes))
+        search.learn(row, plan, MutationOutcome(() if full else tuple(name for name in plan if name), 1, 1, row.nodes))
         if not full:
             rows.append(Row(row.seed, row.nodes + 30))
     places = search.state()["pool"]["places"]
@@ -110,7 +110,7 @@ def test_mparam_draws_forbidden_values_now_and_then(name: str) -> None:
     forbidden = sum(plan == ("invalid-value",) for plan in plans)
     parameter = sum(plan[0] == "change-attribute" for plan in plans)
     assert 0.05 < forbidden / (forbidden + parameter) < 0.16
-    search.learn(Row("s"), ("invalid-value",), Outcome(("invalid-value",), 0, 0, 4))
+    search.learn(Row("s"), ("invalid-value",), MutationOutcome(("invalid-value",), 0, 0, 4))
     valid = make_search(name, group("comet"))
     assert not any("invalid-value" in valid.plan(Row("s"), choices, 4) for _ in range(500))
 
@@ -144,7 +144,7 @@ def test_edits_are_aimed_while_that_pays() -> None:
 
     assert aimed() == pytest.approx(AIMED[1], abs=0.07)
     for _ in range(1000):
-        search.learn(Row("s"), ("a",), Outcome(("a",), 0, 0, 10))
+        search.learn(Row("s"), ("a",), MutationOutcome(("a",), 0, 0, 10))
     assert aimed() == pytest.approx(AIMED[0], abs=0.07)
 
 
@@ -156,7 +156,7 @@ def test_pairs_are_aimed_at_besides_while_programs_bring_features() -> None:
 
     assert besides() == pytest.approx(COVERED, abs=0.07)
     for _ in range(1000):
-        search.learn(Row("s"), ("a",), Outcome(("a",), 0, 0, 10))
+        search.learn(Row("s"), ("a",), MutationOutcome(("a",), 0, 0, 10))
     assert besides() < 0.05
     without = Thompson(("a", "b"))
     assert all(len(without.plan(Row("s"), choices, 1)) == 1 for _ in range(200))
@@ -166,7 +166,7 @@ def test_cheap_mutators_do_not_live_on_what_dear_ones_bring() -> None:
     search = Thompson(("cover-next", "expose-value"))
     for n in range(400):
         both = ("cover-next", "expose-value") if n % 2 else ("expose-value",)
-        search.learn(Row("s"), both, Outcome(both, 6 * (n % 2), 0, 10))
+        search.learn(Row("s"), both, MutationOutcome(both, 6 * (n % 2), 0, 10))
     gains = {name: gain for name, (gain, _) in search.state()["mutators"].items()}
     assert gains["cover-next"] > 4 * gains["expose-value"]
 
@@ -174,8 +174,8 @@ def test_cheap_mutators_do_not_live_on_what_dear_ones_bring() -> None:
 def test_what_counts_is_worth_not_number() -> None:
     search = Thompson(("a", "b"))
     for _ in range(50):
-        search.learn(Row("s"), ("a",), Outcome(("a",), 5, 0, 10, worth=1.0))
-        search.learn(Row("s"), ("b",), Outcome(("b",), 1, 0, 10, worth=8.0))
+        search.learn(Row("s"), ("a",), MutationOutcome(("a",), 5, 0, 10, worth=1.0))
+        search.learn(Row("s"), ("b",), MutationOutcome(("b",), 1, 0, 10, worth=8.0))
     assert Counter(m for n in range(60) for m in search.plan(Row("s"), Choices.from_seed(n), 4))["a"] < 5
 
 
@@ -191,7 +191,7 @@ def test_a_search_that_recalls_goes_on_as_the_one_before(name: str) -> None:
             plan = search.plan(row, choices, 4)
             done.append((row.seed, plan))
             applied = tuple(m or names[n % 8] for m in plan) or names[:1]
-            search.learn(row, plan, Outcome(applied, n % 3, n % 3, 5 + n % 40))
+            search.learn(row, plan, MutationOutcome(applied, n % 3, n % 3, 5 + n % 40))
             rows.append(Row(f"{row.seed}{n % 2}"[:8], 5 + n % 40, n % 3))
         return done
 
@@ -208,7 +208,7 @@ def test_a_search_that_recalls_goes_on_as_the_one_before(name: str) -> None:
 
 def test_a_mutator_that_is_gone_is_not_recalled() -> None:
     search = Thompson(("a", "b"))
-    search.learn(Row("s"), ("a",), Outcome(("a",), 3, 0, 10))
+    search.learn(Row("s"), ("a",), MutationOutcome(("a",), 3, 0, 10))
     later = Thompson(("b", "c"))
     later.recall(search.state())
     assert set(later.state()["mutators"]) == {"b", "c"}
@@ -217,7 +217,7 @@ def test_a_mutator_that_is_gone_is_not_recalled() -> None:
 
 def explored(name: str, programs: int, seed: int = 3) -> tuple[Frontier, list[tuple[object, object]]]:
     """A short search that starts from sprouts, without runs."""
-    specs, seen, frontier = load_specs(), Seen(), Frontier(load())
+    specs, seen, frontier = load_specs(), FeatureCounts(), Frontier(load())
     table = {"thompson": None, "weighted": None}
     engine = Engine(specs, table.get(name, group("comet")), seen=seen, wanted=frontier)
     search = make_search(name, tuple(engine.mutators))
@@ -230,12 +230,12 @@ def explored(name: str, programs: int, seed: int = 3) -> tuple[Frontier, list[tu
         plan = search.plan(parent, choices, 4)
         mutant = engine.mutate(known[id(parent)], choices, len(plan), plan)
         if mutant is None:
-            search.learn(parent, plan, Outcome((), 0, 0, 1))
+            search.learn(parent, plan, MutationOutcome((), 0, 0, 1))
             continue
         before = frontier.worth
         gain, features = frontier.add_mutant(mutant.program), seen.add_mutant(mutant.program)
         applied, nodes = tuple(e.mutator for e in mutant.edits), len(mutant.program.nodes())
-        outcome = Outcome(applied, gain, features, nodes, worth=frontier.worth - before)
+        outcome = MutationOutcome(applied, gain, features, nodes, worth=frontier.worth - before)
         search.learn(parent, plan, outcome)
         made.append((known[id(parent)], mutant))
         if search.keeps(outcome, 1):

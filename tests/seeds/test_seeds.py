@@ -16,14 +16,14 @@ import onnx
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.execute.generated import TENSORFLOW
+from irfuzz.execute.adapters.generated_source import TENSORFLOW
 from irfuzz.export import array, tensorflow, torch
 from irfuzz.facts import SequenceFact, TensorFact
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.ir.truth import contradiction
-from irfuzz.mutate.api import mutate_many
+from irfuzz.mutate.traced_mutants import mutate_many
 from tests.export.frameworks import loaded_worker
 from tests.seeds.shipped import BY_NAME, ENTRIES, INDEX, ROOT, SEEDS, distance, each, feed, load, reference, session
 from tests.seeds.shipped import samples as samples_of

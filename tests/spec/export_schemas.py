@@ -11,10 +11,10 @@ from typing import Any
 
 import onnx
 
-from irfuzz.resources import ops_dir
-from irfuzz.spec.registry import SCHEMAS
-from irfuzz.spec.signatures import EXPORT_VERSION
-from irfuzz.spec.traits import RUNTIME
+from irfuzz.data_folders import ops_dir
+from irfuzz.spec.operator_registry import SCHEMAS
+from irfuzz.spec.operator_signatures import EXPORT_VERSION
+from irfuzz.spec.operator_traits import RUNTIME
 
 _EVERY = 2**31 - 1
 """Last version of an operator that a kernel without an end runs."""

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from onnx import parser
 
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Exit
+from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
 OPS = ("Sigmoid", "Softmax", "Tanh")

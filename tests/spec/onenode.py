@@ -16,12 +16,12 @@ import onnx_ir as ir
 from onnx import helper
 
 from irfuzz.facts import OptionalFact, SequenceFact, TensorFact
-from irfuzz.spec import Call, InputPlan, OpSpec
+from irfuzz.spec import OpSpec, SampledCall, SampledInput
 
 IR_VERSION = {**dict.fromkeys(range(1, 18), 8), 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 24: 12, 25: 13, 26: 13}
 
 
-def array_for(plan: InputPlan, rng: np.random.Generator) -> np.ndarray:
+def array_for(plan: SampledInput, rng: np.random.Generator) -> np.ndarray:
     """Elements that respect a plan's dtype, shape, range and exact value."""
     if plan.value is not None:
         return plan.value
@@ -44,7 +44,7 @@ def array_for(plan: InputPlan, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(rng.uniform(low, high, size=shape)).astype(fact.dtype.numpy())
 
 
-def _nested(name: str, plan: InputPlan, made: list[str]) -> onnx.NodeProto:
+def _nested(name: str, plan: SampledInput, made: list[str]) -> onnx.NodeProto:
     """The node that makes a sequence or optional of tensors."""
     if isinstance(plan.outer, OptionalFact):
         return helper.make_node("Optional", made, [name])
@@ -53,7 +53,7 @@ def _nested(name: str, plan: InputPlan, made: list[str]) -> onnx.NodeProto:
     return helper.make_node("SequenceConstruct", made, [name])
 
 
-def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> onnx.ModelProto:
+def model_of(spec: OpSpec, call: SampledCall, opset: int, rng: np.random.Generator) -> onnx.ModelProto:
     """One node, with those that make its sequences and optionals.
 
     Parameters, exact values and what stands in sequences are initializers, other inputs are graph inputs with a
@@ -75,7 +75,7 @@ def model_of(spec: OpSpec, call: Call, opset: int, rng: np.random.Generator) -> 
             shape = tuple(d if isinstance(d, int) else 2 for d in plan.fact.shape or ())
             dtype = plan.fact.dtype
             for item in made:
-                array = array_for(InputPlan(TensorFact(dtype, shape)), rng)
+                array = array_for(SampledInput(TensorFact(dtype, shape)), rng)
                 text = dtype == ir.DataType.STRING
                 tensor = None if text else ir.serde.serialize_tensor(ir.tensor(array, dtype=dtype, name=item))
                 values.append(tensor or onnx.numpy_helper.from_array(array, item))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irfuzz.errors import SpecError
-from irfuzz.spec.expression import MAX_LENGTH, parse
-from irfuzz.spec.functions import Undefined
+from irfuzz.spec.constraints.expression import MAX_LENGTH, parse
+from irfuzz.spec.constraints.expression_functions import Undefined
 
 pytestmark = pytest.mark.unit
 

@@ -11,15 +11,15 @@ import pytest
 from onnx import helper
 
 from irfuzz.choices import Choices
+from irfuzz.data_folders import ops_dir
 from irfuzz.facts import TensorFact
-from irfuzz.ir.calls import Call, hashable_attrs, infer_attribute_types
-from irfuzz.ir.infer import infer_call
-from irfuzz.mutate.import_domain import version_beside
-from irfuzz.mutate.materialise import random_array
-from irfuzz.resources import ops_dir
+from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
+from irfuzz.ir.inference.graph_facts import infer_call
+from irfuzz.mutate.editing.call_inputs import random_array
+from irfuzz.mutate.model_interface.import_domain import version_beside
 from irfuzz.spec import OpSpec, check_call, load_specs, sample_call
-from irfuzz.spec.registry import SCHEMAS
-from irfuzz.spec.traits import RUNTIME
+from irfuzz.spec.operator_registry import SCHEMAS
+from irfuzz.spec.operator_traits import RUNTIME
 from tests.spec.export_schemas import exported, text
 
 OPSET = 17
@@ -71,7 +71,7 @@ def test_drawn_calls_run_and_give_what_is_inferred(spec: OpSpec) -> None:
         assert not check_call(spec, facts, call.attrs)
         attrs = infer_attribute_types(spec.op, spec.since, spec.domain, call.attrs)
         outputs = (True,) * call.outputs
-        inferred = infer_call(Call(spec.domain, spec.op, spec.since, hashable_attrs(attrs), tuple(facts), outputs))
+        inferred = infer_call(CallKey(spec.domain, spec.op, spec.since, hashable_attrs(attrs), tuple(facts), outputs))
         arrays = {
             f"i{i}": plan.value if plan.value is not None else random_array(plan, seed)
             for i, plan in enumerate(call.inputs)

@@ -11,7 +11,7 @@ import pytest
 from irfuzz.errors import InternalError, InvalidProgram
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.packed_model import (
     LARGE_PROGRAM,
     blobs_named,

@@ -13,7 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.store import shared_weights
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named
 from irfuzz.store.shared_weights import SHARED, shared_bytes, shared_program
 

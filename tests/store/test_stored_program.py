@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from irfuzz.ir.program import Program
-from irfuzz.ir.tensors import array_tensor
-from irfuzz.store.blobs import FolderBlobs
+from irfuzz.ir.serialization.checked_tensors import array_tensor
+from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.packed_model import LARGE_PROGRAM, is_packed
 from irfuzz.store.stored_program import BULKY, OWN, StoredPrograms, is_large
 from tests.large_weights import model

@@ -22,7 +22,7 @@ class Course:
     """How far a run has come: where it stands when it dies, or raises.
 
     Attributes:
-        stage: import, convert, compile or run (see ``irfuzz.execute.adapter.Adapter``).
+        stage: import, convert, compile or run (see ``irfuzz.execute.adapters.adapter.Adapter``).
     """
 
     def __init__(self, variant: int = 0, stage: str = "import") -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 from irfuzz.export.array.framework import ARRAY
 from irfuzz.export.source import lowering
-from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.source.module_source import ModuleSource
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.array.table import EMITTERS
-from irfuzz.export.source.framework import Framework
+from irfuzz.export.array.emitter_table import EMITTERS
+from irfuzz.export.source.framework_description import FrameworkDescription
 
 DTYPES: dict[ir.DataType, str] = {
     ir.DataType.FLOAT: "np.float32",
@@ -23,7 +23,7 @@ DTYPES: dict[ir.DataType, str] = {
     ir.DataType.BOOL: "np.bool_",
 }
 
-ARRAY = Framework(
+ARRAY = FrameworkDescription(
     component="numpy",
     title="NumPy",
     support="irfuzz.export.array.support",

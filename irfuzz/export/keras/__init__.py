@@ -4,9 +4,9 @@ from functools import partial
 
 from irfuzz.errors import Unsupported
 from irfuzz.export.keras.framework import KERAS
-from irfuzz.export.keras.kept import with_layers
+from irfuzz.export.keras.layer_functions import with_layers
 from irfuzz.export.source import lowering
-from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.ir.program import Program
 
 __all__ = ["ModuleSource", "lower", "lower_model"]

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.export.keras.checks import floats_only, numbers_only, one_type, single
-from irfuzz.export.keras.layers import SPELLED, biased, dense, layer
-from irfuzz.export.source.context import Code, Context, Emitted, Emitter
+from irfuzz.export.keras.layer_emitters import SPELLED, biased, dense, layer
+from irfuzz.export.keras.node_checks import floats_only, numbers_only, one_type, single
+from irfuzz.export.source.emitter_context import Code, Emitted, Emitter, EmitterContext
 
 
-def unary(operation: str, check: Callable[[Context, ir.Node], None] = floats_only) -> Emitter:
+def unary(operation: str, check: Callable[[EmitterContext, ir.Node], None] = floats_only) -> Emitter:
     """An operation of ``keras.ops`` on floating numbers, or on what ``check`` lets pass."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         check(ctx, node)
         return ctx.call(f"keras.ops.{operation}", ctx.input(node, 0))
 
@@ -26,7 +26,7 @@ def unary(operation: str, check: Callable[[Context, ir.Node], None] = floats_onl
 def compared(operation: str) -> Emitter:
     """An operation on two or three values of any type that the model can hold."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         return ctx.call(f"keras.ops.{operation}", *ctx.inputs(node))
 
     return emit
@@ -35,7 +35,7 @@ def compared(operation: str) -> Emitter:
 def binary(operation: str) -> Emitter:
     """An operation on two floating numbers."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         floats_only(ctx, node)
         one_type(ctx, node)
         return ctx.call(f"keras.ops.{operation}", *ctx.inputs(node))
@@ -46,7 +46,7 @@ def binary(operation: str) -> Emitter:
 def merging(name: str, operation: str) -> Emitter:
     """A merging layer; without ``operation`` only if all shapes are the same."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         numbers_only(ctx, node)
         given = [v for v in node.inputs if v is not None]
         if not operation:
@@ -60,7 +60,7 @@ def merging(name: str, operation: str) -> Emitter:
     return emit
 
 
-def add(ctx: Context, node: ir.Node) -> Emitted:
+def add(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Add; the bias of a Dense layer if it is that."""
     for value in node.inputs:
         producer = None if value is None else value.producer()
@@ -74,14 +74,14 @@ def add(ctx: Context, node: ir.Node) -> Emitted:
 def activation(name: str) -> Emitter:
     """An Activation layer."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         floats_only(ctx, node)
         return layer(ctx, node, "Activation", name)
 
     return emit
 
 
-def leaky_relu(ctx: Context, node: ir.Node) -> Emitted:
+def leaky_relu(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """LeakyRelu."""
     floats_only(ctx, node)
     slope = float(ctx.attr(node, "alpha"))
@@ -90,13 +90,13 @@ def leaky_relu(ctx: Context, node: ir.Node) -> Emitted:
     return layer(ctx, node, "LeakyReLU", slope)
 
 
-def elu(ctx: Context, node: ir.Node) -> Emitted:
+def elu(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Elu."""
     floats_only(ctx, node)
     return layer(ctx, node, "ELU", float(ctx.attr(node, "alpha")))
 
 
-def selu(ctx: Context, node: ir.Node) -> Emitted:
+def selu(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Selu with the constants of its paper."""
     single(ctx, node)
     given = (ctx.attr(node, "alpha"), ctx.attr(node, "gamma"))
@@ -105,7 +105,7 @@ def selu(ctx: Context, node: ir.Node) -> Emitted:
     return activation("selu")(ctx, node)
 
 
-def gelu(ctx: Context, node: ir.Node) -> Emitted:
+def gelu(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Gelu, by the error function or by the hyperbolic tangent."""
     floats_only(ctx, node)
     form = ctx.attr(node, "approximate", "none")
@@ -114,7 +114,7 @@ def gelu(ctx: Context, node: ir.Node) -> Emitted:
     return f"keras.activations.gelu({ctx.input(node, 0)}, approximate={form == 'tanh'})"
 
 
-def hard_sigmoid(ctx: Context, node: ir.Node) -> Emitted:
+def hard_sigmoid(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """HardSigmoid with the slope that Keras has."""
     single(ctx, node)
     alpha, beta = ctx.attr(node, "alpha"), ctx.attr(node, "beta")
@@ -123,13 +123,13 @@ def hard_sigmoid(ctx: Context, node: ir.Node) -> Emitted:
     return activation("hard_sigmoid")(ctx, node)
 
 
-def hard_swish(ctx: Context, node: ir.Node) -> Emitted:
+def hard_swish(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """HardSwish."""
     single(ctx, node)
     return activation("hard_silu")(ctx, node)
 
 
-def softmax(ctx: Context, node: ir.Node) -> Emitted:
+def softmax(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Softmax and LogSoftmax along one axis."""
     floats_only(ctx, node)
     assert node.inputs[0] is not None
@@ -145,7 +145,7 @@ def softmax(ctx: Context, node: ir.Node) -> Emitted:
     return layer(ctx, node, "Softmax", axis)
 
 
-def clip(ctx: Context, node: ir.Node) -> Emitted:
+def clip(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Clip; a bounded ReLU if it starts at zero."""
     numbers_only(ctx, node)
     if ctx.opset < 11:
@@ -166,7 +166,7 @@ def clip(ctx: Context, node: ir.Node) -> Emitted:
     return result
 
 
-def cast(ctx: Context, node: ir.Node) -> Emitted:
+def cast(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Cast between the types that the model can hold."""
     to = ir.DataType(ctx.attr(node, "to"))
     if to not in SPELLED or ctx.dtype(node.inputs[0]) not in SPELLED:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.keras.kept import is_layer, layer
-from irfuzz.export.keras.layers import SPELLED
-from irfuzz.export.keras.table import EMITTERS
-from irfuzz.export.source.framework import Framework
+from irfuzz.export.keras.emitter_table import EMITTERS
+from irfuzz.export.keras.layer_emitters import SPELLED
+from irfuzz.export.keras.layer_functions import is_layer, layer
+from irfuzz.export.source.framework_description import FrameworkDescription
 
-KERAS = Framework(
+KERAS = FrameworkDescription(
     component="keras",
     title="Keras",
     support="irfuzz.export.keras.support",

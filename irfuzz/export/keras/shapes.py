@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.export.keras.checks import shape_of
-from irfuzz.export.keras.layers import layer
-from irfuzz.export.plan.positions import pad_amounts
-from irfuzz.export.plan.shapes import depth_steps
-from irfuzz.export.source.context import Code, Context, Emitted, Emitter, Many, literal
-from irfuzz.ir.shape_rules import slice_positions
+from irfuzz.export.keras.layer_emitters import layer
+from irfuzz.export.keras.node_checks import shape_of
+from irfuzz.export.size_arithmetic.axis_positions import pad_amounts
+from irfuzz.export.size_arithmetic.result_shapes import depth_steps
+from irfuzz.export.source.emitter_context import Code, Emitted, Emitter, EmitterContext, TupleExpression, literal
+from irfuzz.ir.inference.shape_rules import slice_positions
 
 
-def _known(ctx: Context, node: ir.Node, place: int) -> tuple[int, ...] | None:
+def _known(ctx: EmitterContext, node: ir.Node, place: int) -> tuple[int, ...] | None:
     """Integers of an input that has to be constant; ``None`` if it is absent."""
     value = ctx.input_value(node, place)
     array = ctx.constant(value)
@@ -22,7 +22,7 @@ def _known(ctx: Context, node: ir.Node, place: int) -> tuple[int, ...] | None:
     return None if array is None else tuple(int(e) for e in array.reshape(-1))
 
 
-def constant(ctx: Context, node: ir.Node) -> Emitted:
+def constant(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Constant: an array of the npz."""
     array = ctx.constant(node.outputs[0])
     if array is None:
@@ -33,7 +33,7 @@ def constant(ctx: Context, node: ir.Node) -> Emitted:
     return f"weights[{literal(key)}]"
 
 
-def constant_of_shape(ctx: Context, node: ir.Node) -> Emitted:
+def constant_of_shape(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """ConstantOfShape, of a shape that is known."""
     given = node.attributes.get("value")
     element = np.zeros(1, np.float32) if given is None else given.value.numpy().reshape(-1)
@@ -42,17 +42,17 @@ def constant_of_shape(ctx: Context, node: ir.Node) -> Emitted:
     return ctx.call("np.full", shape, element[0].item(), Code(ctx.spell(dtype)))
 
 
-def identity(ctx: Context, node: ir.Node) -> Emitted:
+def identity(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Identity."""
     return str(ctx.input(node, 0))
 
 
-def reshape(ctx: Context, node: ir.Node) -> Emitted:
+def reshape(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Reshape, Squeeze and Unsqueeze, to sizes that are known."""
     return ctx.call("reshape", ctx.input(node, 0), shape_of(ctx, node, node.outputs[0]))
 
 
-def flatten(ctx: Context, node: ir.Node) -> Emitted:
+def flatten(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Flatten."""
     shape = shape_of(ctx, node, node.inputs[0])
     if ctx.attr(node, "axis") in (1, 1 - len(shape)) and len(shape) > 1 and ctx.is_float(node.inputs[0]):
@@ -60,13 +60,13 @@ def flatten(ctx: Context, node: ir.Node) -> Emitted:
     return reshape(ctx, node)
 
 
-def transpose(ctx: Context, node: ir.Node) -> Emitted:
+def transpose(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Transpose."""
     rank = len(shape_of(ctx, node, node.inputs[0]))
     return ctx.call("transpose", ctx.input(node, 0), ctx.attr(node, "perm") or tuple(reversed(range(rank))))
 
 
-def trilu(ctx: Context, node: ir.Node) -> Emitted:
+def trilu(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Trilu with a diagonal that is known."""
     if not ctx.is_plain(node.inputs[0]):
         raise ctx.unsupported(node, "booleans")
@@ -74,7 +74,7 @@ def trilu(ctx: Context, node: ir.Node) -> Emitted:
     return ctx.call("keras.ops.triu" if ctx.attr(node, "upper") else "keras.ops.tril", ctx.input(node, 0), diagonal[0])
 
 
-def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
+def depth_to_space(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """DepthToSpace, between two reshapes."""
     sizes = shape_of(ctx, node, node.inputs[0])
     split, order, shape = depth_steps(sizes, ctx.attr(node, "blocksize"), ctx.attr(node, "mode", "DCR"))
@@ -82,12 +82,12 @@ def depth_to_space(ctx: Context, node: ir.Node) -> Emitted:
     return ctx.call("reshape", Code(moved), shape)
 
 
-def concat(ctx: Context, node: ir.Node) -> Emitted:
+def concat(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Concat."""
     return ctx.call("concat", ctx.given(node), ctx.attr(node, "axis"))
 
 
-def split(ctx: Context, node: ir.Node) -> Emitted:
+def split(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Split, in parts whose sizes are known."""
     shape, axis = shape_of(ctx, node, node.inputs[0]), ctx.attr(node, "axis")
     sizes = [shape_of(ctx, node, value)[axis] for value in node.outputs]
@@ -95,16 +95,16 @@ def split(ctx: Context, node: ir.Node) -> Emitted:
         raise ctx.unsupported(node, "parts that are not the whole")
     places = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
     if not places:
-        return Many(f"({ctx.input(node, 0)},)", 1)
-    return Many(ctx.call("keras.ops.split", ctx.input(node, 0), places, axis=axis), len(sizes))
+        return TupleExpression(f"({ctx.input(node, 0)},)", 1)
+    return TupleExpression(ctx.call("keras.ops.split", ctx.input(node, 0), places, axis=axis), len(sizes))
 
 
-def expand(ctx: Context, node: ir.Node) -> Emitted:
+def expand(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Expand."""
     return ctx.call("keras.ops.broadcast_to", ctx.input(node, 0), shape_of(ctx, node, node.outputs[0]))
 
 
-def slice_(ctx: Context, node: ir.Node) -> Emitted:
+def slice_(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Slice, spelled as Python does."""
     if ctx.opset < 10:
         starts, ends, axes, steps = ctx.attr(node, "starts"), ctx.attr(node, "ends"), ctx.attr(node, "axes"), None
@@ -130,7 +130,7 @@ def _part(places: range, step: int) -> str:
 def reduced(operation: str) -> Emitter:
     """A reduction over axes that are known."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         if not ctx.is_float(node.inputs[0]):
             raise ctx.unsupported(node, "Keras sums up integers in types of its own choice")
         shape = shape_of(ctx, node, node.inputs[0])
@@ -149,7 +149,7 @@ def reduced(operation: str) -> Emitter:
 def arg(operation: str) -> Emitter:
     """ArgMax and ArgMin, which give the first of equals."""
 
-    def emit(ctx: Context, node: ir.Node) -> Emitted:
+    def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         if not ctx.is_float(node.inputs[0]) or ctx.attr(node, "select_last_index"):
             raise ctx.unsupported(node, "integers, or the last of equals")
         keep = bool(ctx.attr(node, "keepdims"))
@@ -161,7 +161,7 @@ def arg(operation: str) -> Emitter:
     return emit
 
 
-def einsum(ctx: Context, node: ir.Node) -> Emitted:
+def einsum(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Einsum on floating numbers."""
     if not all(ctx.is_float(v) for v in node.inputs):
         raise ctx.unsupported(node, "integers")
@@ -171,7 +171,7 @@ def einsum(ctx: Context, node: ir.Node) -> Emitted:
     return ctx.call("keras.ops.einsum", equation, *ctx.inputs(node))
 
 
-def pad(ctx: Context, node: ir.Node) -> Emitted:
+def pad(ctx: EmitterContext, node: ir.Node) -> Emitted:
     """Pad: a ZeroPadding layer if it is one."""
     shape = shape_of(ctx, node, node.inputs[0])
     flat = ctx.attr(node, "pads") if ctx.opset < 11 else _known(ctx, node, 1)

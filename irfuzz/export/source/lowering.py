@@ -9,20 +9,28 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from irfuzz.errors import NoOperator, Unsupported
-from irfuzz.export.source.context import Block, Code, Context, Emitter, Many, comment, literal
-from irfuzz.export.source.framework import Framework
-from irfuzz.export.source.module import ModuleSource
-from irfuzz.export.source.names import Names
+from irfuzz.export.source.emitter_context import (
+    Code,
+    Emitter,
+    EmitterContext,
+    StatementBlock,
+    TupleExpression,
+    comment,
+    literal,
+)
+from irfuzz.export.source.framework_description import FrameworkDescription
+from irfuzz.export.source.module_source import ModuleSource
+from irfuzz.export.source.python_identifiers import PythonIdentifiers
 from irfuzz.export.source.support_text import pieces, support_text
-from irfuzz.ir.calls import schema_of
-from irfuzz.ir.inline import without_functions
+from irfuzz.ir.inference.call_types import schema_of
+from irfuzz.ir.inlining import without_functions
 from irfuzz.ir.program import Program
 
 OLDEST_OPSET = 6
 """Before it, several operators took sizes as attributes, and wrote into their inputs."""
 
 
-def lower(framework: Framework, program: Program) -> ModuleSource:
+def lower(framework: FrameworkDescription, program: Program) -> ModuleSource:
     """Lower a program operator by operator.
 
     The module computes each operator in the element type that ONNX gives its result. float16 and
@@ -47,7 +55,7 @@ def lower(framework: Framework, program: Program) -> ModuleSource:
 
 
 def lower_model(
-    framework: Framework,
+    framework: FrameworkDescription,
     model: ir.Model,
     dtype_of: Callable[[ir.Value], ir.DataType | None] | None = None,
     shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
@@ -69,7 +77,7 @@ class _Writer:
 
     def __init__(
         self,
-        framework: Framework,
+        framework: FrameworkDescription,
         model: ir.Model,
         opset: int,
         dtype_of: Callable[[ir.Value], ir.DataType | None],
@@ -78,9 +86,11 @@ class _Writer:
         self.framework = framework
         self.model = model
         self.graph = model.graph
-        self.names = Names({*pieces(framework.support), *framework.reserved})
+        self.names = PythonIdentifiers({*pieces(framework.support), *framework.reserved})
         self.overridable = {v.name for v in self.graph.inputs}
-        self.context = Context(framework, opset, self.names, self._constant, dtype_of, self._graph_lines, shape_of)
+        self.context = EmitterContext(
+            framework, opset, self.names, self._constant, dtype_of, self._graph_lines, shape_of
+        )
 
     def write(self) -> ModuleSource:
         graph = self.graph
@@ -180,10 +190,10 @@ class _Writer:
             op = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
             raise Unsupported(self.framework.component, op, "no lowering for this operator")
         emitted = emitter(self.context, node)
-        if isinstance(emitted, Block):
+        if isinstance(emitted, StatementBlock):
             return list(emitted.lines)
         targets = [self.context.name(v) if v.name else Code("_") for v in node.outputs]
-        if isinstance(emitted, Many):
+        if isinstance(emitted, TupleExpression):
             targets += [Code("_")] * (emitted.count - len(targets))
             left = ", ".join(targets) + ("," if len(targets) == 1 else "")
             return [f"{left} = {emitted.expression}{comment(node)}"]

@@ -27,7 +27,7 @@ class Piece:
     order: int
 
 
-PLAN = "irfuzz.export.plan"
+PLAN = "irfuzz.export.size_arithmetic"
 """The functions on sizes that all frameworks share; they stand ahead of a framework's own."""
 
 

@@ -3,7 +3,7 @@
 from functools import partial
 
 from irfuzz.export.source import lowering
-from irfuzz.export.source.module import ModuleSource
+from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.export.tensorflow.framework import TENSORFLOW
 
 __all__ = ["ModuleSource", "lower", "lower_model"]

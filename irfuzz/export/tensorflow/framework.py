@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.source.framework import Framework
-from irfuzz.export.tensorflow.table import EMITTERS
+from irfuzz.export.source.framework_description import FrameworkDescription
+from irfuzz.export.tensorflow.emitter_table import EMITTERS
 
 DTYPES: dict[ir.DataType, str] = {
     ir.DataType.FLOAT: "tf.float32",
@@ -45,7 +45,7 @@ FORMS = {
     "zeros": "tf.zeros({shape}, dtype={dtype})",
 }
 
-TENSORFLOW = Framework(
+TENSORFLOW = FrameworkDescription(
     component="tensorflow",
     title="TensorFlow",
     support="irfuzz.export.tensorflow.support",

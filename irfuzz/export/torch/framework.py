@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from irfuzz.export.source.framework import Framework
-from irfuzz.export.torch.table import EMITTERS
+from irfuzz.export.source.framework_description import FrameworkDescription
+from irfuzz.export.torch.emitter_table import EMITTERS
 
 DTYPES: dict[ir.DataType, str] = {
     ir.DataType.FLOAT: "torch.float32",
@@ -47,7 +47,7 @@ FORMS = {
     "zeros": "torch.zeros({shape}, dtype={dtype})",
 }
 
-TORCH = Framework(
+TORCH = FrameworkDescription(
     component="torch",
     title="PyTorch",
     support="irfuzz.export.torch.support",

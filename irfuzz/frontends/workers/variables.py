@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 PARAMETERS = "irfuzz.parameters"
-"""Metadata of a model: a JSON list of the initializers that training changes (``irfuzz/ir/parameters.py``)."""
+"""Metadata of a model: initializers that training changes, as a JSON list (``irfuzz/ir/trainable_parameters.py``)."""
 
 
 def as_placeholders(graph_def: Any, values: Mapping[str, tuple[str, Any]]) -> dict[str, tuple[str, Any]]:

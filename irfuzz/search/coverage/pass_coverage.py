@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from irfuzz.execute.passes import excluded, rule_names, rules
-from irfuzz.execute.types import Exit, RunResult, Target
-from irfuzz.search.coverage.record import Share
+from irfuzz.execute.onnxruntime_passes import excluded, rule_names, rules
+from irfuzz.execute.run_types import Exit, RunResult, Target
+from irfuzz.search.coverage.call_coverage import Share
 
 SCHEMA = 1
 

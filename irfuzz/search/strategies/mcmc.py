@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.published import group
-from irfuzz.search.strategies.pool import Pool
-from irfuzz.search.strategies.types import Outcome, P, Parent
+from irfuzz.mutate.paper_operators import group
+from irfuzz.search.strategies.parent_pool import ParentPool
+from irfuzz.search.strategies.strategy_protocol import MutationOutcome, P, Parent
 
 SUCCESS = 0.4
 """p of the geometric distribution over the sorted operators (equation 8)."""
@@ -50,7 +50,7 @@ class Mcmc:
         self._score: dict[str, float] = defaultdict(float)
         self._made: dict[str, int] = defaultdict(int)
         self._last = ""
-        self._pool = Pool()
+        self._pool = ParentPool()
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
         """A random member of the pool."""
@@ -73,7 +73,7 @@ class Mcmc:
         """Mean score of the models that an operator made (equation 7); 0 of none."""
         return self._score[operator] / max(1, self._made[operator])
 
-    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:  # noqa: ARG002 - the protocol's
         """Count a mutant and its score (equation 4) for the planned operator; what came to nothing is none."""
         if not outcome.applied:
             self._pool.spent()
@@ -88,7 +88,7 @@ class Mcmc:
         if applied:
             self._score[applied[-1]] += (1.0 - DIVERSE) * (branches > 0)
 
-    def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
+    def keeps(self, outcome: MutationOutcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
         """If its score is above 0 (algorithm 2, line 6)."""
         return score(outcome) > 0
 
@@ -106,6 +106,6 @@ class Mcmc:
         self._pool.recall(state["pool"])
 
 
-def score(outcome: Outcome) -> float:
+def score(outcome: MutationOutcome) -> float:
     """Equation 4, with 0 or 1 for what is new (equations 5 and 6)."""
     return DIVERSE * (outcome.gain > 0) + (1.0 - DIVERSE) * (outcome.branches > 0)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.table import BUILTIN
-from irfuzz.mutate.types import Profile, profile_of
-from irfuzz.search.strategies.types import Outcome, P, Parent
+from irfuzz.mutate.mutator_protocol import Profile, profile_of
+from irfuzz.mutate.mutator_table import BUILTIN
+from irfuzz.search.strategies.strategy_protocol import MutationOutcome, P, Parent
 from irfuzz.search.strategies.weighted import candidates, energy
 
 FADES, SEEDS_FADE = 0.997, 0.999
@@ -148,7 +148,7 @@ class Thompson:
         besides = COVERS in self._mutators and choices.boolean(min(self._recent, COVERED))
         return (*plan, COVERS) if besides else plan
 
-    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:
         """Share what a mutant brought among the mutators that made it; those that failed cost as much.
 
         Each gets what is due to it by its cost and what it was known to bring before: cheap mutators would live on what
@@ -180,7 +180,7 @@ class Thompson:
                 self._mutators.credit(name, worth * each / total)
         self._seeds.credit(parent.seed, worth)
 
-    def keeps(self, outcome: Outcome, bar: int) -> bool:
+    def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
         """If it shows enough that is new."""
         return outcome.features >= bar
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.published import group
+from irfuzz.mutate.paper_operators import group
 from irfuzz.search.strategies.mcmc import FORBIDDEN, planned, score
-from irfuzz.search.strategies.pool import Pool
-from irfuzz.search.strategies.types import Outcome, P, Parent
+from irfuzz.search.strategies.parent_pool import ParentPool
+from irfuzz.search.strategies.strategy_protocol import MutationOutcome, P, Parent
 
 
 class Uniform:
@@ -22,7 +22,7 @@ class Uniform:
     def __init__(self, mutators: Sequence[str]) -> None:
         self._mutators = tuple(mutators)
         self._operators = tuple(name for name in mutators if name != FORBIDDEN) or self._mutators
-        self._pool = Pool()
+        self._pool = ParentPool()
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
         """A random member of the pool."""
@@ -32,7 +32,7 @@ class Uniform:
         """Any operator, on one to ten layers."""
         return planned(choices.pick(self._operators), choices, self._mutators)
 
-    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:  # noqa: ARG002 - the protocol's
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:  # noqa: ARG002 - the protocol's
         """Nothing, but that a member came to nothing."""
         if not outcome.applied:
             self._pool.spent()
@@ -40,7 +40,7 @@ class Uniform:
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
         """Nothing."""
 
-    def keeps(self, outcome: Outcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
+    def keeps(self, outcome: MutationOutcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
         """If it shows something new."""
         return score(outcome) > 0
 

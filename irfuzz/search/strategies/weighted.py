@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
-from irfuzz.search.strategies.types import Outcome, P, Parent
+from irfuzz.search.strategies.strategy_protocol import MutationOutcome, P, Parent
 
 CANDIDATES = 32
 """Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
@@ -34,13 +34,13 @@ class Weighted:
         """Some edits, all by weight."""
         return (None,) * choices.integer(1, most)
 
-    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: Outcome) -> None:
+    def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:
         """Nothing."""
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
         """Nothing."""
 
-    def keeps(self, outcome: Outcome, bar: int) -> bool:
+    def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
         """If it shows enough that is new."""
         return outcome.features >= bar
 

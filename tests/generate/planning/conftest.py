@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from irfuzz.execute.quick_runtime import QuickRuntime
-from irfuzz.generate.planning import Attempt
+from irfuzz.generate.input_planning import TrialRun
 from irfuzz.ir.program import Program
 
 
@@ -21,11 +21,11 @@ def quick() -> Iterator[QuickRuntime]:
 class Pretended:
     """Ends as it is told to, and keeps what it was given."""
 
-    def __init__(self, answer: Callable[[Mapping[str, Any]], Attempt]) -> None:
+    def __init__(self, answer: Callable[[Mapping[str, Any]], TrialRun]) -> None:
         self.answer = answer
         self.given: list[Mapping[str, Any]] = []
 
-    def __call__(self, program: Program, inputs: Mapping[str, Any]) -> Attempt:
+    def __call__(self, program: Program, inputs: Mapping[str, Any]) -> TrialRun:
         self.given.append(inputs)
         return self.answer(inputs)
 

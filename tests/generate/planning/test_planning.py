@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irfuzz.generate.inputs import make_inputs
-from irfuzz.generate.planning import Attempt, InputPlan, annotate, plan_inputs, without_floats
-from irfuzz.generate.planning.trial import MOST_ELEMENTS
+from irfuzz.generate.input_planning import ModelInputPlan, TrialRun, annotate, plan_inputs, without_floats
+from irfuzz.generate.input_planning.size_trial import MOST_ELEMENTS
+from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import InputDomain, InputVariant, set_input_sizes, set_input_variants
 from irfuzz.ir.program import Program
 from tests.generate.planning import models
@@ -21,11 +21,11 @@ def made(text: str) -> Program:
     return models.program(models.filled(text))
 
 
-def shapes(plan: InputPlan, name: str) -> list[tuple[int, ...]]:
+def shapes(plan: ModelInputPlan, name: str) -> list[tuple[int, ...]]:
     return [variant.shape for variant in plan.variants[name]]
 
 
-def variants(plan: InputPlan) -> list[dict[str, InputVariant]]:
+def variants(plan: ModelInputPlan) -> list[dict[str, InputVariant]]:
     count = len(next(iter(plan.variants.values())))
     return [{name: row[place] for name, row in plan.variants.items()} for place in range(count)]
 
@@ -139,7 +139,7 @@ def test_what_inference_leaves_open_is_run_and_enlarged(pretended: Any) -> None:
     text = """g (float[n, k] x, int64 many) => (float[a] y) <int64[1] s = {-1}, int64 zero = {0}, int64 one = {1}> {
       z = Reshape (x, s) i = Range (zero, many, one) y = Gather (z, i) }"""
     least = 32
-    runtime = pretended(lambda given: Attempt("too short" if given["x"].shape[1] < least else "", outputs={}))
+    runtime = pretended(lambda given: TrialRun("too short" if given["x"].shape[1] < least else "", outputs={}))
     plan = plan_inputs(made(text), runtime=runtime)
     assert min(shape[1] for shape in shapes(plan, "x")) == least
     assert runtime.given[0]["x"].shape[1] < least
@@ -148,8 +148,8 @@ def test_what_inference_leaves_open_is_run_and_enlarged(pretended: Any) -> None:
 def test_outputs_that_are_empty_are_not_enough(pretended: Any) -> None:
     text = "g (float[n, k] x) => (float[a, b] y) { z = NonZero (x) y = Cast <to = 1> (z) }"
 
-    def answer(given: Any) -> Attempt:
-        return Attempt(outputs={"y": np.zeros((2, max(0, given["x"].shape[1] - 20)), np.float32)})
+    def answer(given: Any) -> TrialRun:
+        return TrialRun(outputs={"y": np.zeros((2, max(0, given["x"].shape[1] - 20)), np.float32)})
 
     plan = plan_inputs(made(text), runtime=pretended(answer))
     assert shapes(plan, "x")[0][1] > 20
@@ -159,8 +159,8 @@ def test_outputs_that_are_empty_are_not_enough(pretended: Any) -> None:
 def test_outputs_that_are_nan_everywhere_are_not_enough(pretended: Any) -> None:
     text = "g (float[n, k] x) => (float[a, b] y) { z = NonZero (x) y = Cast <to = 1> (z) }"
 
-    def answer(given: Any) -> Attempt:
-        return Attempt(outputs={"y": np.full((2, 2), np.nan if given["x"].shape[1] == 16 else 1.0, np.float32)})
+    def answer(given: Any) -> TrialRun:
+        return TrialRun(outputs={"y": np.full((2, 2), np.nan if given["x"].shape[1] == 16 else 1.0, np.float32)})
 
     assert shapes(plan_inputs(made(text), runtime=pretended(answer)), "x")[0][1] != 16
 
@@ -169,13 +169,13 @@ def test_outputs_that_are_nan_everywhere_are_not_enough(pretended: Any) -> None:
 def test_a_run_that_takes_long_is_the_last_resort(pretended: Any, seconds: float, kept: bool) -> None:
     text = "g (float[n, k] x) => (float[a, b] y) { z = NonZero (x) y = Cast <to = 1> (z) }"
     out = {"y": np.ones((2, 2), np.float32)}
-    runtime = pretended(lambda given: Attempt(seconds=seconds if given["x"].shape[1] == 16 else 0.1, outputs=out))
+    runtime = pretended(lambda given: TrialRun(seconds=seconds if given["x"].shape[1] == 16 else 0.1, outputs=out))
     assert (shapes(plan_inputs(made(text), runtime=runtime), "x")[0][1] == 16) is kept
 
 
 def test_a_model_that_never_runs_says_why(pretended: Any) -> None:
     text = "g (float[n, k] x) => (float[a, b] y) { z = NonZero (x) y = Cast <to = 1> (z) }"
-    runtime = pretended(lambda given: Attempt("out of order"))
+    runtime = pretended(lambda given: TrialRun("out of order"))
     plan = plan_inputs(made(text), runtime=runtime)
     assert plan.why_not == "out of order"
     assert not plan.variants
@@ -184,15 +184,15 @@ def test_a_model_that_never_runs_says_why(pretended: Any) -> None:
 
 def test_integers_that_nothing_limits_are_small_if_others_do_not_run(pretended: Any) -> None:
     text = "g (int64[2, 3] a) => (int64[2, 3] y) { y = Neg (a) }"
-    runtime = pretended(lambda given: Attempt("out of range" if np.abs(given["a"]).max() > 1 else ""))
+    runtime = pretended(lambda given: TrialRun("out of range" if np.abs(given["a"]).max() > 1 else ""))
     plan = plan_inputs(made(text), runtime=runtime)
     assert plan.domains == {"a": InputDomain(0, 1)}
     assert not plan.variants
-    assert not plan_inputs(made(text), runtime=pretended(lambda given: Attempt()))
+    assert not plan_inputs(made(text), runtime=pretended(lambda given: TrialRun()))
 
 
 def test_what_inference_settles_is_not_run(pretended: Any) -> None:
-    runtime = pretended(lambda given: Attempt("never asked"))
+    runtime = pretended(lambda given: TrialRun("never asked"))
     assert plan_inputs(made(models.PYRAMID), runtime=runtime).variants
     assert not runtime.given
 
@@ -377,14 +377,14 @@ STFT = """g (float[n, t] wav) => (float[a, b, c, d] y) {
 
 
 def test_sizes_are_found_for_a_model_that_breaks_a_rule_which_a_runtime_lets_pass(pretended: Any) -> None:
-    runtime = pretended(lambda given: Attempt("too short" if given["wav"].shape[1] < 600 else "", outputs={}))
+    runtime = pretended(lambda given: TrialRun("too short" if given["wav"].shape[1] < 600 else "", outputs={}))
     plan = plan_inputs(made(STFT), runtime=runtime)
     assert shapes(plan, "wav")[0][1] >= 600
     assert not plan.why_not
 
 
 def test_a_broken_rule_that_no_runtime_lets_pass_is_the_reason(pretended: Any) -> None:
-    plan = plan_inputs(made(STFT), runtime=pretended(lambda given: Attempt("refused")))
+    plan = plan_inputs(made(STFT), runtime=pretended(lambda given: TrialRun("refused")))
     assert not plan.variants
     assert "signal: expected rank 3" in plan.why_not
     assert "signal: expected rank 3" in plan_inputs(made(STFT)).why_not

@@ -14,8 +14,8 @@ from onnx import helper
 
 from irfuzz.choices import Choices
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
-from irfuzz.spec import Call, InputPlan, OpSpec, bindings, sample_call
-from irfuzz.spec.functions import Undefined
+from irfuzz.spec import OpSpec, SampledCall, SampledInput, bindings, sample_call
+from irfuzz.spec.constraints.expression_functions import Undefined
 from tests.spec.onenode import IR_VERSION, array_for
 from tests.spec.stress import random_fact
 
@@ -73,7 +73,7 @@ class Arg:
         if self.exact and self.array.size:
             return replace(self, array=np.resize(self.array, shape))
         fact = TensorFact(self.dtype, shape)
-        return replace(self, array=array_for(InputPlan(fact, self.low, self.high), rng).reshape(shape))
+        return replace(self, array=array_for(SampledInput(fact, self.low, self.high), rng).reshape(shape))
 
     def cast(self, dtype: ir.DataType) -> Arg:
         """The same values, as far as another element type has them."""
@@ -214,7 +214,7 @@ def _tensor(arg: Arg, name: str) -> onnx.TensorProto:
     return ir.serde.serialize_tensor(ir.tensor(arg.array, dtype=arg.dtype, name=name))
 
 
-def case_of(spec: OpSpec, opset: int, call: Call, rng: np.random.Generator) -> Case:
+def case_of(spec: OpSpec, opset: int, call: SampledCall, rng: np.random.Generator) -> Case:
     """A sampled call with drawn values."""
     args: list[Arg | None] = []
     for plan in call.inputs:

@@ -11,9 +11,9 @@ import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.execute.types import Exit, RunResult
+from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.facts import Fact, TensorFact, tensors_in
-from irfuzz.mutate.refusals import refusal
+from irfuzz.mutate.editing.runtime_refusals import refusal
 from irfuzz.spec import OpSpec, bindings
 from tests.spec.census.calls import Case
 

@@ -13,11 +13,11 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.execute.adapter import Request
-from irfuzz.execute.generated import TORCH, SourceAdapter
+from irfuzz.execute.adapters.adapter import Request
+from irfuzz.execute.adapters.generated_source import TORCH, SourceAdapter
+from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.table import resolve
-from irfuzz.execute.types import Target
+from irfuzz.execute.target_table import resolve
 from irfuzz.export.torch import lower_model
 from irfuzz.isolate import Limits
 from irfuzz.spec import OpSpec, Specs

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from irfuzz.export.array.support.numbers import cast, doubled, is_real, whole, wide
-from irfuzz.export.plan.shapes import flat_sizes
+from irfuzz.export.size_arithmetic.result_shapes import flat_sizes
 
 
 def rounded(function, x):

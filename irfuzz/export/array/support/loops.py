@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from irfuzz.export.array.support.numbers import number
-from irfuzz.export.plan.shapes import empty_stack_sizes
+from irfuzz.export.size_arithmetic.result_shapes import empty_stack_sizes
 
 
 def stacked(arrays, axis, row):

@@ -9,7 +9,7 @@ import numpy as np
 
 from irfuzz.export.array.support.elementwise import div
 from irfuzz.export.array.support.numbers import cast, doubled, highest, ints, is_real, lowest, number, whole, wide
-from irfuzz.export.plan.shapes import reduced_axes
+from irfuzz.export.size_arithmetic.result_shapes import reduced_axes
 
 
 def reduced(x, axes, noop):

@@ -10,7 +10,7 @@ import numpy as np
 
 from irfuzz.export.array.support.numbers import cast, doubled, ints, is_real
 from irfuzz.export.array.support.windows import taps
-from irfuzz.export.plan.windows import column_plan, unpooled_sizes
+from irfuzz.export.size_arithmetic.window_sizes import column_plan, unpooled_sizes
 
 
 def affine_grid(theta, size, align_corners=0):

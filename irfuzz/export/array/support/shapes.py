@@ -6,8 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from irfuzz.export.array.support.numbers import cast, doubled, ints, is_real, number
-from irfuzz.export.plan.positions import centered_amounts, equal_parts, pad_amounts, range_count, slice_plan
-from irfuzz.export.plan.shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
+from irfuzz.export.size_arithmetic.axis_positions import (
+    centered_amounts,
+    equal_parts,
+    pad_amounts,
+    range_count,
+    slice_plan,
+)
+from irfuzz.export.size_arithmetic.result_shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
 
 
 def reshape(x, shape, allowzero=0):

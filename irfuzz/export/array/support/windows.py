@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from irfuzz.export.array.support.numbers import cast, doubled, is_real, lowest, wide
-from irfuzz.export.plan.windows import pool_geometry, transposed_crops, window_pads, window_room
+from irfuzz.export.size_arithmetic.window_sizes import pool_geometry, transposed_crops, window_pads, window_room
 
 
 def framed(x, around, value):

@@ -7,7 +7,7 @@ import math
 
 import tensorflow as tf
 
-from irfuzz.export.plan.windows import transposed_crops, window_pads
+from irfuzz.export.size_arithmetic.window_sizes import transposed_crops, window_pads
 from irfuzz.export.tensorflow.support.arrays import dims
 from irfuzz.export.tensorflow.support.numbers import single
 from irfuzz.export.tensorflow.support.windows import add_windows, pad_spatial, pool_windows

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from irfuzz.export.plan.windows import pool_geometry
+from irfuzz.export.size_arithmetic.window_sizes import pool_geometry
 from irfuzz.export.tensorflow.support.arrays import dims
 from irfuzz.export.tensorflow.support.numbers import lowest, single
 from irfuzz.export.tensorflow.support.windows import pool_windows

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from irfuzz.export.plan.resizing import region_ends, resize_targets, resized_axes
+from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
 from irfuzz.export.tensorflow.support.arrays import dims
 from irfuzz.export.tensorflow.support.casts import cast
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from irfuzz.export.plan.windows import column_plan, unpooled_sizes
+from irfuzz.export.size_arithmetic.window_sizes import column_plan, unpooled_sizes
 from irfuzz.export.tensorflow.support.arrays import dims, known
 from irfuzz.export.tensorflow.support.casts import cast
 from irfuzz.export.tensorflow.support.numbers import single

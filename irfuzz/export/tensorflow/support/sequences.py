@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from irfuzz.export.plan.shapes import empty_stack_sizes
+from irfuzz.export.size_arithmetic.result_shapes import empty_stack_sizes
 from irfuzz.export.tensorflow.support.arrays import ints, known, sizes_of
 
 

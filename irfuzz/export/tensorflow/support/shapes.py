@@ -8,8 +8,14 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from irfuzz.export.plan.positions import centered_amounts, equal_parts, pad_amounts, range_count, slice_plan
-from irfuzz.export.plan.shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
+from irfuzz.export.size_arithmetic.axis_positions import (
+    centered_amounts,
+    equal_parts,
+    pad_amounts,
+    range_count,
+    slice_plan,
+)
+from irfuzz.export.size_arithmetic.result_shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
 from irfuzz.export.tensorflow.support.arrays import dims, known, sizes_of
 from irfuzz.export.tensorflow.support.numbers import bits, unbits
 

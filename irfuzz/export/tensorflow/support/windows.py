@@ -8,7 +8,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from irfuzz.export.plan.windows import window_room
+from irfuzz.export.size_arithmetic.window_sizes import window_room
 from irfuzz.export.tensorflow.support.arrays import dims
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F  # noqa: N812 - as torch's own documentation calls it
 
-from irfuzz.export.plan.windows import transposed_crops, window_pads
+from irfuzz.export.size_arithmetic.window_sizes import transposed_crops, window_pads
 from irfuzz.export.torch.support.numbers import single
 from irfuzz.export.torch.support.windows import pad_spatial
 

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from irfuzz.export.plan.windows import pool_geometry
+from irfuzz.export.size_arithmetic.window_sizes import pool_geometry
 from irfuzz.export.torch.support.numbers import lowest, single
 from irfuzz.export.torch.support.windows import pool_windows
 

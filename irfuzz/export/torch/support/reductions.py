@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.plan.shapes import reduced_axes
+from irfuzz.export.size_arithmetic.result_shapes import reduced_axes
 from irfuzz.export.torch.support.casts import cast
 from irfuzz.export.torch.support.numbers import divide_int, exact_int, highest, lowest, ordered, single, unordered
 

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from irfuzz.export.plan.resizing import region_ends, resize_targets, resized_axes
+from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
 from irfuzz.export.torch.support.numbers import bits, unbits
 
 

@@ -9,7 +9,7 @@ import math
 import torch
 import torch.nn.functional as F  # noqa: N812 - as generated modules have it
 
-from irfuzz.export.plan.windows import column_plan, unpooled_sizes
+from irfuzz.export.size_arithmetic.window_sizes import column_plan, unpooled_sizes
 from irfuzz.export.torch.support.numbers import bits, single, unbits
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.plan.shapes import empty_stack_sizes
+from irfuzz.export.size_arithmetic.result_shapes import empty_stack_sizes
 
 
 def stacked(tensors, axis, dtype=None, shape=None):

@@ -5,8 +5,14 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.plan.positions import centered_amounts, equal_parts, pad_amounts, range_count, slice_plan
-from irfuzz.export.plan.shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
+from irfuzz.export.size_arithmetic.axis_positions import (
+    centered_amounts,
+    equal_parts,
+    pad_amounts,
+    range_count,
+    slice_plan,
+)
+from irfuzz.export.size_arithmetic.result_shapes import depth_steps, flat_sizes, reshaped_sizes, space_steps
 from irfuzz.export.torch.support.numbers import bits, unbits
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.plan.windows import window_room
+from irfuzz.export.size_arithmetic.window_sizes import window_room
 
 
 def pad_spatial(x, pads, value):

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from irfuzz.choices import Choices
 from irfuzz.ir.program import Program
-from irfuzz.mutate.context import Context
-from irfuzz.mutate.types import Relation, Skipped
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Relation, Skipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from irfuzz.oracle.case import Case
-from irfuzz.oracle.types import Symptom, Verdict
+from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 NAME = "nan-everywhere"
 

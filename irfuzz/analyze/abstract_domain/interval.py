@@ -1,0 +1,219 @@
+"""Interval arithmetic, rounded outwards (DEBAR, section 3.1.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from irfuzz.analyze.abstract_domain.number_formats import NumberFormat
+
+INF = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What the elements of a partition may be.
+
+    Attributes:
+        low: no element that is a number is below; ``-inf`` says that negative infinity may occur.
+        high: likewise above.
+        nan: NaN may occur.
+        nonzero: 0 does not occur, though it may lie within the bounds.
+        loose: the bounds rest on nothing better than the whole range of an element type.
+    """
+
+    low: float
+    high: float
+    nan: bool = False
+    nonzero: bool = False
+    loose: bool = False
+
+    @property
+    def zero(self) -> bool:
+        """0 may occur."""
+        return self.low <= 0 <= self.high and not self.nonzero
+
+    @property
+    def finite(self) -> bool:
+        """Neither NaN nor an infinity may occur."""
+        return not self.nan and self.low > -INF and self.high < INF
+
+    @property
+    def magnitude(self) -> float:
+        """The largest absolute value."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def point(self) -> bool:
+        """There is one number only."""
+        return self.low == self.high and not self.nan
+
+
+TOP = Range(-INF, INF, nan=True, loose=True)
+
+
+def hull(ranges: Iterable[Range]) -> Range:
+    """The smallest range that holds all of them; there must be one."""
+    found = list(ranges)
+    if len(found) == 1:
+        return found[0]
+    return Range(
+        min(r.low for r in found),
+        max(r.high for r in found),
+        any(r.nan for r in found),
+        all(r.nonzero or not r.low <= 0 <= r.high for r in found),
+        any(r.loose for r in found),
+    )
+
+
+def meet(one: Range, other: Range) -> Range:
+    """What lies in both; the first if they exclude each other, which only rounding can make them do."""
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    if low > high:
+        return one
+    return Range(low, high, one.nan and other.nan, one.nonzero or other.nonzero, one.loose and other.loose)
+
+
+def finite_part(r: Range, form: NumberFormat) -> Range:
+    """The finite numbers of a range: what goes on after a fault was reported, so that it is reported once."""
+    low, high = max(r.low, form.lowest), min(r.high, form.biggest)
+    return replace(r, low=min(low, high), high=max(low, high), nan=False)
+
+
+def rounded(r: Range, form: NumberFormat, ulps: float = 0.0, low: float = -INF, high: float = INF) -> Range:
+    """A range of exact results as one of computed results: to infinity beyond the format, outwards else.
+
+    Integers that overflow wrap around, to anything.
+
+    Args:
+        r: of the exact results.
+        form: that they are rounded to.
+        ulps: units in the last place by which they may be off; 0 for what IEEE 754 rounds to the nearest, which never
+            passes the nearest number beyond a bound.
+        low: what no rounding passes.
+        high: likewise.
+    """
+    if not form.floating:
+        if r.low < form.lowest or r.high > form.biggest:
+            return Range(form.lowest, form.biggest, loose=r.loose)
+        return replace(r, nan=False) if r.nan else r
+    least, most = r.low, r.high
+    if ulps:
+        if -INF < least < INF and least != 0:
+            least -= ulps * (form.eps * abs(least) + form.smallest)
+        if -INF < most < INF and most != 0:
+            most += ulps * (form.eps * abs(most) + form.smallest)
+    least, most = max(least, low), min(most, high)
+    if r.high > form.biggest:
+        most = INF
+    else:
+        most = form.biggest if most >= form.biggest else most if most <= form.lowest else form.above(most)
+    if r.low < form.lowest:
+        least = -INF
+    else:
+        least = form.lowest if least <= form.lowest else least if least >= form.biggest else form.below(least)
+    return Range(min(least, form.biggest), max(most, form.lowest), r.nan, r.nonzero, r.loose)
+
+
+def add(a: Range, b: Range) -> Range:
+    """Exact sums; infinities of both signs give NaN."""
+    nan = a.nan or b.nan or (a.high == INF and b.low == -INF) or (a.low == -INF and b.high == INF)
+    return Range(_sum(a.low, b.low, -INF), _sum(a.high, b.high, INF), nan, loose=a.loose or b.loose)
+
+
+def _sum(a: float, b: float, both: float) -> float:
+    return both if math.isinf(a) and math.isinf(b) and a != b else a + b
+
+
+def neg(a: Range) -> Range:
+    """Negated elements."""
+    return Range(-a.high, -a.low, a.nan, a.nonzero, a.loose)
+
+
+def _product(a: float, b: float) -> float:
+    """0 times infinity is 0 here: that it may be NaN is told apart."""
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def mul(a: Range, b: Range) -> Range:
+    """Exact products; 0 times an infinity gives NaN."""
+    ends = [_product(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+    wild = (a.zero and (b.low == -INF or b.high == INF)) or (b.zero and (a.low == -INF or a.high == INF))
+    # A product of two that are not zero underflows to zero.
+    return Range(min(ends), max(ends), a.nan or b.nan or wild, loose=a.loose or b.loose)
+
+
+def square(a: Range) -> Range:
+    """Products of each element with itself."""
+    ends = (_product(a.low, a.low), _product(a.high, a.high))
+    return Range(0.0 if a.low <= 0 <= a.high else min(ends), max(ends), a.nan, loose=a.loose)
+
+
+def scaled(a: Range, factor: float) -> Range:
+    """Every element times a number."""
+    ends = (_product(a.low, factor), _product(a.high, factor))
+    return Range(min(ends), max(ends), a.nan, loose=a.loose)
+
+
+def div(a: Range, b: Range, form: NumberFormat) -> Range:
+    """Exact quotients; if the divisor reaches 0, infinities are among them."""
+    loose = a.loose or b.loose
+    nan = a.nan or b.nan or (a.zero and b.zero) or (a.magnitude == INF and b.magnitude == INF)
+    ends: list[float] = []
+    for low, high in sides(b, form.smallest):
+        ends += [_quotient(x, y) for x in (a.low, a.high) for y in (low, high)]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 0.0)
+    if b.zero and (a.low < 0 or a.high > 0):
+        # The zero may have either sign.
+        low, high = -INF, INF
+    return Range(low, high, nan, loose=loose)
+
+
+def _quotient(x: float, y: float) -> float:
+    if math.isinf(y):
+        return 0.0
+    if math.isinf(x):
+        return x if y > 0 else -x
+    try:
+        return x / y
+    except OverflowError:
+        return math.copysign(INF, x) * math.copysign(1.0, y)
+
+
+def sides(b: Range, smallest: float) -> list[tuple[float, float]]:
+    """The parts of a range below and above zero."""
+    found = []
+    if b.low < 0:
+        found.append((b.low, min(b.high, -smallest)))
+    if b.high > 0:
+        found.append((max(b.low, smallest), b.high))
+    return found
+
+
+def monotone(a: Range, f: Callable[[float], float]) -> Range:
+    """The image under a function that never decreases."""
+    return Range(f(a.low), f(a.high), a.nan, loose=a.loose)
+
+
+def absolute(a: Range) -> Range:
+    """Absolute values."""
+    low = 0.0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
+    return Range(low, a.magnitude, a.nan, a.nonzero, a.loose)
+
+
+def maximum(a: Range, b: Range) -> Range:
+    """The larger of two."""
+    return Range(max(a.low, b.low), max(a.high, b.high), a.nan or b.nan, loose=a.loose or b.loose)
+
+
+def minimum(a: Range, b: Range) -> Range:
+    """The smaller of two."""
+    return neg(maximum(neg(a), neg(b)))
+
+
+def clipped(a: Range, low: float, high: float) -> Range:
+    """Numbers limited to ``[low, high]``; NaN stays."""
+    least, most = min(max(a.low, low), high), max(min(a.high, high), low)
+    bounded = low > -INF and high < INF
+    return Range(min(least, most), max(least, most), a.nan, loose=a.loose and not bounded)

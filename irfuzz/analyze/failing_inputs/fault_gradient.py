@@ -1,0 +1,151 @@
+"""Moves inputs nearer to a warning's fault, by gradients in PyTorch."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from irfuzz.analyze.abstract_domain.interval import INF
+from irfuzz.analyze.abstract_domain.number_formats import format_of
+from irfuzz.analyze.analysis import Alarm
+from irfuzz.analyze.failing_inputs.warning_subprogram import WarningProbe
+from irfuzz.analyze.unsafe_conditions import Fault
+from irfuzz.errors import UsageError
+from irfuzz.execute.adapters.generated_source import TORCH
+from irfuzz.execute.run_types import Exit, Target
+from irfuzz.execute.runner import Runner
+
+STEPS = (1.0, 1.001, 2.0, 0.5)
+"""How far to go, in units of the step that reaches the end of a linear operand; a square's takes 2."""
+
+MOST = 512
+"""Objectives of one worker: two for each warning."""
+
+
+class Gradients:
+    """Gradients of how near operands are to the end of their domain, in the lowering to PyTorch.
+
+    A context manager; its worker starts with the first question, and serves the probes of all warnings.
+
+    Args:
+        warnings: that will be asked about.
+
+    Attributes:
+        absent: why there are none: PyTorch is not installed. Empty if it is, or nothing was asked yet.
+    """
+
+    def __init__(self, warnings: Iterable[Alarm]) -> None:
+        asked = ((kind, name) for w in warnings for kind, _ in goals(w.fault, 0.0) for name in (w.operand, w.output))
+        self._places = {objective: place for place, objective in enumerate(list(dict.fromkeys(asked))[:MOST])}
+        self._runner: Runner | None = None
+        self.absent = ""
+
+    def __enter__(self) -> Self:
+        """Start nothing yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._runner is not None:
+            self._runner.__exit__(kind, error, trace)
+            self._runner = None
+
+    def start(self) -> bool:
+        """Start PyTorch if that has not been done; whether there is any."""
+        if self._runner is None and not self.absent:
+            mode = f"gradient {json.dumps([[kind, name, name] for kind, name in self._places])}"
+            target = Target("torch:gradient", "torch", interpreter=sys.executable, options={"mode": mode})
+            runner = Runner([target], adapters={target.name: replace(TORCH, modes=(mode,))})
+            try:
+                runner.__enter__()
+            except UsageError as error:
+                self.absent = str(error)
+            else:
+                self._runner = runner
+        return self._runner is not None
+
+    def nearer(
+        self,
+        probe: WarningProbe,
+        fault: Fault,
+        feeds: Mapping[str, np.ndarray],
+        ends: Mapping[str, tuple[float, float]],
+    ) -> Iterator[dict[str, np.ndarray]]:
+        """Inputs that lie where the gradients at ``feeds`` lead; none if the lowering gives none.
+
+        Args:
+            probe: of the warning.
+            fault: its fault.
+            feeds: where to start.
+            ends: lowest and highest number of each input.
+        """
+        if not self.start() or self._runner is None:
+            return
+        (result,) = self._runner.run(probe.program, feeds)
+        if result.exit is not Exit.OK:
+            return
+        fact = probe.program.tensor(probe.program.value(probe.operand))  # type: ignore[arg-type]
+        biggest = format_of(fact.dtype).biggest if fact is not None else INF
+        for kind, goal in goals(fault, biggest):
+            place = self._places.get((kind, probe.operand))
+            score = result.outputs.get(f"{place}/")
+            if not isinstance(score, np.ndarray):
+                continue
+            slopes = {
+                name: np.asarray(value, dtype=np.float64)
+                for name in feeds
+                if isinstance(value := result.outputs.get(f"{place}/{name}"), np.ndarray)
+            }
+            yield from _moved(feeds, slopes, goal - float(score), ends)
+
+
+def goals(fault: Fault, biggest: float) -> list[tuple[str, float]]:
+    """What is to grow beyond which number for a fault to occur; ``biggest`` is the largest number of the type."""
+    found: list[tuple[str, float]] = []
+    if fault.nonzero:
+        found.append(("zeros", 0.0))
+    if fault.low > -INF:
+        found.append(("least", -fault.low))
+    if fault.high < INF:
+        found.append(("most", fault.high))
+    return found or [("largest", biggest)]
+
+
+def _moved(
+    feeds: Mapping[str, np.ndarray],
+    slopes: Mapping[str, np.ndarray],
+    short: float,
+    ends: Mapping[str, tuple[float, float]],
+) -> Iterator[dict[str, np.ndarray]]:
+    """Newton's step for one equation, and the corner that the gradient points to; within the ends."""
+    norm = sum(float(np.sum(s * s)) for s in slopes.values())
+    if not norm > 0 or not math.isfinite(norm):
+        return
+    if short > 0 and math.isfinite(short):
+        for share in STEPS:
+            yield _within(
+                feeds, {n: feeds[n].astype(np.float64) + s * (short * share / norm) for n, s in slopes.items()}, ends
+            )
+    towards = {
+        n: np.where(s > 0, ends[n][1], np.where(s < 0, ends[n][0], feeds[n].astype(np.float64)))
+        for n, s in slopes.items()
+    }
+    yield _within(feeds, towards, ends)
+    yield _within(feeds, {n: (feeds[n].astype(np.float64) + t) / 2 for n, t in towards.items()}, ends)
+
+
+def _within(
+    feeds: Mapping[str, np.ndarray], moved: Mapping[str, np.ndarray], ends: Mapping[str, tuple[float, float]]
+) -> dict[str, np.ndarray]:
+    return {
+        name: np.clip(moved[name], *ends[name]).astype(array.dtype) if name in moved else array
+        for name, array in feeds.items()
+    }

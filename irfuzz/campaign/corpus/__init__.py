@@ -1,0 +1,13 @@
+"""Chooses what a job runs next: a parent of the corpus, its mutant, and the mutant's inputs.
+
+A draw depends on nothing but the campaign's seed, the job's number, the iteration and the corpus, so that a job can
+be repeated. What a draw uses must not depend on the clock.
+
+Read `parent_selection` (the corpus and its weights), `testcase` (one program on its way), `mutation_steering` (which
+mutators and edits), `fault_triggers` (what is drawn less since it only shows known faults), `input_steering` (inputs
+away from numeric hazards or into them). `seed_folder`, `seed_probe` and `seed_inputs` say which models are seeds and
+what is fed to them.
+
+A new influence on draws is a weight that `mutation_steering` asks for; its state is saved as a setting of the job. Do
+not run targets here, except for what `seed_probe` needs.
+"""

@@ -1,0 +1,263 @@
+"""Differential testing: mutants run on several targets, and what these disagree on is triaged."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from irfuzz.campaign.config import MANY
+from irfuzz.campaign.corpus.input_steering import InputSteering
+from irfuzz.campaign.corpus.mutation_steering import Steering
+from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.seed_inputs import SeedSamples
+from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
+from irfuzz.campaign.loop import ROUND
+from irfuzz.campaign.monitoring import fact_audit
+from irfuzz.campaign.strategy import Strategy
+from irfuzz.campaign.targets import comparison_counts, per_program_selection
+from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
+from irfuzz.campaign.targets.operator_support import OperatorSupport
+from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
+from irfuzz.campaign.targets.slow_sampling import Sampling
+from irfuzz.campaign.triage.disagreements import Triage
+from irfuzz.choices import Choices
+from irfuzz.execute.onnxruntime_passes import registered
+from irfuzz.execute.run_types import Exit, RunResult, Target
+from irfuzz.execute.runner import Runner, versions_that_tell
+from irfuzz.execute.target_table import resolve
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
+from irfuzz.findings.witness_distrust import wrong_here
+from irfuzz.generate.graph_inputs.number_classes import draw_numbers
+from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.input_values import make_inputs
+from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
+from irfuzz.mutate.model_interface.convert_opset import NEWEST, newest_for
+from irfuzz.oracle import MeasuringJudge, judge
+from irfuzz.oracle.excuses import lacks_witness
+from irfuzz.oracle.verdict import Verdict
+from irfuzz.search.novelty import FeatureCounts
+
+if TYPE_CHECKING:
+    from irfuzz.campaign.job import Job
+
+REFRESH = 200
+"""Iterations between two looks at what other jobs have added."""
+
+SPREAD = 4
+"""With many targets every so many iterations one of a seed as it is."""
+
+NO_SHARE = "slow, and gets no share of the time; give a longer --time, or --slow-share"
+"""Why a target is left out."""
+
+Runs = list[RunResult]
+
+
+class Differential(Strategy[Runs, Verdict]):
+    """One program, several targets."""
+
+    def __init__(self, job: Job) -> None:
+        config = job.config
+        self.root = f"{config.seed}/{job.number}"
+        self.refresh, self.most = REFRESH, ROUND
+        self._job = job
+        self.corpus = Corpus(job.database, config.sprouts)
+        self.steering = Steering(config, self.corpus, FeatureCounts(), NEWEST)
+        self.steering.recall(job.database, job.number)
+        self._ranges = seed_ranges()
+        self._hunt = InputSteering(config.hunt)
+        self._samples = SeedSamples(job.database, job.layout)
+        self._alone: Sequence[tuple[int, int]] = ()
+        self._stuck = HangAvoidance()
+        self._support = OperatorSupport(empty=True)
+
+    def runner(self) -> Runner:
+        """All quick targets; slow ones are added when their first turn comes, if they have a share of the time."""
+        config = self._job.config
+        quick, self._later = quick_and_slow(resolve(config.targets, slow=config.slow_share > 0, witness=True))
+        if not config.slow_share:
+            for target in self._later:
+                self._job.targets.drop(target, NO_SHARE)
+            self._later = ()
+        limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
+        most = longest(self._job.time()[0]) if self._later else math.inf
+        return Runner(
+            quick, limits, required=config.targets is not None, lines=config.python_coverage, longest=most
+        )  # fmt: skip
+
+    def begin(self, runner: Runner) -> Sequence[Target]:
+        """All of them are under test."""
+        job = self._job
+        self._runner = runner
+        self._witnesses = per_program_selection.in_doubt(runner.targets, job.config.targets)
+        self._quick = per_program_selection.remaining(runner.targets, self._witnesses)
+        seconds, left = job.time()
+        sampling = Sampling(self._later, job.config.slow_share, job.counts, until=time.monotonic() + left)
+        self._slow = SlowTargets(
+            runner, sampling, seconds, job.counts, job.targets.drop, lambda target: job.targets.use([target])
+        )  # fmt: skip
+        self._every_seed = 1 if len(self._quick) <= MANY else SPREAD
+        newest = newest_for((t.opset, t.ir) for t in runner.targets)
+        if newest != NEWEST:
+            self.steering.limit(newest)
+            self.corpus.limit(newest)
+        for target in versions_that_tell(runner.targets):
+            self.steering.passes.register(target, registered(runner, target))
+        self._triage = Triage(
+            job.layout, job.database, runner, job.config, lambda: job.stop, longest=longest(seconds)
+        )  # fmt: skip
+        return (*runner.targets, *self._later)
+
+    def absorb(self) -> None:
+        """Take in what was added to the corpus."""
+        self.steering.credit()
+        for program in self.corpus.refresh():
+            self.steering.add(program)
+        self._alone = self._samples.alone(self.corpus.seeds())
+
+    def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
+        """As the search chooses; the first job begins with the seeds as they are, on each of their samples."""
+        entry = self.steering.parent(choices)
+        alone = self._alone_at(iteration)
+        return entry if alone is None else self.corpus.seed(alone[0])
+
+    def _alone_at(self, iteration: int) -> tuple[int, int] | None:
+        """The seed that is to be run as it is, and the number of its sample.
+
+        Of many targets one seed takes as long as twenty small programs, so these come in between.
+        """
+        place, rest = divmod(iteration, self._every_seed)
+        return self._alone[place] if not self._job.number and not rest and place < len(self._alone) else None
+
+    def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
+        """As the search plans."""
+        if self._alone_at(iteration) is not None:
+            return Testcase(self._job.number, iteration, entry, parent, parent)
+        mutant, plan = self.steering.mutate(entry, parent, choices)
+        return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits, plan)
+
+    def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
+        """Inputs that are drawn, sampled or steered, and the targets whose turn it is."""
+        program, entry, iteration, invalid = testcase.program, testcase.entry, testcase.iteration, testcase.invalid
+        alone = self._alone_at(iteration)
+        ranges = self._ranges.get(entry.seed)
+        seed = choices.seed()
+        inputs = make_inputs(program, seed, ranges=ranges, numbers=draw_numbers(program, choices))
+        given = self._samples.give(entry.seed, program, alone and alone[1], seed, choices, ranges)
+        # Who accepts what is invalid shows only beside all the others.
+        quick, counts = self._quick, self._job.counts
+        wanted = quick if invalid else per_program_selection.turn(quick, iteration, self._job.config.every)
+        wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
+        features, keep = self.steering.count(testcase) if testcase.edits and not invalid else (0, False)
+        hunt = ""
+        if given is not None:
+            inputs = given
+        elif not invalid:
+            inputs, hunt = self._hunt.steer(program, inputs, seed, ranges, choices)
+            counts["steered"] += bool(hunt)
+        whole = self._job.database.programs.whole(program)
+        return replace(
+            testcase,
+            whole=whole,
+            inputs=inputs,
+            targets=tuple(wanted),
+            features=features,
+            keep=keep,
+            asks=self.steering.asks(testcase, features),
+            hunt=hunt,
+        )
+
+    def execute(self, testcases: Sequence[Testcase]) -> Sequence[Runs]:
+        """What every target did with each of them; they travel together."""
+        return self._runner.run_all(testcases)
+
+    def _more(self, testcase: Testcase, targets: Sequence[Target]) -> Runs:
+        return self._runner.run(testcase.program, testcase.inputs, targets, tag=testcase.tag) if targets else []
+
+    def _judged(self, testcase: Testcase, runs: Runs) -> list[Verdict]:
+        return judge(
+            testcase.program, testcase.inputs, runs, shadow=self._runner.shadow, expected_invalid=testcase.invalid,
+            distrust=wrong_here,
+        )  # fmt: skip
+
+    def judge(self, testcase: Testcase, runs: Runs) -> tuple[Runs, list[Verdict]]:
+        """Disagreements; slow targets are asked about what is new, and all others before anything is believed."""
+        seed, program, counts = testcase.entry.seed, testcase.program, self._job.counts
+        if not testcase.invalid:
+            runs = [*runs, *self._slow.run(testcase)]
+        verdicts = self._judged(testcase, runs)
+        counts["declared invalid"] += testcase.invalid
+        self._count(runs)
+        if not testcase.invalid:
+            comparison_counts.count(runs, counts)
+        self._stuck.saw(seed, program, runs)
+        if verdicts:
+            runs, verdicts = self._asked(
+                testcase, runs, verdicts, per_program_selection.remaining(self._quick, testcase.targets)
+            )
+        if not testcase.invalid and any(map(lacks_witness, verdicts)):
+            runs, verdicts = self._asked(testcase, runs, verdicts, self._witnesses)
+        if not testcase.invalid and any(v.suspect for v in verdicts) and not any(r.target.slow for r in runs):
+            # Most doubts are that nothing was measured; slow targets are measured in triage alone.
+            verdicts = MeasuringJudge(self._runner, wrong_here).judge(testcase.program, testcase.inputs, runs)
+        return runs, verdicts
+
+    def _asked(
+        self, testcase: Testcase, runs: Runs, verdicts: list[Verdict], targets: Sequence[Target]
+    ) -> tuple[Runs, list[Verdict]]:
+        """The same with what more targets say."""
+        spared = self._stuck.spared(testcase.entry.seed, testcase.program, targets, self._job.counts)
+        more = self._more(testcase, spared)
+        if not more:
+            return runs, verdicts
+        runs = [*runs, *more]
+        return runs, self._judged(testcase, runs)
+
+    def _count(self, runs: Runs) -> None:
+        counts = self._job.counts
+        counts["runs"] += len(runs)
+        for result in runs:
+            if result.exit is not Exit.OK:
+                counts[f"{result.target.name} {result.exit}"] += 1
+
+    def keep(self, testcase: Testcase, runs: Runs) -> None:
+        """A program becomes a parent if it shows what is new, and anything runs it."""
+        ran_new = not testcase.invalid and self.steering.ran(testcase, runs)
+        wanted = (testcase.keep or ran_new) and any(r.exit is Exit.OK for r in runs)
+        if wanted and not self.corpus.add(testcase):
+            self._job.counts["large weights not kept"] += 1
+        if not testcase.invalid:
+            self._support.saw(testcase.program, runs)
+
+    def triage(self, testcase: Testcase, runs: Runs, wrong: Sequence[Verdict]) -> None:
+        """Take note of what is new."""
+        if not wrong:
+            return
+        self.steering.disagreed(testcase, wrong, runs)
+        trace = self.corpus.trace_of(testcase).to_json()
+        case, job, at = FailingCase(testcase.program, testcase.inputs), testcase.job, testcase.iteration
+        found = [
+            Finding(v, case, case, runs, trace=trace, hunt=testcase.hunt, job=job, iteration=at) for v in wrong
+        ]  # fmt: skip
+        self._triage.look(found, self._job.counts)
+
+    def audit(self, testcase: Testcase) -> None:
+        """Every fact of a program now and then is compared with what a run computes."""
+        if testcase.iteration % fact_audit.EVERY == 0 and not testcase.invalid:
+            self._job.counts["facts checked"] += fact_audit.audit(self._runner, testcase.program, testcase.inputs)
+
+    def work(self) -> None:
+        """Look into what waits."""
+        self._triage.work(self._job.counts)
+
+    def save(self, *, now: bool = False) -> None:
+        """What is covered and was learnt."""
+        self.steering.tell(self._job.database, self._job.number, now=now)
+
+    def end(self) -> None:
+        """What the targets were seen to run goes to a file that all campaigns share."""
+        self._support.save()

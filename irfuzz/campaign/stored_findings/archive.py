@@ -1,0 +1,256 @@
+"""Where a campaign keeps its findings: known ones are counted, new ones replayed, stored and written to folders."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.corpus.input_steering import marked
+from irfuzz.campaign.stored_findings.folder_placement import move_bundle, place_bundle, withdraw_bundle
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
+from irfuzz.findings.codec import explained_by, finding_of, row_of
+from irfuzz.findings.finding import Finding
+from irfuzz.findings.known_issues import labelled
+from irfuzz.findings.pipeline import DroppedFinding, Step, pass_through
+from irfuzz.findings.suspect_group import group_of
+from irfuzz.ir.program import Program
+from irfuzz.oracle import normalise_message, signature
+from irfuzz.oracle.fault_signature import SMALL_PROGRAM
+from irfuzz.oracle.message_normalization import names_of
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.report.bundle import write_shown
+from irfuzz.report.repro_scripts.two_form_script import ORACLE
+from irfuzz.store.database import Database, Status
+
+TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
+"""Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
+
+SUSPECT = "suspect"
+"""Beginning of the signatures of suspects."""
+
+REPEATED = DroppedFinding("repeated")
+
+
+def words_of(verdict: Verdict, program: Program) -> str:
+    """What a rejection says, without names and numbers; empty for other symptoms."""
+    if verdict.symptom is not Symptom.REJECTION:
+        return ""
+    return normalise_message(verdict.message, names_of(program))
+
+
+def _is_dumb(verdict: Verdict) -> bool:
+    """Whether all that is said is which signal killed a process: of a large program that tells nothing of the fault."""
+    return verdict.symptom is Symptom.CRASH and verdict.message.startswith("SIG")
+
+
+class CampaignArchive:
+    """The ``CampaignArchive`` of one job's pipelines, with what it knows by now.
+
+    Args:
+        layout: where drafts and folders go.
+        database: where findings go.
+        config: of the campaign.
+        versions: gives a finding the versions in which it shows, and the name of the newest.
+
+    Attributes:
+        likely: of which operators findings were made.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        database: Database,
+        config: Config,
+        versions: Callable[[Finding], Finding] = lambda finding: finding,
+    ) -> None:
+        self._layout = layout
+        self._database = database
+        self._seconds = max(120.0, 12 * config.timeout)
+        self._versions = versions
+        self._known: set[str] = set()
+        self._aliases: dict[str, str] = {}
+        self.likely = KnownFaultFilter()
+
+    def knows(self, verdict: Verdict, program: Program, *, doubted: int = 0) -> bool:
+        """Whether a verdict is a known finding's by its message alone; it is counted then.
+
+        Args:
+            verdict: what is seen.
+            program: on which.
+            doubted: number under which it is stored as a suspect; 0 if it is not.
+        """
+        if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
+            return False
+        key = signature(verdict, program)
+        if key not in self._known:
+            return False
+        self._repeats(self._aliases.get(key, key), doubted)
+        return True
+
+    def count_again(self, key: str) -> bool:
+        """Count a stored finding once more; False if its signature is new."""
+        return self._database.count_again(key)
+
+    def call(self, key: str, name: str) -> None:
+        """Count what is found under one signature as a finding of another from now on."""
+        self._aliases[key] = name
+
+    def take(self, finding: Finding, way: Iterable[Step]) -> str:
+        """Send a finding along its way; returns what to count."""
+        found = pass_through(finding, way)
+        if isinstance(found, DroppedFinding):
+            return found.reason
+        return "findings" if found.status is Status.CONFIRMED else "unreplayed"
+
+    def settle(self, finding: Finding) -> Finding | DroppedFinding:
+        """The finding under the name of its cause and of the newest version that shows it, unless that is known."""
+        verdict = finding.verdict
+        finding = self._under_its_cause(finding)
+        key = finding.signature
+        if finding.before is not None:
+            seen, program = finding.before.verdict, finding.before.case.program
+            self.likely.add(seen, words_of(seen, program), verdict, finding.case.program)
+            self._known.add(signature(seen, program) if seen.symptom in TELLING else key)
+        self._known.add(key)
+        if not finding.number and self._repeats(self._aliases.get(key, key), finding.doubted):
+            return REPEATED
+        cut_out = finding.before is not None and finding.before.case is not finding.original
+        finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
+        if finding.number:
+            return replace(self._versions(finding), signature=key)
+        finding = self._versions(finding)
+        self._aliases[key] = finding.signature  # one fault of several versions is one finding, whichever shows it
+        return finding
+
+    def _under_its_cause(self, finding: Finding) -> Finding:
+        """The finding under the signature of one of its cause, and under its number if its own program is smaller."""
+        known = self._database.known()
+        if any(key == finding.signature for _, key, _ in known):
+            return finding
+        found = explained_by(finding, [verdict for _, _, verdict in known])
+        if found is None:
+            return finding
+        place, smaller = found
+        number, key, _ = known[place]
+        return replace(finding, signature=key, number=number if smaller else 0)
+
+    def replay(self, finding: Finding) -> Finding | DroppedFinding:
+        """The finding with the issues that explain it, and with a script, as a draft's folder shows it."""
+        if not finding.number and self._repeats(finding.signature, finding.doubted):
+            return REPEATED
+        draft = self._layout.drafts / f"job{finding.job}"
+        shutil.rmtree(draft, ignore_errors=True)
+        python = next(r.target.interpreter for r in finding.results if r.target.name == finding.verdict.target)
+        # The rules of known issues are about what others contradict.
+        finding = finding if finding.verdict.oracle == ORACLE else labelled(_marked(finding))
+        finding = write_shown(draft, finding, seconds=self._seconds, python=python)
+        shutil.rmtree(draft, ignore_errors=True)
+        return finding
+
+    def store(self, finding: Finding) -> Finding | DroppedFinding:
+        """Store a finding, and write its folder, which can be made from its row at any time."""
+        if finding.number:
+            return self._stands_for(finding)
+        if finding.doubted:
+            return self._promote(finding)
+        number = self._database.add_finding(row_of(finding))
+        if number is None:
+            return REPEATED
+        finding = replace(finding, number=number)
+        place_bundle(self._layout, finding)
+        return finding
+
+    def _stands_for(self, finding: Finding) -> Finding | DroppedFinding:
+        """Let a smaller program stand for the finding of its number; what a person has labelled stays as it is."""
+        if finding.status is not Status.CONFIRMED:
+            self._repeats(finding.signature, finding.doubted)
+            return REPEATED
+        withdrawn = withdraw_bundle(self._layout, finding.number)
+        self._database.replace_finding(row_of(finding), explains=finding.doubted)
+        if withdrawn:
+            place_bundle(self._layout, finding)
+        self._leave(finding.doubted)
+        return REPEATED
+
+    def _promote(self, finding: Finding) -> Finding | DroppedFinding:
+        """Let a finding take the row and the folder of the suspect that it was."""
+        finding = replace(finding, number=finding.doubted, doubted=0, group="")
+        if not self._database.promote(row_of(finding)):
+            self._leave(finding.number)
+            return REPEATED
+        move_bundle(self._layout, finding)
+        return finding
+
+    def _repeats(self, key: str, doubted: int) -> bool:
+        """Count a stored finding once more, which explains a suspect; False if its signature is new."""
+        if not self._database.count_again(key, explains=doubted):
+            return False
+        self._leave(doubted)
+        return True
+
+    def _leave(self, doubted: int) -> None:
+        """Remove the folder of a suspect that a finding explains."""
+        if doubted:
+            move_bundle(self._layout, finding_of(self._database.finding(doubted)))
+
+    def keep_suspect(self, finding: Finding, label: str = SUSPECT) -> Finding:
+        """Store what has no proof, once for each place in which it shows.
+
+        Returns:
+            The finding with the number under which it is stored now; as it was if its place is known.
+        """
+        key = _suspect_key(finding, label)
+        known = bool(finding.doubted) or key in self._known or self._database.count_again(key)
+        self._known.add(key)
+        if known:
+            return finding
+        group = finding.group or group_of(finding.verdict, finding.case.program)
+        stored = self.store(replace(_marked(finding).signed(), signature=key, group=group, status=Status.UNREPLAYED))
+        return finding if isinstance(stored, DroppedFinding) else replace(finding, doubted=stored.number)
+
+    def has(self, finding: Finding) -> bool:
+        """Whether a stored finding is the same as a signed one, or of its cause."""
+        return bool(self._stored_as(finding))
+
+    def explains(self, finding: Finding) -> bool:
+        """Like ``has``; the stored finding is counted then, and explains the suspect that the other one was."""
+        key = self._stored_as(finding)
+        return bool(key) and self._repeats(key, finding.doubted)
+
+    def _stored_as(self, finding: Finding) -> str:
+        known = self._database.known()
+        key = self._aliases.get(finding.signature, finding.signature)
+        if any(one == key for _, one, _ in known):
+            return key
+        found = explained_by(finding, [verdict for _, _, verdict in known])
+        return "" if found is None else known[found[0]][1]
+
+    def keep_smaller(self, suspect: Finding) -> None:
+        """Let a smaller case stand for a stored suspect, whose doubt did not fall."""
+        row = self._database.finding(suspect.doubted)
+        smaller = replace(
+            _marked(suspect).signed(), signature=row.signature, number=row.number, status=Status.UNREPLAYED,
+            group=group_of(suspect.verdict, suspect.case.program),
+        )  # fmt: skip
+        withdrawn = withdraw_bundle(self._layout, row.number)
+        self._database.replace_finding(row_of(smaller))
+        if withdrawn:
+            place_bundle(self._layout, smaller)
+
+
+def _suspect_key(finding: Finding, label: str) -> str:
+    """The signature of what has no proof: its place, for without a proof there is nothing to make small."""
+    verdict, program = finding.verdict, finding.case.program
+    if verdict.symptom in TELLING:
+        return f"{label}|{signature(verdict, program)}"
+    output = program.value(verdict.output)
+    producer = None if output is None else output.producer()
+    return f"{label}|{verdict.symptom}|{verdict.target}|{'' if producer is None else producer.op_type}"
+
+
+def _marked(finding: Finding) -> Finding:
+    """The finding with what its inputs were steered to, and whether a NaN or an infinity is right."""
+    case = finding.case
+    return replace(finding, verdict=marked(finding.verdict, case.program, case.inputs, finding.hunt))

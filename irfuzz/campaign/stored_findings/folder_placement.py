@@ -1,0 +1,82 @@
+"""Where the folders of a campaign's findings lie: by suspicion, status, number and symptom."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from irfuzz.campaign.config import Layout
+from irfuzz.findings.codec import label_of
+from irfuzz.findings.finding import Finding
+from irfuzz.report.bundle import write_bundle
+from irfuzz.store.blob_store import FolderBlobs
+from irfuzz.store.database import Status
+
+
+def folder_name(finding: Finding) -> str:
+    """``0007-difference-onnxruntime-all``: readable, and safe as a file name whatever the target is called."""
+    words = f"{finding.verdict.symptom} {finding.verdict.target}".lower()
+    return f"{finding.number:04d}-{re.sub(r'[^a-z0-9]+', '-', words).strip('-')[:60]}"
+
+
+def bundle_folder(layout: Layout, finding: Finding) -> Path:
+    """Where a stored finding's folder belongs."""
+    kind = layout.suspects if finding.verdict.suspect else layout.findings
+    if finding.status is Status.UNREPLAYED and not finding.verdict.suspect:
+        kind = layout.unreplayed
+    return kind / folder_name(finding)
+
+
+def withdraw_bundle(layout: Layout, number: int) -> bool:
+    """Remove the folder of a finding for which another case is to stand; False if a person has labelled it.
+
+    It goes before the row changes: after a kill in between it is made again from whatever the row holds.
+    """
+    old = [f for kind in (layout.findings, layout.suspects, layout.unreplayed) for f in _numbered(kind, number)]
+    if any(label_of(folder) for folder in old):
+        return False
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def move_bundle(layout: Layout, finding: Finding) -> None:
+    """Write a stored finding's folder where it belongs, and remove the one that it had as a suspect.
+
+    What a person said of the suspect is said of the finding. A suspect that a finding explains has no folder any more,
+    unless it has a label.
+    """
+    old = _as_suspect(layout, finding)
+    if finding.status is not Status.EXPLAINED:
+        label = next((text for folder in old if (text := label_of(folder))), finding.label)
+        place_bundle(layout, replace(finding, label=label))
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_placed(layout: Layout, finding: Finding) -> bool:
+    """Whether a stored finding has its folder, and nothing is left of what it was as a suspect."""
+    there = finding.status is Status.EXPLAINED or bundle_folder(layout, finding).exists()
+    return there and not _as_suspect(layout, finding)
+
+
+def _as_suspect(layout: Layout, finding: Finding) -> list[Path]:
+    """What is left of the folder that a finding, or a suspect that one explains, had as a suspect."""
+    found = _numbered(layout.suspects, finding.number)
+    if finding.status is Status.EXPLAINED:
+        return [folder for folder in found if not label_of(folder)]
+    return [] if finding.verdict.suspect else found
+
+
+def _numbered(kind: Path, number: int) -> list[Path]:
+    return list(kind.glob(f"{number:04d}-*"))
+
+
+def place_bundle(layout: Layout, finding: Finding) -> Path:
+    """Write a stored finding's folder where it belongs, unless it is there already."""
+    folder = bundle_folder(layout, finding)
+    if not folder.exists():
+        write_bundle(folder, finding, blobs=FolderBlobs(layout.blobs))
+    return folder

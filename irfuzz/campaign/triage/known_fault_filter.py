@@ -1,0 +1,92 @@
+"""Says of a disagreement whether it is likely one that was looked into before, and need not be again now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from irfuzz.oracle.fault_signature import operators_of
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.oracle.verdict import Verdict
+
+_Place = tuple[str, str, str]
+"""Symptom, target, and what a rejection said."""
+
+
+def has_turn(times: int) -> bool:
+    """Whether a repetition is looked into: the 1st, 2nd, 4th, 8th and so on."""
+    return not times & (times - 1)
+
+
+class KnownFaultFilter:
+    """Remembers of which operators the findings so far were made.
+
+    Making a case small takes a thousand times as long as running it, and frequent faults show in many programs. A case
+    with all operators of a known finding of its symptom and target is taken for that one, but for its 1st, 2nd, 4th,
+    8th... occurrence: another fault may hide behind it.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[_Place, dict[frozenset[str], int]] = {}
+
+    def add(self, verdict: Verdict, words: str, small: Verdict, program: Program) -> None:
+        """What a case came to.
+
+        Args:
+            verdict: of the case as it was.
+            words: what a rejection said, normalised; empty for other symptoms.
+            small: of the case made small.
+            program: which is small.
+        """
+        operators = frozenset(operators_of(small, program))
+        self._made.setdefault(_place(verdict, words), {}).setdefault(operators, 0)
+
+    def knows(self, verdict: Verdict, program: Program, words: str) -> bool:
+        """Whether a case has all operators of a known finding of its symptom and target."""
+        return bool(self._explaining(verdict, program, words))
+
+    def again(self, verdict: Verdict, program: Program, words: str) -> bool:
+        """Count a case; True if it need not be looked at."""
+        known = self._explaining(verdict, program, words)
+        made = self._made.get(_place(verdict, words), {})
+        for operators in known:
+            made[operators] += 1
+        return any(not has_turn(made[operators]) for operators in known)
+
+    def _explaining(self, verdict: Verdict, program: Program, words: str) -> list[frozenset[str]]:
+        made = self._made.get(_place(verdict, words))
+        if not made:
+            return []
+        there = set(operators_of(verdict, program))
+        return [operators for operators in made if operators and operators <= there]
+
+
+class SuspectGroupFilter:
+    """Remembers which groups of suspects (``findings.suspect_group``) were looked into.
+
+    One frequent fault that stays in doubt would take all of the time that suspects have, so of a group the first is
+    looked into, and of those that come later the 1st, 2nd, 4th and so on.
+    """
+
+    def __init__(self) -> None:
+        self._later: dict[str, int] = {}
+
+    def add(self, group: str) -> None:
+        """One of a group is looked into."""
+        self._later.setdefault(group, 0)
+
+    def knows(self, group: str) -> bool:
+        """Whether one of a group was looked into."""
+        return group in self._later
+
+    def again(self, group: str) -> bool:
+        """Count a later one of a group; True if it need not be looked at."""
+        if group not in self._later:
+            return False
+        self._later[group] += 1
+        return not has_turn(self._later[group])
+
+
+def _place(verdict: Verdict, words: str) -> _Place:
+    return (verdict.symptom.value, verdict.target, words)

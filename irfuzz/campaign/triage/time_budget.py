@@ -1,0 +1,68 @@
+"""Shares a job's time between fuzzing and triage, by what triage yields, and that of triage between targets."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+LEAST, MOST = 0.1, 0.4
+"""Parts of a job's time that go into triage if nothing comes of it, and if every case is a new finding."""
+
+GRACE = 40.0
+"""Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
+
+KEPT = 0.3
+"""Part of that time which is kept for targets that have not had their equal part of it."""
+
+WEIGHT = 0.1
+"""Of the latest case in the yield, beside all those before it."""
+
+
+class TriageBudget:
+    """Shares the time for triage between targets, and says how much there is.
+
+    A case that turns out to be a repetition or no fault at all has taken the time of hundreds of programs. So the more
+    of the cases are new findings, the more of the time triage gets, and what comes in faster waits.
+
+    If one target disagrees in every tenth program and another in every thousandth, whoever comes first would get
+    all. The last ``KEPT`` of the time is for those that have had less than their part.
+
+    Args:
+        targets: names of those of the campaign; variants of one version are one.
+    """
+
+    def __init__(self, targets: tuple[str, ...]) -> None:
+        self._parts = max(1, len({version_of(name) for name in targets}))
+        self._spent: Counter[str] = Counter()
+        self._yield = 0.5
+        self._earned, self._until = GRACE, 0.0
+
+    @property
+    def share(self) -> float:
+        """Part of the job's time that goes into triage now."""
+        return LEAST + (MOST - LEAST) * self._yield
+
+    def passes(self, elapsed: float) -> None:
+        """So many seconds have gone by since the job began."""
+        self._earned += self.share * max(0.0, elapsed - self._until)
+        self._until = elapsed
+
+    def allows(self, target: str, part: float = 1.0) -> bool:
+        """Whether there is time for a case on a target, out of that part of all the time for triage."""
+        whole = part * self._earned
+        spent = self._spent.total()
+        return spent <= (1 - KEPT) * whole or (
+            spent <= whole and self._spent[version_of(target)] <= whole / self._parts
+        )
+
+    def took(self, target: str, seconds: float) -> None:
+        """Take note of what a case came to."""
+        self._spent[version_of(target)] += seconds  # type: ignore[assignment] - Counter adds up floats as well
+
+    def came_to(self, *, new: bool) -> None:
+        """Take note of whether a case was a new finding."""
+        self._yield += WEIGHT * (new - self._yield)
+
+
+def version_of(target: str) -> str:
+    """What the variants of one version of a component have in common: ``onnxruntime@1.20.1``."""
+    return target.partition(":")[0]

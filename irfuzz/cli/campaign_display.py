@@ -1,0 +1,135 @@
+"""Shows how far a campaign is, while it runs: a live table in a terminal, else a line now and then."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from irfuzz.report.terminal_text import one_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from irfuzz.api.fuzz_report import FuzzReport
+    from irfuzz.campaign.campaign import CampaignProgress
+
+LINE_SECONDS = 10.0
+"""How often progress is told if standard error is no terminal."""
+
+Watch = Callable[["FuzzReport"], None]
+
+
+@contextmanager
+def watcher(seconds: float) -> Generator[Watch]:
+    """What to call with each report: a live table in a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
+        told = _Late(live.console.print)
+
+        def show(report: FuzzReport) -> None:
+            told.look(report)
+            live.update(_table(report.progress, seconds))
+
+        yield show
+
+
+def _lines() -> Watch:
+    from irfuzz.api.fuzz_report import line
+
+    last = 0.0
+    told = _Late(lambda text: print(text, file=sys.stderr, flush=True))
+
+    def show(report: FuzzReport) -> None:
+        nonlocal last
+        told.look(report)
+        if report.progress.seconds - last >= LINE_SECONDS:
+            last = report.progress.seconds
+            print(f"irfuzz: {line(report.progress)}", file=sys.stderr, flush=True)
+
+    return show
+
+
+class _Late:
+    """Tells once of each target that is installed and did not start, or took too long."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._told: set[str] = set()
+
+    def look(self, report: FuzzReport) -> None:
+        new = {name: why for name, why in report.failed_targets.items() if name not in self._told}
+        self._told |= set(new)
+        for text in targets_lines({}, new):
+            self._say(f"irfuzz: {text}")
+
+
+NAMED = 6
+"""So many of the targets that one reason keeps from being used are named."""
+
+
+def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
+    """One line for the targets that are used, one for each reason why others are not."""
+    lines: list[str] = []
+    if used:
+        versions: dict[tuple[str, str], list[str]] = {}
+        for name, version in used.items():
+            component, _, variant = name.partition(":") if not _is_plugin(name) else (name, "", "")
+            component = component.removesuffix(f"@{version}")
+            versions.setdefault((component, version), []).append(variant)
+        parts = [
+            " ".join(x for x in (component, version, f"({', '.join(variants)})" if any(variants) else "") if x)
+            for (component, version), variants in versions.items()
+        ]
+        lines.append(f"targets: {', '.join(parts)}")
+    reasons: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        reasons.setdefault(one_line(why), []).append(name)
+    for why, names in reasons.items():
+        more = f" and {len(names) - NAMED} more (`irfuzz targets`)" if len(names) > NAMED else ""
+        lines.append(f"not used: {', '.join(names[:NAMED])}{more}: {why}")
+    return lines
+
+
+def _is_plugin(name: str) -> bool:
+    return "." in name.partition(":")[0].partition("@")[0]
+
+
+def _table(p: CampaignProgress, seconds: float) -> Table:
+    from rich.table import Table
+
+    from irfuzz.api.fuzz_report import ago, python_lines
+    from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
+    from irfuzz.execute.run_types import Exit
+
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    rows = [
+        ("time", f"{p.seconds:.0f} of {seconds:.0f} s" if p.programs_this_run else f"{p.seconds:.0f} s, starting"),
+        ("programs", f"{p.programs}  ({p.rate:.0f}/s)"),
+        ("corpus", str(p.corpus)),
+        ("findings", f"{p.findings}" + ("" if p.last is None else f"  (last new one {ago(p.last)} ago)")),
+        ("suspects", str(p.suspects)),
+    ]
+    if any(p.coverage.values()):
+        rows.append(("coverage", "  ".join(f"{name} {share:.1%}" for name, share in p.coverage.items())))
+    if p.python_lines:
+        rows.append(("Python lines", python_lines(p)))
+    share = share_of(p.counts)
+    if share is not None:
+        rows.append(("slow targets", f"on {p.counts.get(SAMPLED, 0)} programs  ({share:.0%} of the time)"))
+    gaps = sum(count for name, count in p.counts.items() if name.endswith(f" {Exit.UNSUPPORTED}"))
+    if gaps:
+        rows.append(("unsupported", f"{gaps} of {p.counts.get('runs', 0)} runs"))
+    if p.unreplayed:
+        rows.append(("unreplayed", str(p.unreplayed)))
+    if p.internal_errors:
+        rows.append(("internal errors", str(p.internal_errors)))
+    for name, value in rows:
+        table.add_row(name, value)
+    return table

@@ -1,0 +1,123 @@
+"""``irfuzz findings``: lists, reports, labels and bisects stored findings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from irfuzz.cli.parser import Parser, place
+from irfuzz.cli.progress_display import say as progress_say
+from irfuzz.errors import UsageError
+from irfuzz.report.terminal_text import printable
+
+NAME = "findings"
+ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
+
+list names those of a campaign's --out folder and counts what is known; show prints a report; open writes report.html
+and opens it; label notes what a person says of one ("wontfix", an upstream link), shown and counted from then on;
+bisect installs as many releases of the blamed component as tell in which the fault came and went, and writes that into
+the folder.
+Exit code: 0, or 2 where a folder is none."""
+EXAMPLES = """examples:
+  irfuzz findings list irfuzz-out
+  irfuzz findings list irfuzz-out --suspects
+  irfuzz findings show irfuzz-out/findings/0001-difference-onnxruntime-all
+  irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
+  irfuzz findings bisect irfuzz-out --json                  # all of a campaign
+  irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'"""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("what", choices=("list", "show", "open", "label", "bisect"), help="What to do.")
+    add("path", metavar="PATH", type=place, help="A finding's folder; for list and bisect also a campaign's folder.")
+    add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
+    add("--suspects", action="store_true", help="With list: suspects alone, the likeliest fault first.")
+    add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
+    add("--json", action="store_true", help="Print JSON.")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.report.command_reports import finding_list
+
+    if (args.text is not None) != (args.what == "label"):
+        raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
+    if args.suspects and args.what != "list":
+        raise UsageError(f"{args.what}: --suspects belongs to list")
+    if args.what == "list":
+        found = finding_list.entries([args.path])
+        if args.suspects:
+            found = finding_list.suspects(found)
+            print(
+                json.dumps(finding_list.to_json(found)) if args.json else printable(finding_list.suspects_text(found))
+            )
+            return 0
+        print(json.dumps(finding_list.to_json(found)) if args.json else printable(finding_list.as_text(found)))
+        return 0
+    if args.what == "bisect":
+        return _bisect(args)
+    entry = finding_list.label(args.path, args.text) if args.what == "label" else finding_list.read(args.path)
+    if args.what == "open":
+        import webbrowser
+
+        page = _page(args.path, str(entry.about.get("title", "")))
+        print(json.dumps({"page": str(page)}) if args.json else page)
+        if not args.no_browser and not webbrowser.open(page.resolve().as_uri()):
+            print("irfuzz: no browser could be started", file=sys.stderr)
+        return 0
+    if args.json:
+        print(json.dumps(dict(entry.about)))
+    else:
+        print(printable(_report(args.path) if args.what == "show" else finding_list.as_text([entry])))
+    return 0
+
+
+def _bisect(args: argparse.Namespace) -> int:
+    """In which release each came and went."""
+    from irfuzz.campaign.stored_findings.release_bisection import bisect_all, bisected, save
+    from irfuzz.findings.codec import ABOUT as FILE
+    from irfuzz.findings.codec import about_with_versions
+    from irfuzz.report.command_reports.finding_list import entries
+    from irfuzz.report.version_text import where_text
+
+    quiet = args.json
+    say = (lambda text: None) if quiet else progress_say
+    if (args.path / FILE).is_file():
+        finding = bisected(args.path, say)
+        save(args.path, finding)
+        found = [finding]
+    else:
+        confirmed = [e.folder for e in entries([args.path]) if e.about.get("status") != "unreplayed"]
+        found = list(bisect_all([f for f in confirmed if f.parent.name == "findings"], say))
+    if args.json:
+        keys = ("shown", "introduced", "fixed")
+        rows = [json.loads(about_with_versions("{}", f)) for f in found]
+        print(json.dumps([{"title": f.title, **{k: r[k] for k in keys}} for f, r in zip(found, rows, strict=True)]))
+        return 0
+    for finding in found:
+        print(printable(f"{finding.title}\n  {where_text(finding) or 'in one version only'}"))
+    return 0
+
+
+def _report(folder: Path) -> str:
+    try:
+        return (folder / "report.md").read_text(errors="replace")
+    except OSError as error:
+        raise UsageError(f"{folder}: its report cannot be read: {error.strerror}") from None
+
+
+def _page(folder: Path, title: str) -> Path:
+    """The report and the script as a page, beside them."""
+    import html
+
+    script = folder / "repro.py"
+    parts = [_report(folder), *([script.read_text(errors="replace")] if script.is_file() else [])]
+    body = "".join(f"<pre>{html.escape(part)}</pre>\n" for part in parts)
+    page = folder / "report.html"
+    try:
+        page.write_text(f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>\n{body}')
+    except OSError as error:
+        raise UsageError(f"{page}: cannot be written: {error.strerror}") from None
+    return page

@@ -1,0 +1,188 @@
+"""Asks a converter's or tool's worker for a program; a model that it made goes to the baseline."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import onnx
+
+from irfuzz.errors import Unsupported
+from irfuzz.execute.adapters import tensor_packing
+from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.adapters.frozen_shapes import settled
+from irfuzz.execute.run_types import Target, TargetRole, Value
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+HANDLER = WORKERS / "tool.py"
+TOOLS = WORKERS / "tools"
+"""A file a tool, which needs nothing but the standard library, numpy and the tool."""
+
+BASELINE = "onnxruntime:disabled"
+"""The target that runs the models that tools make."""
+
+Gives = Literal["model", "values", "types"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAdapter:
+    """A converter, or a tool that makes another model of a model.
+
+    Attributes:
+        component: name of the component, and the target's name before the colon.
+        tool: name of its file under ``workers/tools``, without ``.py``.
+        package: the module whose presence says that it is installed.
+        distributions: names of the Python distributions that bring it.
+        needs: further packages without which it cannot run.
+        variants: options of the tool by the target's name after the colon.
+        preload: modules for the zygote; the tool's file, which imports the tool, is read there in any case.
+        role: what it counts as.
+        takes: ONNX bytes, or irfuzz's lowering to a framework.
+        gives: a ``model``, which the baseline runs; ``values``; or a model whose ``types`` are compared with those of
+            all inner values that the baseline computes.
+        before: of ``execute.Target``.
+        approximate: values differ on purpose (half precision).
+        slow: the variants that take seconds for a program.
+    """
+
+    component: str
+    tool: str
+    package: str
+    distributions: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    variants: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=lambda: {"": {}})
+    preload: tuple[str, ...] = ("onnx",)
+    role: TargetRole = TargetRole.TOOL
+    takes: Literal["onnx", "torch", "tensorflow", "keras"] = "onnx"
+    gives: Gives = "model"
+    before: str = BASELINE
+    approximate: bool = False
+    slow: frozenset[str] = frozenset()
+
+    @property
+    def handler(self) -> Path:
+        """The one worker file of all tools; which of them it is, its environment says."""
+        return HANDLER
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Single-threaded, without telemetry and caches, and with the tool's file."""
+        return {
+            **SINGLE_THREAD,
+            "ORT_DISABLE_TELEMETRY": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "TF_ENABLE_ONEDNN_OPTS": "0",
+            "CUDA_VISIBLE_DEVICES": "-1",
+            "KERAS_BACKEND": "tensorflow",
+            "IRFUZZ_TOOL": self.tool,
+        }
+
+    @property
+    def reads_bytes(self) -> bool:
+        """Whether the tool, or the baseline, takes ONNX."""
+        return self.takes == "onnx" or self.gives != "values"
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """One for each variant."""
+        return tuple(
+            Target(
+                name=f"{self.component}:{variant}" if variant else self.component,
+                component=self.component,
+                interpreter=sys.executable,
+                options={**options, "tool": self.tool},
+                role=self.role,
+                before=self.before,
+                approximate=self.approximate,
+                slow=variant in self.slow,
+            )
+            for variant, options in self.variants.items()
+        )
+
+    def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
+        """Whether the tool, and what runs the models that it makes, are installed."""
+        needed = {self.package: self.distributions[0], **{name: name for name in self.needs}}
+        if self.gives != "values":
+            needed["onnxruntime"] = "onnxruntime"
+        for package, distribution in needed.items():
+            if importlib.util.find_spec(package) is None:
+                return f"{package} is not installed; pip install {distribution}"
+        return ""
+
+    def describe(self) -> Request:
+        """Ask for the version."""
+        return {"do": "describe"}, []
+
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
+        """It is there when its worker has answered."""
+        return ""
+
+    def prepare(
+        self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
+    ) -> Request:
+        """What the tool takes, then the inputs; then, for the baseline, the model and its inputs as that takes them."""
+        variants = [dict(t.options) for t in targets]
+        message: dict[str, Any] = {"do": "run", "inputs": [{"name": name} for name in inputs], "variants": variants}
+        if self.takes == "onnx":
+            blobs: list[Any] = [_untyped(model) if self.gives == "types" else model]
+        else:
+            source, arrays, outputs = _lowered(self.takes, program, inputs)
+            message |= {"source": source, "arrays": list(arrays)}
+            for variant in variants:
+                variant["outputs"] = outputs  # type: ignore[assignment]
+            blobs = [*arrays.values()]
+        blobs += inputs.values()
+        if self.gives != "values":
+            about, values = tensor_packing.pack(self.component, inputs)
+            tapped, own = _tapped(model) if self.gives == "types" else (model, [])
+            message["before"] = {"at": len(blobs), "inputs": about, "outputs": own}
+            blobs += [tapped, *values]
+        return message, blobs
+
+
+def _lowered(
+    framework: str, program: Program | bytes, inputs: Mapping[str, Value]
+) -> tuple[str, Mapping[str, Any], list[str]]:
+    """Source, arrays and output names of irfuzz's own lowering, for inputs of these sizes."""
+    # Lowerings are only needed where such a converter is a target.
+    from irfuzz.export.lowerings import LOWERINGS
+    from irfuzz.ir.program import Program
+
+    whole = Program.from_bytes(program) if isinstance(program, bytes) else program
+    lowered = LOWERINGS[framework](settled(whole, inputs))
+    return lowered.source, lowered.arrays, list(dict.fromkeys(v.name or "" for v in whole.graph.outputs))
+
+
+# ---- for the inference of types -------------------------------------------------------------
+
+
+def _untyped(model: bytes) -> bytes:
+    """The model without the types that are to be inferred: those of inner values, and the shapes of outputs."""
+    proto = _parsed(model)
+    del proto.graph.value_info[:]
+    for value in proto.graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+    return proto.SerializeToString()
+
+
+def _tapped(model: bytes) -> tuple[bytes, list[str]]:
+    """The model with every value of its main graph as an output, none of a declared shape; names of its own outputs."""
+    proto = _parsed(_untyped(model))
+    there = list(dict.fromkeys(value.name for value in proto.graph.output))
+    for name in [name for node in proto.graph.node for name in node.output if name and name not in there]:
+        proto.graph.output.add(name=name)
+    return proto.SerializeToString(), there
+
+
+def _parsed(model: bytes) -> onnx.ModelProto:
+    try:
+        return onnx.load_model_from_string(model)
+    except Exception as error:
+        raise Unsupported("the inference of types", "what is no model", str(error)[:200]) from error

@@ -1,0 +1,190 @@
+"""Asks a framework's worker to run irfuzz's own lowering of a program."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irfuzz.errors import IrfuzzError, Unsupported
+from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.adapters.frozen_shapes import settled
+from irfuzz.execute.run_types import Target, Value
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAdapter:
+    """A framework that runs generated source (``irfuzz.export``). To add one: its lowering, and one of these.
+
+    Attributes:
+        component: key of its lowering in ``LOWERINGS``, name of its worker file and of the module that it is.
+        title: its name in prose.
+        distributions: names of the Python distributions that bring it; the last one is recommended.
+        modes: keys of ``MODES`` in its worker file.
+        slow: they take seconds a program; they get a worker of their own, so that no quick one waits for them.
+        preload: modules for the zygote.
+        env: environment of the worker.
+        kernels: of the modes that have kernels of their own, whose these are.
+        needs: further packages without which it cannot run.
+        fixes_sizes: its lowering takes the sizes of the inputs for constants.
+        process: see ``Target.process``.
+        only_named: its targets run only if they are named.
+        advice: how it is installed, if not by the name of the package that is missing.
+    """
+
+    component: str
+    title: str
+    distributions: tuple[str, ...]
+    modes: tuple[str, ...] = ("eager",)
+    slow: bool = False
+    preload: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
+    kernels: Mapping[str, str] = field(default_factory=dict[str, str])
+    needs: tuple[str, ...] = ()
+    fixes_sizes: bool = False
+    process: str = ""
+    only_named: bool = False
+    advice: str = ""
+
+    @property
+    def handler(self) -> Path:
+        """The worker file."""
+        return WORKERS / f"{self.component}.py"
+
+    @property
+    def reads_bytes(self) -> bool:
+        """It runs the program's lowering."""
+        return False
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """One for each mode."""
+        return tuple(
+            Target(
+                name=f"{self.component}:{mode}",
+                component=self.component,
+                interpreter=sys.executable,
+                options={"mode": mode},
+                slow=self.slow,
+                kernels=self.kernels.get(mode, ""),
+                process=self.process,
+                only_named=self.only_named,
+            )
+            for mode in self.modes
+        )
+
+    def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
+        """Whether the framework, and what it needs, are installed."""
+        packages = {self.component: self.distributions[-1], **{name: name for name in self.needs}}
+        for package, distribution in packages.items():
+            if importlib.util.find_spec(package) is None:
+                return f"{package} is not installed; {self.advice or f'pip install {distribution}'}"
+        return ""
+
+    def describe(self) -> Request:
+        """Ask for the version, and for the modes that cannot work."""
+        return {"do": "describe"}, []
+
+    def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
+        """What a mode lacks; the others are there when the worker has answered."""
+        return str(answer.get("modes", {}).get(target.options["mode"], ""))
+
+    def prepare(
+        self,
+        program: Program | bytes,
+        model: bytes,  # noqa: ARG002 - the protocol's
+        inputs: Mapping[str, Value],
+        targets: Sequence[Target],
+    ) -> Request:
+        """The source; then its arrays, then the inputs."""
+        # Exporters are only needed if a framework is a target.
+        from irfuzz.export.lowerings import LOWERINGS
+        from irfuzz.ir.program import Program
+        from irfuzz.ir.verifier import verify
+
+        try:
+            whole = Program.from_bytes(program) if isinstance(program, bytes) else program
+            if self.fixes_sizes:
+                whole = settled(whole, inputs)
+            lowered = LOWERINGS[self.component](whole)
+        except IrfuzzError:
+            raise
+        except Exception as error:
+            problems = [] if isinstance(program, bytes) else verify(program)
+            if not problems:
+                raise
+            # Lowerings take valid calls for granted.
+            raise Unsupported(f"irfuzz's lowering to {self.title}", "an invalid call", str(problems[0])) from error
+        message = {
+            "do": "run",
+            "source": lowered.source,
+            "arrays": list(lowered.arrays),
+            "inputs": [{"name": name} for name in inputs],
+            "variants": [dict(t.options) for t in targets],
+        }
+        return message, [*lowered.arrays.values(), *inputs.values()]
+
+
+TORCH = SourceAdapter("torch", "PyTorch", ("torch",), ("eager", "jit"), preload=("torch", "torch.nn.functional"))
+
+NUMPY = SourceAdapter("numpy", "NumPy", ("numpy",), preload=("numpy", "ml_dtypes"))
+
+TENSORFLOW = SourceAdapter(
+    "tensorflow",
+    "TensorFlow",
+    ("tensorflow", "tensorflow-cpu"),
+    preload=("tensorflow",),  # three seconds; what it imports later on is asked for by name
+    env={
+        **SINGLE_THREAD,
+        "TF_NUM_INTEROP_THREADS": "1",
+        "TF_NUM_INTRAOP_THREADS": "1",
+        "TF_ENABLE_ONEDNN_OPTS": "0",  # whose choice of order changes from run to run
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    },
+)
+
+
+def keras_on(backend: str, *needs: str, preload: tuple[str, ...] = (), **env: str) -> SourceAdapter:
+    """Keras on one of its back ends, in a process of its own: Keras takes one back end for the life of a process.
+
+    Args:
+        backend: as ``KERAS_BACKEND`` names it.
+        needs: packages that it computes with.
+        preload: modules for the zygote, before Keras.
+        env: of the worker, beside what all have.
+    """
+    return SourceAdapter(
+        "keras",
+        "Keras",
+        ("keras",),
+        (backend,),
+        slow=True,
+        preload=(*preload, "keras"),
+        env={**TENSORFLOW.env, "KERAS_BACKEND": backend, **env},
+        kernels={backend: backend},
+        needs=needs,
+        fixes_sizes=True,
+        process=backend,
+        only_named=True,
+    )
+
+
+KERAS = (
+    keras_on("tensorflow", "tensorflow", preload=("tensorflow",)),
+    keras_on("torch", "torch", preload=("torch",)),
+    keras_on("jax", "jax", preload=("jax",), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu"),
+    # Convolutions and pooling of the NumPy back end are JAX's.
+    replace(
+        keras_on("theano", "theano", THEANO_FLAGS="device=cpu,floatX=float32"),
+        advice="Keras 2.3 and older have it: irfuzz env add keras==2.2.4 --python 3.7 --with theano",
+    ),
+    keras_on("numpy", "jax", preload=("jax",), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu"),
+)
+"""Keras on each back end, as CRADLE compares them."""

@@ -1,0 +1,113 @@
+"""Runs models that tools made on a runtime without optimisation; what it computes is the tool's result."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from irfuzz.errors import UsageError
+from irfuzz.execute.adapters import inferred_type_check
+from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.adapters.converter_tools import BASELINE, ToolAdapter
+from irfuzz.execute.reply_parsing import answered, failed
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.isolate import Limits, Worker, WorkerSpec
+
+_TARGET = Target(name=BASELINE, component="onnxruntime", interpreter=sys.executable, options={"level": "disabled"})
+
+_ENDS = {Exit.CRASH: "dies of", Exit.EXITED: "ends at", Exit.HANG: "hangs with", Exit.MEMORY: "lacks memory for"}
+
+BEFORE = "and runs the one before: "
+"""What stands before the runtime's own words in an error of a model that a tool made."""
+
+
+class Baseline:
+    """One worker of ONNXRuntime without optimisation, for all tools of a runner, whatever thread asks."""
+
+    def __init__(self, limits: Limits) -> None:
+        env = {**SINGLE_THREAD, "ORT_DISABLE_TELEMETRY": "1"}
+        self._worker = Worker(WorkerSpec("baseline", WORKERS / "onnxruntime.py", ("onnxruntime",), env=env), limits)
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin with the imports."""
+        self._worker.start()
+
+    def close(self) -> None:
+        """End the worker."""
+        with self._lock:
+            self._worker.close()
+
+    def finish(
+        self, adapter: ToolAdapter, results: Sequence[RunResult], request: Request, *, fresh: bool
+    ) -> list[RunResult]:
+        """Results with what the made models compute in place of the models."""
+        return [
+            self._finished(adapter, r, request, fresh=fresh) if r.exit is Exit.OK and "model" in r.outputs else r
+            for r in results
+        ]
+
+    def _finished(self, adapter: ToolAdapter, result: RunResult, request: Request, *, fresh: bool) -> RunResult:
+        message, blobs = request
+        at, about = message["before"]["at"], message["before"]["inputs"]
+        before, inputs = blobs[at], list(blobs[at + 1 : at + 1 + len(about)])
+        made, feeds = result.outputs["model"], result.outputs["feeds"]
+        assert isinstance(made, np.ndarray)
+        assert isinstance(feeds, np.ndarray)
+        if adapter.gives == "types":
+            return self._compared(result, request, made.tobytes(), fresh=fresh)
+        kept = [(a, v) for a, v in zip(about, inputs, strict=True) if a["name"] in set(feeds)]
+        ran = self._run(made, [a for a, _ in kept], [v for _, v in kept], fresh=fresh)
+        seconds = result.seconds + ran.seconds
+        if ran.exit is Exit.OK:
+            return replace(ran, target=result.target, seconds=seconds, log=ran.log, passes=result.passes)
+        whole = self._run(before, about, inputs, fresh=False)
+        if whole.exit is not Exit.OK:
+            return _nobodys(result, whole)
+        invalid = str(result.outputs["invalid"])
+        if ran.exit is Exit.UNSUPPORTED and invalid:
+            error = f"onnx.checker refuses the model that it made: {invalid}"
+            return replace(ran, target=result.target, stage=Stage.CONVERT, exit=Exit.REJECTED, error=error[:500])
+        end = _ENDS.get(ran.exit, "has no kernel for" if ran.exit is Exit.UNSUPPORTED else "refuses")
+        error = f"onnxruntime without optimisation {end} the model that it made, {BEFORE}{ran.error}"
+        return replace(ran, target=result.target, stage=Stage.RUN, error=error[:500], seconds=seconds)
+
+    def _compared(self, result: RunResult, request: Request, made: bytes, *, fresh: bool) -> RunResult:
+        """Inferred types against computed values; the outputs are those of the model as it was."""
+        message, blobs = request
+        at, about, own = (message["before"][key] for key in ("at", "inputs", "outputs"))
+        tapped, inputs = blobs[at], list(blobs[at + 1 : at + 1 + len(about)])
+        ran = self._run(tapped, about, inputs, fresh=fresh)
+        if ran.exit is not Exit.OK:
+            return _nobodys(result, ran)
+        shapes = {a["name"]: tuple(a.get("shape", np.shape(v))) for a, v in zip(about, inputs, strict=True)}
+        told = inferred_type_check.contradictions(made, inferred_type_check.sizes_of(tapped, shapes), ran.outputs)
+        if told:
+            error = f"InferenceError: {told[0]}"
+            return replace(
+                result, stage=Stage.RUN, exit=Exit.REJECTED, outputs={}, error=error[:500], log="\n".join(told)
+            )
+        return replace(result, stage=Stage.RUN, outputs={name: ran.outputs[name] for name in own})
+
+    def _run(self, model: Any, about: list[Any], inputs: list[Any], *, fresh: bool) -> RunResult:
+        message = {"do": "run", "inputs": about, "variants": [{"level": "disabled"}]}
+        data = model.tobytes() if isinstance(model, np.ndarray) else model
+        with self._lock:
+            try:
+                reply = self._worker.call(message, [data, *inputs], fresh=fresh)
+            except UsageError as error:
+                return RunResult(_TARGET, Stage.IMPORT, Exit.UNSUPPORTED, error=str(error)[:500])
+        if reply.exit != "ok":
+            return failed(reply, [_TARGET])[0]
+        return answered(reply, [_TARGET])[0]
+
+
+def _nobodys(result: RunResult, before: RunResult) -> RunResult:
+    """What cannot be compared: the model itself does not run there."""
+    error = f"onnxruntime without optimisation does not run the model before it: {before.error}"
+    return replace(result, stage=Stage.RUN, exit=Exit.UNSUPPORTED, outputs={}, error=error[:500])

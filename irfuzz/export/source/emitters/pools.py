@@ -1,0 +1,50 @@
+"""Expressions for pooling nodes."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from irfuzz.export.source.emitter_context import Emitted, EmitterContext, TupleExpression
+from irfuzz.export.source.emitters.convolutions import window_attrs
+
+
+def _ceil_mode(ctx: EmitterContext, node: ir.Node) -> int | None:
+    """ceil_mode if it is set. Raises if ONNX contradicts itself."""
+    ceil_mode = ctx.attr(node, "ceil_mode")
+    if ceil_mode and ctx.attr(node, "auto_pad") == "VALID":
+        raise ctx.unsupported(node, "ONNX's text and its shape inference differ on ceil_mode with auto_pad = VALID")
+    return ceil_mode or None
+
+
+def max_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
+    """MaxPool, with Indices if they are asked for."""
+    x, kernel = ctx.input(node, 0), ctx.attr(node, "kernel_shape")
+    attrs = window_attrs(ctx, node) | {"ceil_mode": _ceil_mode(ctx, node)}
+    if len(node.outputs) < 2:
+        return ctx.call("max_pool", x, kernel, **attrs)
+    order = ctx.attr(node, "storage_order") or None
+    return TupleExpression(ctx.call("max_pool_indices", x, kernel, **attrs, storage_order=order), 2)
+
+
+def average_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
+    """AveragePool."""
+    return ctx.call(
+        "average_pool",
+        ctx.input(node, 0),
+        ctx.attr(node, "kernel_shape"),
+        **window_attrs(ctx, node),
+        ceil_mode=_ceil_mode(ctx, node),
+        count_include_pad=ctx.attr(node, "count_include_pad") or None,
+    )
+
+
+def lp_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
+    """LpPool."""
+    return ctx.call(
+        "lp_pool",
+        ctx.input(node, 0),
+        ctx.attr(node, "kernel_shape"),
+        **window_attrs(ctx, node),
+        ceil_mode=_ceil_mode(ctx, node),
+        p=ctx.attr(node, "p"),
+    )

@@ -1,0 +1,220 @@
+"""The parent's side of one child: exchanges frames, with a deadline, and watches its memory and its death."""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from irfuzz.isolate import linux, transport
+from irfuzz.isolate.output_log import OutputLog
+from irfuzz.isolate.worker_types import Limits
+from irfuzz.isolate.zygote_client import ZygoteClient
+
+WATCH_SECONDS = 0.05
+"""How often the memory of a child that has not answered yet is looked at."""
+CLOSING_SECONDS = 0.5
+"""A closed socket mostly means that the child is dying; so long the news of its death is waited for."""
+
+Cause = Literal["died", "hang", "memory", "protocol"]
+
+
+class ChildEnded(Exception):
+    """There will be no answer, and why."""
+
+    def __init__(self, cause: Cause, detail: str) -> None:
+        super().__init__(detail)
+        self.cause: Cause = cause
+        self.detail = detail
+
+
+class ChildConnection:
+    """The parent's side of one child."""
+
+    __slots__ = (
+        "_deadline", "_delays", "_memory", "_place", "_poll", "_reader", "_seconds", "_statm", "_zygote", "cwd", "log",
+        "pid", "served", "sock", "warm",
+    )  # fmt: skip
+
+    def __init__(self, zygote: ZygoteClient, limits: Limits, cwd: Path) -> None:
+        """Fork a child.
+
+        Raises:
+            StartError, ZygoteGone: there is no child.
+        """
+        cwd.mkdir()
+        self.cwd = cwd
+        self.served = 0
+        self.warm = False
+        self._zygote = zygote
+        self._memory = limits.memory_bytes
+        self._reader = transport.FrameReader(self._receive, limits.answer_bytes)
+        self._deadline = self._seconds = 0.0
+        self._delays: dict[int, int] = {}
+        self._place = -1
+        self.log = OutputLog(limits.log_bytes)
+        self.sock, theirs = socket.socketpair()
+        try:
+            self.pid = zygote.fork(theirs.fileno(), self.log.fd, cwd)
+        except BaseException:
+            self.log.close()
+            self.sock.close()
+            raise
+        finally:
+            theirs.close()
+        self.sock.settimeout(0)
+        try:
+            self._statm = os.open(f"/proc/{self.pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # already dead
+            self._statm = -1
+        self._poll = select.poll()
+        self._poll.register(self.sock, select.POLLIN)
+        self._poll.register(zygote.control, select.POLLIN)
+
+    def news(self) -> bool:
+        """Whether the child wrote or died without having been asked."""
+        return bool(self._poll.poll(0))
+
+    def exchange(
+        self, number: int, parts: Sequence[Any], seconds: float, *, many: bool = False
+    ) -> tuple[dict[str, Any], list[Any]]:
+        """Send a request and wait for its answer.
+
+        Args:
+            number: of the request.
+            parts: the request as a frame.
+            seconds: until it must be answered; what the child waits for a processor on a busy machine does not count.
+            many: it consists of several, and each of them may take so long.
+
+        Raises:
+            Ended: there is none; the caller must end the child.
+            LateAnswer: an answer to an earlier request came instead.
+            ZygoteGone: the zygote died.
+        """
+        self._deadline = time.monotonic() + seconds
+        self._seconds = seconds
+        self._delays = {}
+        self._place = -1
+        self.log.rewind()
+        if many:
+            self._place = 0
+            self.log.mark(0)
+        try:
+            transport.write(self._send, parts)
+            answered, meta, body = self._reader.read()
+            if answered != number:
+                raise _wrong_request(answered, number)
+            return transport.decode(meta, body)
+        except transport.Trailing as error:
+            if error.request_id < number:
+                raise _wrong_request(error.request_id, number) from error
+            raise ChildEnded("protocol", str(error)) from error
+        except transport.Closed as error:
+            if self._zygote.hear(CLOSING_SECONDS) is not None:
+                raise ChildEnded("died", "") from error
+            raise ChildEnded("protocol", "closed its pipe without an answer") from error
+        except transport.ProtocolError as error:
+            raise ChildEnded("protocol", str(error)) from error
+
+    def _send(self, parts: Sequence[Any]) -> int:
+        while True:
+            try:
+                return self.sock.sendmsg(parts)
+            except BlockingIOError:
+                self._poll.modify(self.sock, select.POLLIN | select.POLLOUT)
+                flags = self._wait()
+                self._poll.modify(self.sock, select.POLLIN)
+                if flags & select.POLLIN and not flags & select.POLLHUP:
+                    raise transport.ProtocolError("it answered before it had the whole request") from None
+            except (BrokenPipeError, ConnectionResetError):
+                raise transport.Closed("the stream ended while the request was sent") from None
+
+    def _receive(self, target: memoryview) -> int:
+        self._wait()
+        try:
+            return self.sock.recv_into(target)
+        except ConnectionResetError:
+            return 0
+
+    def _wait(self) -> int:
+        """Until the socket can be used; the poll flags."""
+        mine = self.sock.fileno()
+        while True:
+            left = self._deadline - time.monotonic()
+            if left <= 0 and not self._went_on() and not self._was_kept_waiting():
+                raise ChildEnded("hang", "")
+            ready = dict(self._poll.poll(math.ceil(min(max(left, 0.0), WATCH_SECONDS) * 1000)))
+            if mine in ready:
+                return ready[mine]
+            if ready and self._zygote.hear() is not None:
+                # What the child wrote before its death is in the socket by now.
+                flags = dict(self._poll.poll(0)).get(mine)
+                if flags is None:
+                    raise ChildEnded("died", "")
+                return flags
+            if not ready:
+                self._went_on()
+                self._was_kept_waiting()
+                self._watch_memory()
+
+    def place(self) -> int:
+        """Which of several requests sent as one the child is busy with."""
+        return 0 if self._place < 0 else self.log.place()
+
+    def _went_on(self) -> bool:
+        """Whether the child has begun with the next of several requests, which may take as long again."""
+        if self._place < 0 or (place := self.place()) == self._place:
+            return False
+        self._place = place
+        self._deadline = time.monotonic() + self._seconds
+        return True
+
+    def _was_kept_waiting(self) -> bool:
+        """Whether other processes kept the child from running since the last look, which puts its deadline off."""
+        now: dict[int, int] = {}
+        for pid in (self.pid, *linux.descendants(self.pid)):
+            now |= linux.delays(pid)
+        longest = max((delay - self._delays.get(task, delay) for task, delay in now.items()), default=0) / 1e9
+        self._delays = now
+        self._deadline += longest
+        return self._deadline > time.monotonic()
+
+    def _watch_memory(self) -> None:
+        if self._memory is None:
+            return
+        used = self.memory()
+        for pid in linux.descendants(self.pid):
+            used += max(0, linux.resident(pid) - self._zygote.resident)
+        if used > self._memory:
+            raise ChildEnded("memory", f"held {used >> 20} MiB more than at its start")
+
+    def memory(self) -> int:
+        """Bytes of RAM that the child holds more than its zygote did."""
+        try:
+            fields = os.pread(self._statm, 128, 0).split()
+        except OSError:
+            return 0
+        return max(0, int(fields[1]) * linux.PAGE - self._zygote.resident) if len(fields) > 1 else 0
+
+    def close(self) -> None:
+        """Free the descriptors; the child must be dead or about to be killed."""
+        self.sock.close()
+        self.log.close()
+        if self._statm >= 0:
+            os.close(self._statm)
+            self._statm = -1
+
+
+def _wrong_request(answered: int, number: int) -> Exception:
+    if answered < number:
+        return LateAnswer("it answered an earlier request a second time")
+    return transport.ProtocolError(f"an answer to request {answered}, which was never made")
+
+
+class LateAnswer(Exception):
+    """The child answered an earlier request a second time."""

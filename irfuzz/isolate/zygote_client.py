@@ -1,0 +1,296 @@
+"""Starts a zygote from a worker's specification, forks children from it, reports their deaths, and ends all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irfuzz import stop_request
+from irfuzz.isolate import linux
+from irfuzz.isolate.output_log import OutputLog
+from irfuzz.isolate.worker_types import Limits, StartError, WorkerSpec
+from irfuzz.process_limits import on_memory
+
+SINGLE_THREADED = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "ORT_DISABLE_TELEMETRY": "1",
+    "PYTHONHASHSEED": "0",
+}
+"""Environment of every worker: one thread a worker, quiet, repeatable. ``WorkerSpec.env`` overrides it."""
+
+SCRIPT = Path(__file__).with_name("zygote.py")
+ANSWER_SECONDS = 15.0
+"""How long a zygote may take to fork or kill: far more than it needs even on a busy machine."""
+MESSAGE = 65536
+
+
+_scratch: set[Path] = set()
+"""Folders of the zygotes that run, for a process that has to end without closing them."""
+
+
+def end_everything() -> None:
+    """Kill all processes below this one, whoever started them."""
+    for pid in linux.descendants(os.getpid()):
+        linux.kill(pid)
+
+
+def remove_scratch() -> None:
+    """Remove the folders of zygotes that nobody is going to close."""
+    for folder in _scratch.copy():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+stop_request.at_stop(end_everything)
+
+
+class ZygoteGone(Exception):
+    """The zygote itself died or no longer answers, which only a hostile child or the machine can cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildDeath:
+    """The end of a child: wait status, largest resident size in bytes, and whether the zygote was asked to kill it."""
+
+    status: int
+    peak: int
+    killed: bool
+
+
+class ZygoteClient:
+    """The process that has imported the component, seen from irfuzz."""
+
+    __slots__ = (
+        "_deadline",
+        "_hello",
+        "_limits",
+        "_log",
+        "_owner",
+        "_process",
+        "_spec",
+        "child",
+        "control",
+        "death",
+        "resident",
+        "scratch",
+        "versions",
+    )  # fmt: skip
+
+    def __init__(self, spec: WorkerSpec, limits: Limits) -> None:
+        """Start the interpreter and return at once; ``ready`` waits for its imports.
+
+        Raises:
+            StartError: the interpreter or the handler file cannot be run.
+        """
+        if not sys.platform.startswith("linux"):
+            raise StartError(f"worker processes need Linux (memfd, prctl, /proc), this is {sys.platform}")
+        if not spec.handler.is_file():
+            raise StartError(f"worker {spec.name}: no handler file {spec.handler}")
+        self._spec = spec
+        self._limits = limits
+        self._owner = os.getpid()
+        self._log = OutputLog(limits.log_bytes)
+        self.child: int | None = None
+        self.death: ChildDeath | None = None
+        self.resident = 0
+        self.versions: dict[str, str] = {}
+        self.scratch = Path(tempfile.mkdtemp(prefix="irfuzz-"))
+        _scratch.add(self.scratch)
+        # Whole messages, and file descriptors with them.
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = subprocess.Popen(
+                [spec.python, str(SCRIPT), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL, stdout=self._log.fd, stderr=self._log.fd, pass_fds=[theirs.fileno()],
+                env=self._environment(), cwd=self.scratch,
+                start_new_session=True,  # Ctrl-C in the terminal is for irfuzz alone
+            )  # fmt: skip
+        except OSError as error:
+            self._free()
+            raise StartError(
+                f"worker {spec.name}: cannot run interpreter {spec.python}: {error.strerror}; "
+                "name the Python executable of the environment that holds the component"
+            ) from error
+        finally:
+            theirs.close()
+        self._hello = False
+        self._deadline = time.monotonic() + limits.start_seconds + ANSWER_SECONDS
+        setup = {
+            "preload": list(spec.preload),
+            "handler": str(spec.handler.resolve()),
+            "scratch": str(self.scratch),
+            "start_seconds": limits.start_seconds,
+        }
+        with contextlib.suppress(OSError):  # already dead: ``ready`` says why
+            self.control.send(json.dumps(setup).encode())
+
+    def _environment(self) -> dict[str, str]:
+        env = {**os.environ, **SINGLE_THREADED, "TMPDIR": str(self.scratch)}
+        if os.path.realpath(self._spec.python) != os.path.realpath(sys.executable):
+            # Another interpreter must not import this one's packages.
+            for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
+                env.pop(name, None)
+        env.update(self._spec.env)
+        return env
+
+    def ready(self) -> None:
+        """Wait until everything is imported.
+
+        Raises:
+            StartError: it is not going to be; the message names the interpreter and the module.
+        """
+        if self._hello:
+            return
+        who = f"worker {self._spec.name}: interpreter {self._spec.python}"
+        step = ""
+        while True:
+            try:
+                message = self._receive(self._deadline - time.monotonic())
+            except ZygoteGone:
+                code = self._finish()
+                words = self._log.text().strip()
+                self.close()
+                how = f"died with {linux.signal_name(-code)}" if code < 0 else f"ended with code {code}"
+                if code == -14:  # SIGALRM: the kernel's own timer, set by the zygote
+                    how = f"was not ready after {self._limits.start_seconds:g} s"
+                where = f" while importing {step}" if step else " before it ran irfuzz's script; is it a Python?"
+                raise StartError(f"{who} {how}{where}{on_memory()}" + (f"\n{words}" if words else "")) from None
+            if message["op"] == "importing":
+                step = message["what"]
+            elif message["op"] == "failed":
+                self.close()
+                raise StartError(self._explain(who, message))
+            elif message["op"] == "ready":
+                self.resident = message["resident"]
+                self.versions = {"python": message["python"], "numpy": message["numpy"]}
+                self._hello = True
+                return
+
+    @staticmethod
+    def _explain(who: str, failed: dict[str, Any]) -> str:
+        if failed["missing"] is not None:
+            return (
+                f"{who} has no module {failed['missing']} (needed by {failed['what']}); "
+                "install it in that environment or name another interpreter"
+            )
+        why = f"{failed['type']}: {failed['message']}{on_memory()}"
+        return f"{who} failed to import {failed['what']}: {why}\n{failed['traceback']}"
+
+    def _receive(self, seconds: float) -> dict[str, Any]:
+        """The next message of the zygote."""
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        try:
+            raw = self.control.recv(MESSAGE) if poll.poll(max(0.0, seconds) * 1000) else b""
+        except OSError as error:
+            raise ZygoteGone(str(error)) from error
+        if not raw:
+            raise ZygoteGone("closed its socket")
+        return json.loads(raw)
+
+    def _command(self, message: dict[str, Any], fds: list[int] | None = None) -> None:
+        try:
+            socket.send_fds(self.control, [json.dumps(message).encode()], fds or [])
+        except OSError as error:
+            raise ZygoteGone(str(error)) from error
+
+    def hear(self, seconds: float = 0.0) -> ChildDeath | None:
+        """The death of the child, if it is told within ``seconds``.
+
+        Raises:
+            ZygoteGone: it is the zygote that died.
+        """
+        end = time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        while self.death is None and poll.poll(max(0.0, end - time.monotonic()) * 1000):
+            message = self._receive(0)
+            if message["op"] == "died" and message["pid"] == self.child:
+                self.death = ChildDeath(message["status"], message["peak"], message["killed"])
+        return self.death
+
+    def fork(self, data_fd: int, log_fd: int, cwd: Path) -> int:
+        """Make a child that serves ``data_fd`` and prints to ``log_fd``; its process id.
+
+        Raises:
+            StartError: the machine refuses another process.
+            ZygoteGone: the zygote died.
+        """
+        self.death = None
+        self._command(
+            {
+                "op": "fork", "cwd": str(cwd), "file_bytes": self._limits.file_bytes,
+                "memory_bytes": self._limits.memory_bytes, "request_bytes": 1 << 40,
+            },
+            [data_fd, log_fd],
+        )  # fmt: skip
+        while True:
+            message = self._receive(ANSWER_SECONDS)
+            if message["op"] == "nofork":
+                raise StartError(f"worker {self._spec.name}: cannot fork a child: {message['message']}")
+            if message["op"] == "forked":
+                self.child = message["pid"]
+                return message["pid"]
+
+    def kill(self, dump: bool) -> ChildDeath:
+        """End the child, its session and its orphans; with ``dump`` its log gets a traceback first.
+
+        Raises:
+            ZygoteGone: the zygote died or does not manage it.
+        """
+        self._command({"op": "kill", "dump": dump})
+        death = self.hear(ANSWER_SECONDS)
+        if death is None:
+            raise ZygoteGone("did not report the end of its child")
+        return death
+
+    def _finish(self) -> int:
+        """Wait for the zygote, kill it and all below it if it does not end; its return code."""
+        try:
+            return self._process.wait(ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            return self.destroy()
+
+    def destroy(self) -> int:
+        """Kill the zygote and everything below it without its help; its return code."""
+        below = linux.descendants(self._process.pid) if self._process.poll() is None else []
+        if self._process.returncode is None:
+            linux.kill(self._process.pid)
+            self._process.wait()
+        for pid in [*below, *([self.child] if self.child is not None and self.death is None else [])]:
+            linux.kill(pid)
+        code = self._process.wait()
+        self._free()
+        return code
+
+    def close(self) -> None:
+        """End everything and reap it; may be called twice. A fork of irfuzz only closes its copies of descriptors."""
+        if os.getpid() != self._owner:
+            self.control.close()
+            self._log.close()
+            return
+        self.control.close()  # the zygote takes that as the command to leave
+        self._finish()
+        self._free()
+
+    def _free(self) -> None:
+        self.control.close()
+        self._log.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        _scratch.discard(self.scratch)

@@ -1,0 +1,145 @@
+"""Inserts wanted operations, as the program's opset spells them, before one place in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.ir.inference.graph_facts import constant_fact
+from irfuzz.ir.serialization.unsupported_fields import FREE_INITIALIZERS
+from irfuzz.mutate.editing.mutation_sites import tensor_fact
+from irfuzz.spec import load_specs
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+
+@lru_cache(maxsize=4096)
+def _integers(values: tuple[int, ...]) -> tuple[ir.Tensor, TensorFact]:
+    """A list of axes, sizes or pads: nobody changes a tensor, so equal ones are the same."""
+    tensor = ir.Tensor(np.array(values, np.int64))
+    return tensor, constant_fact(tensor)
+
+
+class Inserter:
+    """Inserts nodes before ``before`` (``None``: at the end), and knows how old opsets spell each operation.
+
+    Facts are those of dense tensors of known rank; every method returns the new value.
+    """
+
+    __slots__ = ("before", "opset", "program")
+
+    def __init__(self, program: Program, before: ir.Node | None) -> None:
+        self.program = program
+        self.before = before
+        self.opset = program.opset
+
+    def node(
+        self,
+        op: str,
+        inputs: Sequence[ir.Value | None],
+        attrs: Mapping[str, Any] | None = None,
+        outputs: int = 1,
+        domain: str = "",
+    ) -> ir.Node:
+        """A node, of the default domain unless another one that the program imports is given.
+
+        Raises:
+            InvalidProgram: ONNX finds the call ill-typed.
+        """
+        return self.program.insert(op, inputs, attrs, before=self.before, outputs=outputs, domain=domain)
+
+    def value(self, op: str, *inputs: ir.Value | None, **attrs: Any) -> ir.Value:
+        """The only output of a new node."""
+        return self.node(op, inputs, attrs).outputs[0]
+
+    def fact(self, value: ir.Value) -> TensorFact:
+        """The fact of a dense tensor."""
+        return tensor_fact(self.program, value)
+
+    def constant(self, array: np.ndarray | ir.TensorProtocol, hint: str = "c") -> ir.Value:
+        """A constant with these elements."""
+        self._allow_initializers()
+        return self.program.constant(array, hint)
+
+    def ints(self, values: Sequence[int]) -> ir.Value:
+        """A constant ``int64`` list."""
+        self._allow_initializers()
+        tensor, fact = _integers(tuple(values))
+        return self.program.constant(tensor, "shape", fact)
+
+    def scalar(self, number: float, dtype: ir.DataType) -> ir.Value:
+        """A constant without dimensions."""
+        return self.constant(np.array(number).astype(dtype.numpy()), "s")
+
+    def _allow_initializers(self) -> None:
+        if self.program.model.ir_version < FREE_INITIALIZERS:
+            self.program.model.ir_version = FREE_INITIALIZERS
+
+    def cast(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
+        """``Cast`` without any guard."""
+        return self.value("Cast", value, to=int(dtype.value))
+
+    def reshape(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """``Reshape``; 0 copies the size at its index."""
+        return self.value("Reshape", value, self.ints(shape))
+
+    def unsqueeze(self, value: ir.Value, axes: Sequence[int]) -> ir.Value:
+        """Insert sizes of 1 at ``axes`` of the result."""
+        return self._with_axes("Unsqueeze", value, axes)
+
+    def squeeze(self, value: ir.Value, axes: Sequence[int]) -> ir.Value:
+        """Drop sizes of 1."""
+        return self._with_axes("Squeeze", value, axes)
+
+    def slice(
+        self,
+        value: ir.Value,
+        axes: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        steps: Sequence[int] | None = None,
+    ) -> ir.Value:
+        """``value[start:end:step]`` along each of ``axes``; steps need opset 10."""
+        if self.opset < 10:
+            return self.value("Slice", value, axes=list(axes), starts=list(starts), ends=list(ends))
+        rest = [self.ints(steps)] if steps is not None else []
+        return self.value("Slice", value, self.ints(starts), self.ints(ends), self.ints(axes), *rest)
+
+    def pad(self, value: ir.Value, before: Sequence[int], after: Sequence[int], mode: str = "constant") -> ir.Value:
+        """Add elements at both ends of every axis."""
+        pads = [*before, *after]
+        if self.opset < 11:
+            return self.value("Pad", value, pads=pads, mode=mode)
+        return self.value("Pad", value, self.ints(pads), mode=mode)
+
+    def tile(self, value: ir.Value, repeats: Sequence[int]) -> ir.Value:
+        """Repeat along every axis."""
+        return self.value("Tile", value, self.ints(repeats))
+
+    def reduce(self, op: str, value: ir.Value, axes: Sequence[int], keepdims: bool = True) -> ir.Value:
+        """``ReduceMax`` and its like over ``axes``."""
+        return self._with_axes(op, value, axes, keepdims=int(keepdims))
+
+    def expand(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
+        """Broadcast to ``shape``; a size of 1 keeps the value's own."""
+        return self.value("Expand", value, self.ints(shape))
+
+    def clip(self, value: ir.Value, low: float, high: float) -> ir.Value:
+        """Limit a float tensor to ``[low, high]``."""
+        if self.opset < 11:
+            return self.value("Clip", value, min=float(low), max=float(high))
+        dtype = self.fact(value).dtype
+        return self.value("Clip", value, self.scalar(low, dtype), self.scalar(high, dtype))
+
+    def _with_axes(self, op: str, value: ir.Value, axes: Sequence[int], **attrs: Any) -> ir.Value:
+        """``axes`` is an attribute or an input, as the opset has it."""
+        spec = load_specs().get(op, self.opset)
+        if spec is not None and "axes" in spec.attrs:
+            return self.value(op, value, axes=list(axes), **attrs)
+        return self.value(op, value, self.ints(axes), **attrs)

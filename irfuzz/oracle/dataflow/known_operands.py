@@ -1,0 +1,68 @@
+"""A node of a program with what was fed, and what is known of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.execute.run_types import Value
+from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.oracle.value_structure import numpy_dtype
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+    from irfuzz.spec.operator_spec import OpSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FedCall:
+    """A node in its program, with what was fed.
+
+    Attributes:
+        used: values on which the judged output depends.
+        integers: the whole numbers of this run, as far as they are known.
+    """
+
+    program: Program
+    node: ir.Node
+    spec: OpSpec
+    inputs: Mapping[str, Value]
+    used: set[ir.Value]
+    integers: ExactIntegers
+
+    def input(self, index: int) -> ir.Value | None:
+        """An input's value, ``None`` if it is omitted."""
+        return self.node.inputs[index] if index < len(self.node.inputs) else None
+
+    def array(self, index: int) -> np.ndarray | None:
+        """The elements of an input, if it is a constant or was fed, or holds whole numbers computed from such."""
+        value = self.input(index)
+        if value is None:
+            return None
+        if value.is_graph_input() and value.name and value.name in self.inputs:
+            fed = self.inputs[value.name]
+            return fed if isinstance(fed, np.ndarray) else None
+        constant = self.program.const_array(value)
+        return self.integers.of(value) if constant is None else constant
+
+    def dtype(self, value: ir.Value | None) -> np.dtype | None:
+        """Element type of a value, if it is known."""
+        fact = self.program.tensor(value)
+        return None if fact is None or fact.dtype is ir.DataType.UNDEFINED else numpy_dtype(fact.dtype)
+
+    def bounds(self, index: int) -> tuple[float, float]:
+        """Lowest and highest element of an input, as far as is known; NaN makes both infinite."""
+        array = self.array(index)
+        if array is not None and array.dtype.kind not in "OUS":
+            x = array.astype(np.float64)
+            if np.isnan(x).any():
+                return -np.inf, np.inf
+            return (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
+        fact = self.program.tensor(self.input(index))
+        low = -np.inf if fact is None or fact.low is None else fact.low
+        high = np.inf if fact is None or fact.high is None else fact.high
+        return low, high

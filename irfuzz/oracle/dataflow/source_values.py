@@ -1,0 +1,80 @@
+"""What the numbers are that a program's values are computed from: its inputs and constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz._native import difference
+from irfuzz.execute.run_types import Value
+from irfuzz.ir.value import is_constant
+from irfuzz.oracle.numeric.dtype_thresholds import is_float, vanishing
+from irfuzz.oracle.value_structure import leaves_of
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Properties of the floats among inputs and constants.
+
+    Attributes:
+        fed: largest finite magnitude among inputs.
+        largest: the same, with constants.
+        specials: NaN or infinity stands there.
+        nan: NaN does.
+        subnormal: numbers do that are, or whose products are, below the smallest normal one.
+    """
+
+    fed: float
+    largest: float
+    specials: bool
+    nan: bool
+    subnormal: bool
+
+
+def sources_of(program: Program, values: Iterable[ir.Value], inputs: Mapping[str, Value]) -> Sources:
+    """Look at what is fed and constant among some values."""
+    fed, top = 0.0, 0.0
+    specials = nan = subnormal = False
+    for value, array in _arrays(program, values, inputs):
+        d = difference(array, array)
+        top = max(top, d.max_a)
+        fed = max(fed, d.max_a) if value.is_graph_input() else fed
+        nan = nan or bool(d.nan_a)
+        specials = specials or bool(d.nan_a or d.posinf_a or d.neginf_a)
+        if not subnormal and array.size:
+            x = np.abs(array)
+            subnormal = bool(((x > 0) & (x < array.dtype.type(vanishing(array.dtype)))).any())
+    return Sources(fed, top, specials, nan, subnormal)
+
+
+def _arrays(
+    program: Program, values: Iterable[ir.Value], inputs: Mapping[str, Value]
+) -> Iterator[tuple[ir.Value, np.ndarray]]:
+    for value in values:
+        producer = value.producer()
+        if value.is_graph_input():
+            given = inputs.get(value.name or "")
+        elif producer is None or is_constant(producer):
+            given = program.const_array(value)
+        else:
+            continue
+        for _, array in leaves_of("", given):
+            if is_float(array.dtype):
+                yield value, array
+
+
+def magnitude(array: np.ndarray, below: float = math.inf) -> float:
+    """Largest finite magnitude under a limit."""
+    if not array.size:
+        return 0.0
+    values = np.abs(array.astype(np.float64))
+    values = values[np.isfinite(values) & (values < below)]
+    return float(values.max()) if values.size else 0.0

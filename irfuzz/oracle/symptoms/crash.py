@@ -1,0 +1,33 @@
+"""Crash oracle: a target whose process died, ended itself or answered rubbish, whatever the others did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irfuzz.execute.run_types import Exit, RunResult
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
+from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.message_normalization import names_of, normalise_message
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.oracle.witnesses import plainest
+
+NAME = "crash"
+
+_SYMPTOMS = {Exit.CRASH: Symptom.CRASH, Exit.EXITED: Symptom.CRASH, Exit.PROTOCOL: Symptom.PROTOCOL}
+
+
+def judge_crash(case: Case) -> Iterator[Verdict]:
+    """No input excuses a dead process: a finding even if the program is invalid, and without a witness."""
+    kinds: dict[tuple[Exit, str], list[RunResult]] = {}
+    for result in case.results:
+        if result.exit in _SYMPTOMS:
+            kinds.setdefault((result.exit, normalise_message(result.error, names_of(case.program))), []).append(result)
+    for (exit_kind, _), results in kinds.items():
+        for target, others in plainest([r.target for r in results]):
+            result = next(r for r in results if r.target is target)
+            witnesses = tuple(r.target for r in case.ran)
+            yield verdict_on(
+                Dispute(case, _SYMPTOMS[exit_kind], target, witnesses), NAME, others,
+                exit=exit_kind.value, stage=result.stage.value, message=result.error[:500],
+            )  # fmt: skip

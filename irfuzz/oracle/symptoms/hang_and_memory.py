@@ -1,0 +1,34 @@
+"""Hang and memory oracles: a target that went over a limit which others kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irfuzz.execute.run_types import Exit
+from irfuzz.oracle.dispute import Dispute
+from irfuzz.oracle.excuses import verdict_on
+from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.oracle.witnesses import plainest
+
+
+def judge_hang(case: Case) -> Iterator[Verdict]:
+    """Over the time limit."""
+    return _over(case, "hang", Exit.HANG, Symptom.HANG)
+
+
+def judge_memory(case: Case) -> Iterator[Verdict]:
+    """Over the memory limit."""
+    return _over(case, "memory", Exit.MEMORY, Symptom.MEMORY)
+
+
+def _over(case: Case, oracle: str, exit_kind: Exit, symptom: Symptom) -> Iterator[Verdict]:
+    """A finding if two components kept the limit with ease; the interpreted reference is no evidence."""
+    over = [r.target for r in case.results if r.exit is exit_kind]
+    for target, others in plainest(over):
+        result = next(r for r in case.results if r.target is target)
+        dispute = Dispute(case, symptom, target, tuple(r.target for r in case.ran), result=result)
+        evidence = {"seconds": round(result.seconds, 3)}
+        yield verdict_on(
+            dispute, oracle, others, evidence, stage=result.stage.value, message=result.error[:500]
+        )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Lists of the findings in folders, and the labels that people put into them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irfuzz.errors import UsageError
+from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
+from irfuzz.findings.suspect_group import alike
+
+FOLDERS = ("findings", "suspects", "unreplayed")
+"""Of a campaign's ``--out`` folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFinding:
+    """A finding's folder and the contents of its ``finding.json``."""
+
+    folder: Path
+    about: Mapping[str, Any]
+
+    @property
+    def known(self) -> list[str]:
+        """Ids of the known issues that explain it."""
+        return [k["id"] for k in self.about.get("known", [])]
+
+    @property
+    def label(self) -> str:
+        """What a person has said of it."""
+        return str(self.about.get("label", ""))
+
+    def to_json(self) -> dict[str, Any]:
+        """What stands in a list."""
+        keys = ("title", "symptom", "target", "signature", "suspect", "status")
+        about = {key: self.about.get(key, "") for key in keys}
+        return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
+
+
+def suspects(found: Sequence[ListedFinding]) -> list[ListedFinding]:
+    """The suspects among entries, the likeliest fault first.
+
+    Raises:
+        UsageError: what is stored of one cannot be read.
+    """
+    doubted = [entry for entry in found if _kind(entry) == "suspects"]
+    try:
+        ranks = {entry.folder: suspect_rank(entry.about) for entry in doubted}
+    except (KeyError, ValueError, TypeError) as error:
+        raise UsageError(f"{ABOUT}: cannot be read: {error}") from None
+    return sorted(doubted, key=lambda entry: ranks[entry.folder])
+
+
+def suspects_text(found: Sequence[ListedFinding]) -> str:
+    """The first of each group of suspects that are alike, with its doubt and their number, and how many there are."""
+    rows = by_group(found)
+    lines: list[str] = []
+    for first, *others in rows:
+        lines += [*_lines(first), f"  in doubt: {_doubt(first)}"]
+        lines += [f"  and {len(others)} more like it"] if others else []
+    return "\n".join([*lines, _count_of(rows)])
+
+
+def _count_of(rows: Sequence[Sequence[ListedFinding]]) -> str:
+    suspects = sum(map(len, rows))
+    groups = f" in {len(rows)} group{'s' if len(rows) > 1 else ''}" if len(rows) < suspects else ""
+    return f"{suspects} suspects{groups}"
+
+
+def by_group(found: Sequence[ListedFinding]) -> list[list[ListedFinding]]:
+    """Suspects that are alike (``suspect_group``) together, in the order of the first of each group."""
+    return [[found[place] for place in row] for row in alike([str(entry.about.get("group", "")) for entry in found])]
+
+
+def _doubt(entry: ListedFinding) -> str:
+    verdict = entry.about.get("verdict")
+    evidence = verdict.get("evidence") if isinstance(verdict, dict) else None
+    told = evidence.get("suspect", "") if isinstance(evidence, dict) else ""
+    return str(told or "the evidence is too thin")
+
+
+def by_cause(found: Sequence[ListedFinding]) -> list[list[ListedFinding]]:
+    """Entries of one cause together, each group behind the entry that explains the others; suspects stand alone.
+
+    Raises:
+        UsageError: what is stored of a cause cannot be read.
+    """
+    try:
+        rows = grouped([entry.about for entry in found])
+    except (KeyError, ValueError, TypeError) as error:
+        raise UsageError(f"{ABOUT}: cause: cannot be read: {error}") from None
+    return [[found[place] for place in row] for row in rows]
+
+
+def to_json(found: Sequence[ListedFinding]) -> list[dict[str, Any]]:
+    """The list for programs.
+
+    ``same_cause`` is the folder of the finding that explains one, and ``like`` that of the first of the suspects that
+    are alike; empty if there is none before it.
+    """
+    causes = {entry.folder: row[0].folder for row in by_cause(found) for entry in row[1:]}
+    groups = {entry.folder: row[0].folder for row in by_group(found) for entry in row[1:]}
+    return [
+        {
+            **entry.to_json(),
+            "same_cause": str(causes.get(entry.folder, "")),
+            "like": str(groups.get(entry.folder, "")),
+        }
+        for entry in found
+    ]
+
+
+def _kind(entry: ListedFinding) -> str:
+    """Whether it is a finding, too thinly proven, or was not shown by its own script."""
+    if entry.about.get("suspect"):
+        return "suspects"
+    return "unreplayed" if entry.about.get("status") == "unreplayed" else "findings"
+
+
+def entries(paths: Sequence[Path]) -> list[ListedFinding]:
+    """The findings that paths name: a finding's folder, a folder of such, or a campaign's.
+
+    Raises:
+        UsageError: a path has none, or a ``finding.json`` cannot be read.
+    """
+    found: dict[Path, ListedFinding] = {}
+    for path in paths:
+        places = [path, *(path / name for name in FOLDERS)]
+        folders = [p for p in places if (p / ABOUT).is_file()]
+        folders += sorted(f.parent for p in places for f in p.glob(f"*/{ABOUT}"))
+        if not folders and not any(p.is_dir() for p in places[1:]):
+            raise UsageError(f"{path}: no finding there: expected a folder with {ABOUT}, or a campaign's --out folder")
+        found.update({folder: read(folder) for folder in folders})
+    return list(found.values())
+
+
+def read(folder: Path) -> ListedFinding:
+    """One finding.
+
+    Raises:
+        UsageError: the folder is none.
+    """
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+    except OSError as error:
+        raise UsageError(f"{folder}: not the folder of a finding: {ABOUT}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{folder / ABOUT}: not JSON: {error}") from None
+    if not isinstance(about, dict) or "symptom" not in about or "target" not in about:
+        raise UsageError(f"{folder / ABOUT}: expected an object with symptom and target")
+    known = about.get("known", [])
+    if not isinstance(known, list) or not all(isinstance(k, dict) and isinstance(k.get("id"), str) for k in known):
+        raise UsageError(f"{folder / ABOUT}: known: expected a list of objects with an id")
+    return ListedFinding(folder, about)
+
+
+def label(folder: Path, text: str) -> ListedFinding:
+    """Say of a finding what it is; an empty text takes that back.
+
+    Raises:
+        UsageError: the folder is no finding, or cannot be written.
+    """
+    entry = read(folder)
+    about = {**entry.about, "label": text}
+    draft = folder / f".{ABOUT}.part"
+    try:
+        draft.write_text(json.dumps(about, indent=1) + "\n")
+        draft.replace(folder / ABOUT)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+    return ListedFinding(folder, about)
+
+
+def _lines(entry: ListedFinding) -> list[str]:
+    marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
+    marks += [f"label: {entry.label}"] if entry.label else []
+    return [f"{entry.folder}\n  {entry.about.get('title', '')}", *([f"  {'; '.join(marks)}"] if marks else [])]
+
+
+def as_text(found: Sequence[ListedFinding]) -> str:
+    """A line or two for each, and how many are known or labelled."""
+    lines: list[str] = []
+    kinds = {kind: [e for e in found if _kind(e) == kind] for kind in FOLDERS}
+    groups = by_group(kinds["suspects"])
+    for kind in FOLDERS:
+        for first, *others in groups if kind == "suspects" else by_cause(kinds[kind]):
+            lines += _lines(first)
+            if kind == "suspects":
+                lines += [f"  and {len(others)} more like it"] if others else []
+            else:
+                lines += [f"  of the same cause: {entry.folder}" for entry in others]
+    known = Counter(name for entry in found for name in entry.known)
+    labels = Counter(entry.label for entry in found if entry.label)
+    new = sum(not entry.known and not entry.label for entry in kinds["findings"])
+    causes = len(by_cause(kinds["findings"]))
+    of_causes = f" of {causes} cause{'s' if causes > 1 else ''}" if causes < len(kinds["findings"]) else ""
+    lines.append(f"{len(kinds['findings'])} findings{of_causes}, {new} of them neither known nor labelled")
+    apart = [_count_of(groups)] if groups else []
+    apart += [f"{len(kinds['unreplayed'])} unreplayed"] if kinds["unreplayed"] else []
+    lines += [f"apart from them: {', '.join(apart)}"] if apart else []
+    lines += [f"  {count} x {name}" for name, count in [*known.most_common(), *labels.most_common()]]
+    return "\n".join(lines)

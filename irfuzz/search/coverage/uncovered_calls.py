@@ -1,0 +1,114 @@
+"""What is worth trying next: calls, pairs and types that no program has covered yet."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx_ir as ir
+
+from irfuzz.ir.program_view import ProgramView
+from irfuzz.search.coverage.call_coverage import Coverage
+from irfuzz.search.coverage.call_space import Space
+
+_ALONE = 0.02
+"""Worth of a call that is not known to bring anything: nothing is given up for good."""
+
+_SUCCESSOR = 0.1
+"""Worth of a consumer that an operator's result has not met, beside that of a value of its own."""
+
+
+class Frontier(Coverage):
+    """Coverage that mutators may aim at (``irfuzz.mutate.mutator_context.Wanted``).
+
+    A call is worth the features of its operator that are left, divided by how often it has been made since it last
+    brought one, so that what cannot be reached is asked for ever more seldom.
+
+    Attributes:
+        worth: of all features that are covered, where each criterion as a whole counts the same: a sequence, of which
+            there are many, is worth little beside a parameter.
+    """
+
+    __slots__ = ("_dry", "_each", "_failed", "_own", "_successors", "_worth", "worth")
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(space)
+        self._own: dict[str, int] = {}
+        for op, o in space.operators.items():
+            parameters = sum(v if isinstance(v, int) else len(v) for v in o.parameters.values())
+            self._own[op] = len(o.dtypes) + len(o.ranks) + o.shapes + parameters
+        self._successors: dict[str, set[str]] = defaultdict(set)
+        for first, second in space.sequences:
+            self._successors[first].add(second)
+        self._failed: dict[str, Counter[str]] = defaultdict(Counter)
+        self._dry: Counter[str] = Counter()
+        # Of an operator that stands behind another: its own features that are left, less with each call in vain.
+        self._worth = {op: 1.0 + own for op, own in self._own.items()}
+        totals = space.totals()
+        mean = sum(totals.values()) / len(totals)
+        self._each = {name: mean / max(1, total) for name, total in totals.items()}
+        self.worth = 0.0
+
+    def call(self, op: str) -> float:
+        """How much a call of an operator is worth on its own; never 0."""
+        left = self._own.get(op, 0) + _SUCCESSOR * len(self._successors.get(op, ()))
+        return _ALONE + left / (1.0 + self._dry[op])
+
+    def pair(self, producer: str, consumer: str) -> float:
+        """How much it is worth that one operator reads what another gives; 0 if that is covered."""
+        if consumer not in self._successors.get(producer, ()):
+            return 0.0
+        failed = 1.0 + self._failed[producer][consumer]
+        return self._worth[consumer] / (failed * failed)
+
+    def pairs(self, producer: str, consumers: Sequence[str]) -> list[float] | None:
+        """What ``pair`` says of each; ``None`` if that is 0 of all."""
+        left = self._successors.get(producer)
+        if not left or left.isdisjoint(consumers):
+            return None
+        worth, failed = self._worth, self._failed[producer]
+        return [worth[c] / (1.0 + failed.get(c, 0)) ** 2 if c in left else 0.0 for c in consumers]
+
+    def dtype(self, op: str, dtype: str) -> float:
+        """How much it is worth that an operator's first input has an element type; 0 if that is covered."""
+        space = self._space.operators.get(op)
+        return float(space is not None and dtype in space.dtypes and (op, "dtype", dtype) not in self._named["input"])
+
+    def failed(self, producer: str, consumer: str) -> None:
+        """No call was found: it is worth less from now on."""
+        self._failed[producer][consumer] += 1
+
+    def gained(self, criterion: str, *operators: str) -> None:
+        """Take a feature off what is left."""
+        if criterion == "sequence":
+            self._successors[operators[0]].discard(operators[1])
+        else:
+            self._own[operators[0]] -= 1
+        self.worth += self._each[criterion]
+        for op in operators:
+            self._dry[op] = 0
+            self._worth[op] = 1.0 + self._own[op]
+
+    def state(self) -> dict[str, Any]:
+        """What is covered, and what was tried in vain."""
+        failed = [[a, b, n] for a, found in sorted(self._failed.items()) for b, n in sorted(found.items()) if n]
+        return {**super().state(), "failed": failed, "dry": dict(self._dry)}
+
+    def absorb(self, state: Mapping[str, Any]) -> None:
+        """Count what is covered; calls that brought nothing are asked for as seldom as before."""
+        super().absorb(state)
+        for first, second, times in state.get("failed", ()):
+            self._failed[first][second] += times
+        for op, times in state.get("dry", {}).items():
+            self._in_vain(op, times)
+
+    def _node(self, program: ProgramView, node: ir.Node) -> None:
+        self._in_vain(node.op_type, 1)
+        super()._node(program, node)
+
+    def _in_vain(self, op: str, times: int) -> None:
+        """An operator was called so often, and it is not known to have brought anything."""
+        self._dry[op] += times
+        if op in self._own:
+            self._worth[op] = 1.0 + self._own[op] / (1.0 + self._dry[op])

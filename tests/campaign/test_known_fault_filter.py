@@ -1,0 +1,58 @@
+"""A frequent fault is not made small again each time it shows, and another one behind it still comes to light."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter
+from irfuzz.ir.program import Program
+from irfuzz.oracle.verdict import Symptom, Verdict
+
+pytestmark = pytest.mark.unit
+
+
+def program(*operators: str) -> Program:
+    names = ["x", *(f"v{i}" for i in range(len(operators) - 1)), "y"]
+    lines = " ".join(f"{b} = {op} ({a})" for op, a, b in zip(operators, names, names[1:], strict=False))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) {{ {lines} }}'
+    return Program.from_proto(onnx.parser.parse_model(text))
+
+
+def verdict(target: str = "a", symptom: Symptom = Symptom.DIFFERENCE) -> Verdict:
+    return Verdict("numeric", symptom, target, ("b", "c"), output="y")
+
+
+def test_what_was_never_seen_is_looked_at() -> None:
+    likely = KnownFaultFilter()
+    assert not likely.again(verdict(), program("Relu", "Tanh"), "")
+    likely.add(verdict(), "", verdict(), program("Tanh"))
+    assert not likely.again(verdict(), program("Relu", "Sigmoid"), "")
+
+
+def test_repeats_are_looked_at_ever_more_rarely() -> None:
+    likely = KnownFaultFilter()
+    likely.add(verdict(), "", verdict(), program("Tanh"))
+    looked = [n for n in range(1, 20) if not likely.again(verdict(), program("Relu", "Tanh"), "")]
+    assert looked == [1, 2, 4, 8, 16]
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [(verdict("b"), ""), (verdict(symptom=Symptom.NAN_INF), ""), (verdict(), "something else")],
+    ids=["target", "symptom", "message"],
+)
+def test_other_targets_symptoms_and_messages_are_others(other: Verdict, words: str) -> None:
+    likely = KnownFaultFilter()
+    likely.add(verdict(), "", verdict(), program("Tanh"))
+    assert not any(likely.again(other, program("Tanh"), words) for _ in range(6))
+
+
+def test_suspects_that_are_alike_are_looked_at_ever_more_rarely() -> None:
+    tried = SuspectGroupFilter()
+    assert not any(tried.again("a") for _ in range(6)), "while none was looked into, all may be"
+    tried.add("a")
+    assert [n for n in range(1, 20) if not tried.again("a")] == [1, 2, 4, 8, 16]
+    tried.add("a")
+    assert tried.again("a"), "their number goes on"
+    assert (tried.knows("a"), tried.knows("b")) == (True, False)

@@ -1,0 +1,80 @@
+"""Which targets run on each program, on some, and only where a disagreement lacks a witness."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from irfuzz.campaign.differential_strategy import Differential
+from irfuzz.campaign.targets import per_program_selection
+from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
+from irfuzz.execute.run_types import RunResult, Target
+from irfuzz.execute.runner import Runner
+from irfuzz.execute.target_table import resolve
+from irfuzz.ir.program import Program
+
+RUNTIME, TORCH = Target("onnxruntime:all", "onnxruntime"), Target("torch:eager", "torch")
+NUMPY = Target("numpy:eager", "numpy")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("targets", "named", "waiting"),
+    [
+        ([RUNTIME, TORCH, NUMPY], None, [NUMPY]),
+        ([RUNTIME, TORCH, NUMPY], ["all"], [NUMPY]),
+        ([RUNTIME, TORCH, NUMPY], ["onnxruntime", "numpy:eager", "torch"], []),
+        ([RUNTIME, NUMPY], None, []),
+        ([RUNTIME, TORCH], None, []),
+    ],
+)
+def test_numpy_waits_for_a_doubt_beside_another_lowering_unless_it_is_named(
+    targets: list[Target], named: list[str] | None, waiting: list[Target]
+) -> None:
+    assert list(per_program_selection.in_doubt(targets, named)) == waiting
+
+
+@pytest.mark.backend
+def test_campaigns_have_numpy_beside_torch_and_others_do_not() -> None:
+    pytest.importorskip("torch")
+    assert "numpy:eager" not in [t.name for t in resolve()]
+    assert "numpy:eager" in [t.name for t in resolve(witness=True)]
+
+
+MODEL = '<ir_version: 8, opset_import: ["" : 17]> g (int64[2] x) => (int64[2] y) { y = Mul(x, x) }'
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("change", "asked", "suspects"),
+    [(lambda y: y + 1, True, [False]), (lambda y: y, False, [])],
+)
+def test_numpy_is_asked_where_two_differ_and_settles_it(
+    change: Callable[[np.ndarray], np.ndarray], asked: bool, suspects: list[bool]
+) -> None:
+    pytest.importorskip("torch")
+    program = Program.from_proto(onnx.parser.parse_model(MODEL))
+    with Runner(resolve(["onnxruntime:all", "torch:eager", "numpy:eager"])) as runner:
+        numpy = runner.targets[-1:]
+        strategy: Any = Differential.__new__(Differential)
+        strategy._runner, strategy._stuck = runner, HangAvoidance()
+        strategy._witnesses, strategy._quick = numpy, runner.targets[:2]
+        strategy._job = SimpleNamespace(counts=Counter[str]())
+        strategy._slow = SimpleNamespace(run=lambda _: [])
+        testcase: Any = SimpleNamespace(
+            program=program, inputs={"x": np.array([2, 3])}, targets=runner.targets[:2], tag="", invalid=False,
+            entry=SimpleNamespace(seed="s"),
+        )  # fmt: skip
+        first, second = runner.run(program, testcase.inputs, runner.targets[:2])
+        runs: list[RunResult] = [replace(first, outputs={"y": change(first.outputs["y"])}), second]
+        results, verdicts = strategy.judge(testcase, runs)
+    assert ("numpy:eager" in [r.target.name for r in results]) == asked
+    assert [v.suspect for v in verdicts] == suspects
+    assert all(v.target == "onnxruntime:all" for v in verdicts)

@@ -1,0 +1,190 @@
+"""Short scripts: less than 40 lines that build the model, and need nothing beside them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
+from irfuzz.execute.run_types import Target
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import TargetRun
+from irfuzz.oracle.verdict import Symptom
+from irfuzz.report.repro_scripts.full_script import ReproSpec, repro_source
+from irfuzz.report.repro_scripts.short_script import short_source
+from irfuzz.report.specification_quotes import sections_of
+from irfuzz.store.npz_tensors import pack
+
+TEXT = (
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) <float[1] w = {0.5}>'
+    " { pads = Constant <value = int64[6] {0, 0, 1, 0, 0, 1}> () p = Pad (x, pads)"
+    ' m = MaxPool <kernel_shape = [3], auto_pad = "NOTSET"> (p) y = Mul (m, w) }'
+)
+FOLDED = (
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) <float[1] w = {0.5}>'
+    " { m = ReduceMin <keepdims = 0> (x) r = Sigmoid (m) d = Dropout (w, r) y = Mul (x, d) }"
+)
+X = {"x": np.array([[[-1, -2, -3, -4]]], np.float32)}
+
+
+def scene(symptom: Symptom, answer: str, component: str = "reference", **more: object) -> ReproSpec:
+    options = {"level": "disabled"} if component == "onnxruntime" else {}
+    blamed = TargetRun(component, component, options, "1")
+    witness = TargetRun("other", "other", {}, "2", answer=answer)
+    fields = {"output": "y", "place": ((), (0, 0, 3)), "bound": 1e-6, "outputs": ["y"], **more}
+    return ReproSpec('it """ is\n\\wrong', symptom, blamed, [witness], **fields)  # type: ignore[arg-type]
+
+
+def script(scene: ReproSpec, model: bytes = b"") -> str | None:
+    return short_source(scene, FailingCase(model or onnx.parser.parse_model(TEXT).SerializeToString(), X))
+
+
+def run(text: str | None, folder: Path) -> tuple[int, str]:
+    assert text is not None
+    assert len(text.splitlines()) < 40
+    place = folder / "alone"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / "repro.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-P", "repro.py"], cwd=place, check=False, capture_output=True, text=True, timeout=120,
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(
+    ("symptom", "answer", "code"),
+    [
+        (Symptom.DIFFERENCE, "0.0", 0),  # -1.5 is right with minus infinity as padding; the Pad has zeros
+        (Symptom.DIFFERENCE, "-1.5", 1),
+        (Symptom.NAN_INF, "np.nan", 1),
+        (Symptom.NAN_INF, "3.0", 0),
+        (Symptom.WRONG_SHAPE, "'float32[1, 1, 4]'", 0),
+        (Symptom.WRONG_DTYPE, "'float64[1, 1, 4]'", 1),
+        (Symptom.REJECTION, "'answers'", 0),
+        (Symptom.CRASH, "", 0),
+    ],
+)
+def test_what_it_says(symptom: Symptom, answer: str, code: int, tmp_path: Path) -> None:
+    component = "onnxruntime" if answer == "0.0" else "reference"
+    got, told = run(script(scene(symptom, answer, component)), tmp_path)
+    assert (got, told.splitlines()[-1]) == (code, "the fault shows" if code else "the fault does not show"), told
+
+
+@pytest.mark.backend
+def test_what_comes_without_the_passes_to_blame(tmp_path: Path) -> None:
+    """ONNXRuntime takes the ratio for the data (docs/bugs.md, 84); both scripts say which transformer does it."""
+    model = onnx.parser.parse_model(FOLDED).SerializeToString()
+    faulty = scene(Symptom.DIFFERENCE, "-2.0", "onnxruntime", passes=("EliminateDropout",))
+    faulty.blamed.options["level"] = "basic"  # type: ignore[index]
+    code, told = run(script(faulty, model), tmp_path)
+    assert (code, told.splitlines()[1:]) == (1, ["without EliminateDropout -2.0", "the fault shows"]), told
+    folder = tmp_path / "long"
+    folder.mkdir()
+    witness = TargetRun("reference", "reference", {}, "1")
+    source = repro_source(replace(faulty, witnesses=[witness]))
+    assert "It vanishes with InferenceSession(..., disabled_optimizers=['EliminateDropout'])." in source
+    (folder / "repro.py").write_text(source)
+    (folder / "model.onnx").write_bytes(model)
+    (folder / "inputs.npz").write_bytes(pack(X))
+    done = subprocess.run(
+        [sys.executable, "-P", str(folder / "repro.py")], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done.stdout
+    assert "onnxruntime without EliminateDropout: -2.0" in done.stdout
+
+
+def test_what_cannot_be_told(tmp_path: Path) -> None:
+    text = script(scene(Symptom.REJECTION, "'answers'"))
+    assert text is not None
+    assert run(text.replace("from onnx.reference import", "from not_there import"), tmp_path)[0] == 2
+    assert run(text.replace("helper.make_node('Mul'", "helper.make_node('Mule'"), tmp_path)[0] in (1, 2)
+
+
+def test_whoever_refuses_where_it_died_before_is_not_judged(tmp_path: Path) -> None:
+    text = script(scene(Symptom.CRASH, ""))
+    assert text is not None
+    code, told = run(text.replace("'MaxPool'", "'MaxPoole'"), tmp_path)
+    assert (code, "expected an answer" in told) == (2, False), told
+
+
+def test_a_sequence_is_told_from_a_tensor(tmp_path: Path) -> None:
+    split = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (seq(float[k]) y)'
+        " <int64 axis = {0}, int64 s = {1}> { y = SplitToSequence (x, s) }"
+    )
+    shown = scene(Symptom.WRONG_SHAPE, "'float32[1, 1, 4]'")
+    text = script(shown)
+    assert text is not None
+    code, told = run(text, tmp_path)
+    assert (code, told.splitlines()[0]) == (0, "expected float32[1, 1, 4] got float32[1, 1, 4]")
+    code, told = run(text.replace("got = run()", "got = [run()]"), tmp_path)
+    assert (code, told.splitlines()[0]) == (1, "expected float32[1, 1, 4] got a sequence")
+    assert script(shown, onnx.parser.parse_model(split).SerializeToString()) is None
+
+
+@pytest.mark.parametrize("name", ["OUTPUT", "INDEX", "NAMES", "MODEL"])
+def test_outputs_may_have_any_name(name: str, tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        TEXT.replace(") => (float[1,1,4] y)", f") => (float[1,1,4] {name})").replace("y =", f"{name} =")
+    )
+    named = scene(Symptom.DIFFERENCE, "0.0", output=name, outputs=[name])
+    assert run(script(named, model.SerializeToString()), tmp_path)[0] in (0, 1)
+
+
+NESTED = (
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) <bool b = {1}> { y = If (b) <'
+    "then_branch = t () => (float[1,1,4] p) <float[1] two = {2}> { p = Mul (x, two) },"
+    "else_branch = e () => (float[1,1,4] q) { q = Neg (x) }> }"
+)
+
+
+@pytest.mark.backend
+@pytest.mark.parametrize(("name", "to"), [("reference", 0), ("onnx-version-converter:up", 21)])
+def test_models_with_bodies_and_tools(name: str, to: int, tmp_path: Path) -> None:
+    component = name.partition(":")[0]
+    options = {"tool": "version_converter", "to": to, "beyond": 25} if to else {}
+    shown = replace(scene(Symptom.DIFFERENCE, "-8.0"), blamed=TargetRun(name, component, options, "1"))
+    text = script(shown, onnx.parser.parse_model(NESTED).SerializeToString())
+    code, told = run(text, tmp_path)
+    assert (code, told.splitlines()[0]) == (0, "expected -8.0 got -8.0")
+    assert text is not None
+    assert ("convert_version(proto, 21)" in text) == bool(to)
+
+
+@pytest.mark.parametrize("target", [t for a in TOOL_ADAPTERS for t in a.targets], ids=lambda t: t.name)
+def test_tools_that_make_onnx_of_onnx_have_short_scripts(target: Target) -> None:
+    shown = replace(scene(Symptom.REJECTION, ""), blamed=TargetRun(target.name, target.component, target.options, "1"))
+    plain = '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) { y = Neg (x) }'
+    text = script(shown, onnx.parser.parse_model(plain).SerializeToString())
+    if target.component in ("torch-onnx", "tf2onnx", "keras", "keras-onnx") or target.name == "onnx-compose:merge":
+        assert text is None
+        return
+    assert text is not None
+    assert len(text.splitlines()) < 40
+    compile(text, target.name, "exec")
+
+
+def test_where_the_long_one_has_to_do() -> None:
+    assert script(scene(Symptom.DIFFERENCE, "0.0", "torch")) is None
+    assert script(scene(Symptom.DIFFERENCE, "")) is None
+    assert script(scene(Symptom.HANG, "")) is None
+    assert script(scene(Symptom.DIFFERENCE, "0.0", odd_types=True)) is None
+    big = TEXT.replace("float[1] w = {0.5}", f"float[99] w = {{{', '.join(['0.5'] * 99)}}}")
+    assert script(scene(Symptom.DIFFERENCE, "0.0"), onnx.parser.parse_model(big).SerializeToString()) is None
+
+
+def test_sections_are_those_of_the_operators() -> None:
+    sections = {s.name: s for s in sections_of(onnx.parser.parse_model(TEXT))}
+    assert set(sections) == {"Pad-13", "MaxPool-12", "Mul-14"}
+    assert sections["MaxPool-12"].link == "https://onnx.ai/onnx/operators/onnx__MaxPool.html"
+    assert any(q.startswith("auto_pad: auto_pad must be either NOTSET") for q in sections["MaxPool-12"].quotes)

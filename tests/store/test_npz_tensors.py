@@ -1,0 +1,84 @@
+"""Every kind of value comes back from an npz without pickling."""
+
+from __future__ import annotations
+
+import io
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from irfuzz.errors import InvalidProgram
+from irfuzz.store.npz_tensors import Value, pack, unpack
+
+DTYPES = [
+    np.dtype(name) for name in ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64")
+] + [np.dtype(kind) for kind in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint4)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 4), (2, 3)], ids=str)
+def test_tensors_come_back(dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    array = (np.arange(int(np.prod(shape, dtype=int))) % 2).reshape(shape).astype(dtype)
+    back = unpack(pack({"x": array}))["x"]
+    assert isinstance(back, np.ndarray)
+    assert back.dtype == dtype
+    assert back.shape == shape
+    assert back.tobytes() == array.tobytes()
+
+
+def test_strings_sequences_and_nothing_come_back() -> None:
+    texts = np.array([["a\0", ""], ["é", "long " * 9]], dtype=object)
+    values = {"s": texts, "seq": [np.float32(1.5), [np.arange(3)], None], "none": None}
+    back = unpack(pack(values))
+    assert back["s"].tolist() == texts.tolist()  # type: ignore[union-attr]
+    assert back["none"] is None
+    seq = back["seq"]
+    assert isinstance(seq, list)
+    assert seq[0] == np.float32(1.5)
+    assert seq[1][0].tolist() == [0, 1, 2]  # type: ignore[index,union-attr]
+    assert seq[2] is None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["file", "allow_pickle"],
+        ["x", "x.npy", "x.npy.npy", "x.npy_"],
+        ["seq/0", "seq"],
+        ["__irfuzz__", "__irfuzz___"],
+        ["a\0b", "a\0c"],
+    ],
+)
+def test_names_that_a_member_cannot_have_are_kept(names: list[str]) -> None:
+    values: dict[str, Value] = {name: np.array([n]) for n, name in enumerate(names)}
+    if "seq" in names:
+        values["seq"] = [np.array([7.0])]
+    assert str(unpack(pack(values))) == str(values)
+
+
+@given(st.text(min_size=1), hnp.arrays(np.float32, hnp.array_shapes(max_dims=3)))
+def test_any_name_is_kept(name: str, array: np.ndarray) -> None:
+    assert list(unpack(pack({name: array}))) == [name]
+
+
+def test_a_plain_npz_is_read_as_tensors() -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, a=np.ones(2))
+    assert unpack(buffer.getvalue())["a"].tolist() == [1.0, 1.0]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("data", [b"", b"rubbish", b"PK\x03\x04rubbish"])
+def test_rubbish_is_refused_by_name(data: bytes) -> None:
+    with pytest.raises(InvalidProgram, match=r"x\.npz"):
+        unpack(data, "x.npz")
+
+
+def test_pickled_members_are_refused() -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, a=np.array([{"any": "object"}], dtype=object))
+    with pytest.raises(InvalidProgram):
+        unpack(buffer.getvalue())
