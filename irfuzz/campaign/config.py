@@ -162,7 +162,7 @@ class Layout:
 
     @property
     def internal(self) -> Path:
-        """Faults of irfuzz itself, see ``faults.Faults``."""
+        """Faults of irfuzz itself, see ``internal_error_folders.InternalErrorStore``."""
         return self.out / "internal"
 
     def folders(self) -> tuple[Path, ...]:

@@ -31,7 +31,7 @@ def answer_text(
         outputs: of one run.
         output: the one at fault.
         symptom: what is wrong with it.
-        place: the element that shows it, as in ``repro.Scene``.
+        place: the element that shows it, as in ``full_script.ReproSpec``.
 
     Returns:
         Empty if it cannot be written down: more than ``MOST`` elements, or none of that name.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.campaign.test_parent_selection import row
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus.mutation_steering import LEARNT, Steering
@@ -15,6 +14,7 @@ from irfuzz.choices import Choices
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.store.database import Database
+from tests.campaign.test_parent_selection import row
 
 pytestmark = pytest.mark.unit
 

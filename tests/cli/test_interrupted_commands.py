@@ -9,10 +9,10 @@ from pathlib import Path
 
 import onnx
 import pytest
-from tests.cli.test_interrupt_handling import interrupted, running, tree
 
 from irfuzz.cli.interrupt_handling import STOPPED
 from tests.campaign.running import wait_until
+from tests.cli.test_interrupt_handling import interrupted, running, tree
 
 pytestmark = pytest.mark.backend
 

@@ -20,7 +20,7 @@ _SUCCESSOR = 0.1
 
 
 class Frontier(Coverage):
-    """Coverage that mutators may aim at (``irfuzz.mutate.mutator_context.Wanted``).
+    """Coverage that mutators may aim at (``irfuzz.mutate.mutator_context.CoverageGaps``).
 
     A call is worth the features of its operator that are left, divided by how often it has been made since it last
     brought one, so that what cannot be reached is asked for ever more seldom.

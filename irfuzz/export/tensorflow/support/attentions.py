@@ -8,8 +8,7 @@ import math
 import tensorflow as tf
 
 from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.casts import cast
-from irfuzz.export.tensorflow.support.numbers import single
+from irfuzz.export.tensorflow.support.numbers import cast, single
 
 
 def swiglu(a, b, alpha=1.0):

@@ -8,8 +8,7 @@ import math
 import tensorflow as tf
 
 from irfuzz.export.tensorflow.support.arrays import sizes_of
-from irfuzz.export.tensorflow.support.casts import cast
-from irfuzz.export.tensorflow.support.numbers import UNSIGNED, divide_int, exact_int, single
+from irfuzz.export.tensorflow.support.numbers import UNSIGNED, cast, divide_int, exact_int, single
 from irfuzz.export.tensorflow.support.reductions import arg_max
 
 

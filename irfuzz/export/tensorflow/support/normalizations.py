@@ -6,8 +6,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.casts import cast
-from irfuzz.export.tensorflow.support.numbers import single
+from irfuzz.export.tensorflow.support.numbers import cast, single
 
 
 def along_channels(x, vector):

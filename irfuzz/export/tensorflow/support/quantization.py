@@ -8,10 +8,9 @@ import math
 import tensorflow as tf
 
 from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.casts import cast
-from irfuzz.export.tensorflow.support.convolutions import integer_conv
-from irfuzz.export.tensorflow.support.numbers import single
+from irfuzz.export.tensorflow.support.numbers import cast, single
 from irfuzz.export.tensorflow.support.products import product
+from irfuzz.export.tensorflow.support.windows import integer_conv
 
 
 def quantization_grid(x, parameter, axis, block_size=0):

@@ -9,8 +9,7 @@ import tensorflow as tf
 
 from irfuzz.export.size_arithmetic.result_shapes import reduced_axes
 from irfuzz.export.tensorflow.support.arrays import dims, known
-from irfuzz.export.tensorflow.support.casts import cast
-from irfuzz.export.tensorflow.support.numbers import exact_int, single
+from irfuzz.export.tensorflow.support.numbers import cast, exact_int, single
 from irfuzz.export.tensorflow.support.products import widened
 
 

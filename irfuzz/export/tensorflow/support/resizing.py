@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
 from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.casts import cast
+from irfuzz.export.tensorflow.support.numbers import cast
 
 
 def resize(

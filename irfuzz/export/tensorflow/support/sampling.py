@@ -11,8 +11,7 @@ import tensorflow as tf
 
 from irfuzz.export.size_arithmetic.window_sizes import column_plan, unpooled_sizes
 from irfuzz.export.tensorflow.support.arrays import dims, known
-from irfuzz.export.tensorflow.support.casts import cast
-from irfuzz.export.tensorflow.support.numbers import single
+from irfuzz.export.tensorflow.support.numbers import cast, single
 from irfuzz.export.tensorflow.support.windows import add_windows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from irfuzz.export.tensorflow.support.arrays import dims, known
-from irfuzz.export.tensorflow.support.casts import cast
+from irfuzz.export.tensorflow.support.numbers import cast
 from irfuzz.export.tensorflow.support.reductions import axis_number
 
 

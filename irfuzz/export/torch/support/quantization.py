@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.casts import cast
-from irfuzz.export.torch.support.convolutions import integer_conv
-from irfuzz.export.torch.support.numbers import single
+from irfuzz.export.torch.support.numbers import cast, single
+from irfuzz.export.torch.support.windows import integer_conv
 
 
 def quantization_grid(x, parameter, axis, block_size=0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.casts import cast
+from irfuzz.export.torch.support.numbers import cast
 
 
 def rounding(dtype, ulps, terms):
