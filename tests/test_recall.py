@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from benchmarks.recall.bugs import HALVES, Bug, bugs
+from benchmarks.recall.campaigns import _miss
 from benchmarks.recall.confirm import answers, confirmed
 from benchmarks.recall.triggers import TRIGGERS, Drawn, triggered
 from irfuzz.ir.program import Program
@@ -53,6 +54,17 @@ def test_an_entry_is_well_formed(bug: Bug) -> None:
     assert {*bug.inputs} == {v.name for v in bug.model().graph.input} == {*bug.arrays()}
     assert {*bug.right} == {v.name for v in bug.model().graph.output} == {*bug.answers()}
     assert any(op in {n.op_type for n in bug.model().graph.node} for op in bug.operators)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("blamed", "right"),
+    [("DivMulFusion", True), ("EliminateIdentity + DivMulFusion", True), ("A / DivMulFusion", True), ("A + B", False)],
+)
+def test_each_of_several_passes_counts_as_blamed(blamed: str, *, right: bool) -> None:
+    verdict = {"evidence": {"pass": blamed}}
+    finding = {"title": "rejects a program in Div, Mul", "symptom": "rejection", "verdict": verdict}
+    assert (_miss(by_name("ort-div-mul-identity"), finding) == "") == right
 
 
 @pytest.mark.unit

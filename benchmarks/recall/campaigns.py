@@ -176,7 +176,7 @@ def _shows(finding: dict[str, Any], version: str) -> bool:
 
 def _miss(bug: Bug, finding: dict[str, Any]) -> str:
     """What a finding that blames the faulty version has wrong; empty if nothing."""
-    title, passes = finding["title"], set(_evidence(finding, "pass").split(", ")) - {""}
+    title, passes = finding["title"], set(re.split(r" [+/] ", _evidence(finding, "pass"))) - {""}
     if finding["symptom"] not in bug.symptoms:
         return f"{finding['symptom']}: {title}"
     if not set(bug.operators) & set(re.findall(r"\w+", title)):

@@ -6,7 +6,7 @@ from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.oracle.dataflow.undefined_behaviour import BEFORE_A_RUN
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.message_normalization import DATA_DEPENDENT
-from irfuzz.oracle.symptoms.refusal_justification import INDEX, indices_allowed
+from irfuzz.oracle.symptoms.refusal_justification import EMPTINESS, INDEX, indices_allowed, nothing_of_nothing
 from irfuzz.oracle.witnesses import REFERENCE, checkers_of, components
 from irfuzz.spec import has_trait, with_trait
 
@@ -43,10 +43,14 @@ def as_many_reject(d: Dispute) -> str:
 
 
 def data_dependent(d: Dispute) -> str:
-    """The message is about values of elements, unless it is about an index, and all of these are known and allowed."""
+    """The message is about values of elements, unless it is about an index, and all of these are known and allowed, or
+    about a lack of elements where there are none to compute.
+    """
     text = "" if d.result is None else f"{d.result.error}\n{d.result.log}"
     found = DATA_DEPENDENT.search(text)
     if found is None or (INDEX.fullmatch(found.group(0)) and indices_allowed(d.case)):
+        return ""
+    if EMPTINESS.fullmatch(found.group(0)) and nothing_of_nothing(d.case):
         return ""
     return f"depends on element values ({found.group(0)!r})"
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import cast
 
 import pytest
 
 from irfuzz.execute.onnxruntime_passes import excluded, known_passes, registered, rule_names
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.execute.runner import Runner
+from irfuzz.ir.program import Program
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "passes.py"
 
@@ -31,6 +34,20 @@ def test_each_pass_that_is_left_out_has_a_reason() -> None:
     assert set(rule_names()) <= set(known_passes())
     assert len(known_passes()) == len(set(known_passes()))
     assert all(len(why.split()) >= 4 for why in excluded().values())
+
+
+class _Dropping:
+    """A tool that loses an output that some node only hands on, as releases of onnxslim up to 0.1.90 do."""
+
+    def run_as(self, program: Program, _inputs: object, target: Target, _options: object) -> RunResult:
+        lost = any(node.op_type == "Identity" for node in program.graph)
+        return RunResult(target, Stage.RUN, Exit.REJECTED if lost else Exit.OK, passes=() if lost else ("Folding",))
+
+
+@pytest.mark.unit
+def test_a_tool_that_breaks_some_programs_tells_its_passes() -> None:
+    target = Target(name="tool", component="tool")
+    assert registered(cast("Runner", _Dropping()), target) == ("Folding",)
 
 
 @pytest.mark.backend

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import onnxruntime
@@ -129,13 +130,49 @@ def test_environments_get_what_scripts_import_if_that_can_be(tmp_path: Path, pip
     assert told[-1].startswith("pip cannot add onnx and ml-dtypes to onnxruntime (No matching distribution")
     pip.clear()
     own = ("onnx==1.20.0", "numpy", "ml_dtypes==0.4")
-    assert (
-        installation._build(
-            tmp_path, sys.executable, WantedEnvironment("onnx", "1.20.0", own[0]), own, INDEX, told.append
-        )
-        == own
+    assert installation._build(
+        tmp_path, sys.executable, WantedEnvironment("onnx", "1.20.0", own[0]), own, INDEX, told.append
+    ) == (
+        *own,
+        "onnxruntime",
     )
-    assert pip == [own], "neither twice"
+    assert pip == [(*own, "onnxruntime")], "neither twice"
+
+
+@pytest.mark.parametrize("distribution", ["onnxscript", "onnxslim", "onnx", "torch", "onnxconverter-common"])
+def test_an_environment_of_a_tool_gets_what_runs_its_models(distribution: str) -> None:
+    assert installation.companions(distribution) == (*installation.COMPANIONS, "onnxruntime")
+
+
+@pytest.mark.parametrize("distribution", ["onnxruntime", "onnxruntime-gpu", "onnx2torch", "openvino", "keras"])
+def test_what_makes_no_models_gets_no_other_runtime(distribution: str) -> None:
+    assert installation.companions(distribution) == installation.COMPANIONS
+
+
+def test_a_tool_whose_package_needs_others_gets_it_with_them() -> None:
+    assert "onnxruntime" in installation.companions("keras", ["tensorflow", "tf2onnx"])
+
+
+def test_what_pip_has_is_added_without_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def run(
+        interpreter: Path, wish: WantedEnvironment, requirements: tuple[str, ...], source: PackageSource, say: object
+    ) -> str | None:
+        asked.append(tuple(requirements))
+        lacks = "onnxruntime" in requirements
+        return "ERROR: No matching distribution found for onnxruntime" if lacks else None
+
+    monkeypatch.setattr(installation, "_pip", run)
+    monkeypatch.setattr(installation, "_run", lambda command, what: None)
+    told: list[str] = []
+    needed = ("onnxslim==0.1.9", "numpy")
+    wish = WantedEnvironment("onnxslim", "0.1.9", needed[0])
+    made = installation._build(tmp_path, sys.executable, wish, needed, INDEX, told.append)
+    assert made == (*needed, "onnx", "ml-dtypes")
+    assert asked == [(*made, "onnxruntime"), made]
+    (line,) = told
+    assert line.startswith("pip cannot add onnxruntime to onnxslim (No matching distribution found for onnxruntime); ")
 
 
 def test_an_older_environment_is_completed(pip: list[tuple[str, ...]]) -> None:
@@ -146,6 +183,21 @@ def test_an_older_environment_is_completed(pip: list[tuple[str, ...]]) -> None:
     wish = WantedEnvironment("onnxruntime", "1.2.0", "onnxruntime==1.2.0")
     assert installation.add(wish) == (made, False)
     assert pip == [("onnxruntime==1.2.0", "numpy", "ml-dtypes")]
+
+
+def test_an_older_environment_of_a_tool_gets_what_runs_its_models(
+    pip: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = {"onnxslim": "0.1.9", "onnx": "1.20.0", "ml-dtypes": "0.5.0"}
+    made = put("onnxslim-0.1.9", "onnxslim", "0.1.9", "onnxslim", sys.executable, packages=packages)
+    whole = {**packages, "onnxruntime": "1.30.0"}
+    monkeypatch.setattr(installation, "_pip", lambda *given: pip.append(tuple(given[2])))
+    monkeypatch.setattr(installation, "_examined", lambda *_: replace(made, packages=whole))
+    wish = WantedEnvironment("onnxslim", "0.1.9", "onnxslim==0.1.9")
+    assert installation.add(wish) == (replace(made, packages=whole), False)
+    assert pip == [("onnxslim==0.1.9", "numpy", "onnxruntime")]
+    assert installation.add(wish, others=["onnx"])[0].packages == whole, "it is there whether asked for or not"
+    assert len(pip) == 1
 
 
 def test_a_component_for_an_older_numpy_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:

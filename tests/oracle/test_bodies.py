@@ -42,7 +42,7 @@ def test_operators_roundings_and_types_of_a_branch(parse) -> None:
 def test_undefined_behaviour_of_a_branch(parse, bounds, open_) -> None:
     clip = "h = Constant<value=float{5.0}>() z = Clip(x, l, h)" if bounds else "z = Identity(x)"
     program = parse(IF.replace("THEN", f"{bounds} {clip} i = Cast <to = 3> (z) p = Cast <to = 1> (i)"))
-    found = path(program, X)
+    found = path(program, {name: 1e9 * x for name, x in X.items()})
     assert any("float_out_of_range" in o.what for o in found.open) == open_
     assert "Cast" in found.jumps
     assert found.rounds

@@ -123,6 +123,67 @@ def test_what_is_fed_decides_whether_it_can_be_met(parse, run, text, elements, n
     assert (named in verdict.doubt) if named else not verdict.suspect
 
 
+@pytest.mark.parametrize(
+    ("body", "elements", "undefined"),
+    [
+        ("t = Mul(x, x) y = Cast<to=6>(t)", [6, 9], False),
+        ("t = Mul(x, x) y = Cast<to=6>(t)", [1e5, 9], True),
+        ("t = Mul(x, x) y = Cast<to=6>(t)", [np.nan, 9], True),
+        ("t = Mul(x, x) y = Cast<to=6>(t)", [1e25, 9], True),
+        ("a = Add(x, x) b = Div(a, x) c = Neg(b) d = Max(c, x) y = Cast<to=6>(d)", [6, 9], False),
+        ("a = Sub(x, x) b = Div(x, a) y = Cast<to=6>(b)", [6, 9], True),
+        ("a = Cast<to=10>(x) b = Mul(a, a) y = Cast<to=6>(b)", [300, 1], True),
+        ("a = Cast<to=10>(x) b = Mul(a, a) y = Cast<to=6>(b)", [100, 1], False),
+        ("i = Cast<to=6>(x) a = Cast<to=1>(i) b = Floor(a) c = Abs(b) y = Cast<to=2>(c)", [254, 1], True),
+        ("i = Cast<to=6>(x) a = Cast<to=1>(i) b = Floor(a) c = Abs(b) y = Cast<to=2>(c)", [-200, 1], False),
+        ("a = Exp(x) y = Cast<to=6>(a)", [1, 1], True),
+    ],
+)
+def test_a_cast_of_what_is_computed_of_known_numbers_is_open_only_where_these_may_be_beyond(
+    parse, run, body, elements, undefined
+) -> None:
+    program = parse(f"g (float[2] x) => ({'uint8' if 'to=2' in body else 'int32'}[2] y) {{ {body} }}")
+    right = np.array([6, 6], program.fact(program.graph.outputs[0]).dtype.numpy())
+    results = [run("reference", right), run("torch:eager", right), run("onnxruntime:disabled", right * 2)]
+    (verdict,) = judge(program, {"x": np.array(elements, np.float32)}, results, rerun=lambda fed, *_: results)
+    assert ("float_out_of_range" in verdict.doubt) == undefined
+
+
+@pytest.mark.parametrize(
+    ("mask", "attrs", "undefined"),
+    [
+        ([[True, False], [False, True]], "", False),
+        ([[True, False], [False, False]], "", True),
+        ([[True, False], [False, True]], "<is_causal = 1>", True),
+        ([[True, False], [True, True]], "<is_causal = 1>", False),
+    ],
+)
+def test_a_known_mask_says_whether_a_row_has_no_key(parse, run, mask, attrs, undefined) -> None:
+    kind = "float[1,1,2,2]"
+    program = parse(f"g ({kind} q, bool[2,2] m) => ({kind} y) {{ y = Attention{attrs}(q, q, q, m) }}", 23)
+    y = np.ones((1, 1, 2, 2), np.float32)
+    results = [run("reference", y), run("torch:eager", y), run("onnxruntime:disabled", y * 3)]
+    inputs = {"q": y, "m": np.array(mask)}
+    (verdict,) = judge(program, inputs, results, rerun=lambda fed, *_: results)
+    assert ("masked_row" in verdict.doubt) == undefined
+
+
+@pytest.mark.parametrize(
+    ("mask", "undefined"),
+    [([[0, -np.inf], [-1, 1]], False), ([[-np.inf, -np.inf], [0, 0]], True), ([[-1e9, -1e9], [0, 0]], True),
+     ([[np.nan, 0], [np.nan, np.nan]], True)],
+)  # fmt: skip
+def test_a_mask_of_numbers_leaves_keys_that_it_hardly_moves(parse, run, mask, undefined) -> None:
+    kind = "float[1,1,2,2]"
+    program = parse(f"g ({kind} q, float[2,2] m) => ({kind} y) {{ y = Attention(q, q, q, m) }}", 23)
+    (node,) = program.graph
+    inputs = {"q": np.ones((1, 1, 2, 2), np.float32), "m": np.array(mask, np.float32)}
+    spec = load_specs().get("Attention", 23)
+    assert spec is not None
+    call = FedCall(program, node, spec, inputs, set(), ExactIntegers(program, inputs))
+    assert TESTS["masked_row"](call) == undefined
+
+
 @pytest.mark.parametrize(("elements", "undefined"), [([[1.0], [np.nan]], True), ([[1.0], [2.0]], False)])
 def test_a_shape_that_elements_decide_hangs_on_what_they_leave_open(parse, run, elements, undefined) -> None:
     program = parse("g (float[2,1] x) => (int64[2] y) { u = Unique<axis=0>(x) y = Shape(u) }")

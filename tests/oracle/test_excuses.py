@@ -96,6 +96,32 @@ def test_reasons_of_a_refusal(parse, result: RunResult, more: dict[str, bool], r
     assert bool(found) == bool(reason)
 
 
+@pytest.mark.parametrize("error", ["zero-size array to reduction operation", "argmax of an empty sequence"])
+@pytest.mark.parametrize(
+    ("nodes", "excused"),
+    [
+        ("y = Softmax <axis = 1> (x)", False),
+        ("t = Hardmax <axis = 1> (x) y = Neg (t)", False),
+        ("t = ReduceMax <keepdims = 1, axes = [1]> (x) y = Expand (t, s)", True),
+        ("t = NonZero (x) r = ReduceMax <keepdims = 0> (t) y = Add (x, x)", True),
+    ],
+)
+def test_a_lack_of_elements_excuses_no_refusal_where_there_are_none_to_compute(
+    parse, nodes: str, error: str, *, excused: bool
+) -> None:
+    program: Program = parse(f"g (float[2,n] x) => (float[2,m] y) <int64[2] s = {{2, 0}}> {{ {nodes} }}")
+    result = RunResult(ONE, Stage.RUN, Exit.REJECTED, error=f"ValueError: {error}")
+    case = Case(program, {"x": np.ones((2, 0), np.float32)}, [result, ran(TWO), ran(THREE)])
+    found = excuse_of(Dispute(case, Symptom.REJECTION, ONE, (TWO, THREE), result=result))
+    assert ("depends on element values" in found) == excused
+
+
+@pytest.mark.parametrize("error", ["an empty sequence", "zero-size array"])
+def test_a_lack_of_elements_that_is_none_excuses_a_refusal(parse, error: str) -> None:
+    made = dispute(parse, Symptom.REJECTION, result=RunResult(ONE, Stage.RUN, Exit.REJECTED, error=error))
+    assert excuse_of(made).startswith("depends on element values")
+
+
 def test_a_refusal_needs_two_witnesses_that_do_not_share_our_reading_of_onnx(parse) -> None:
     made = dispute(parse, Symptom.REJECTION, result=RunResult(ONE, Stage.RUN, Exit.REJECTED))
     lowered = tuple(Target(name=f"{n}:eager", component=n) for n in ("torch", "tensorflow"))

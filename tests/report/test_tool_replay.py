@@ -10,10 +10,12 @@ import pytest
 
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
+from irfuzz.findings.finding import TargetRun
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.repro_scripts.full_script import ReproSpec, repro_source
 from tests.report.conftest import finding_of, parse
 
 pytestmark = pytest.mark.backend
@@ -49,3 +51,13 @@ def test_a_fault_shows_again(tmp_path: Path, name: str) -> None:
     shown, log = replays(tmp_path / "it", seconds=200)
     assert shown, log
     assert len((tmp_path / "it" / "repro.py").read_text().splitlines()) < 200
+
+
+@pytest.mark.unit
+def test_an_old_tool_comes_with_what_runs_its_models() -> None:
+    """An environment that was made without the runtime is not all that a script needs."""
+    name, options = "onnxslim@0.1.9", {"tool": "onnxslim"}
+    blamed = TargetRun(name, "onnxslim", options, version="0.1.9", requirement="onnxslim==0.1.9 numpy onnx ml-dtypes")
+    source = repro_source(ReproSpec("it fails", Symptom.REJECTION, blamed, []))
+    assert "old/bin/pip install onnxslim==0.1.9 numpy onnx ml-dtypes onnxruntime;" in source
+    assert "`irfuzz env add onnxslim==0.1.9` makes" in source

@@ -17,7 +17,8 @@ from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Adapter
-from irfuzz.execute.target_table import BUILT_IN, lacking
+from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
+from irfuzz.execute.target_table import BUILT_IN, ONNXRUNTIME, lacking
 from irfuzz.execute.versions import environments
 from irfuzz.execute.versions.environments import NAME, Environment
 from irfuzz.execute.versions.interpreters import find_interpreter
@@ -37,6 +38,9 @@ MODULES: Mapping[str, str] = {
 COMPANIONS = ("onnx", "ml-dtypes")
 """What scripts of findings import beside the component."""
 
+RUNTIME = "onnxruntime"
+"""What scripts of findings run a tool's model on."""
+
 IMPORT_SECONDS = 300.0
 """How long a component may take to import for the first time, when Python compiles its files."""
 
@@ -55,7 +59,7 @@ _OLDER: tuple[tuple[re.Pattern[str], str, str], ...] = (
 )
 """How an import ends with a package that is too new; the package, and the release that serves."""
 
-_NO_COMPANION = re.compile(rf"satisfies the requirement ({'|'.join(COMPANIONS)})\b")
+_NO_COMPANION = re.compile(rf"satisfies the requirement ({'|'.join((*COMPANIONS, RUNTIME))})\b")
 """pip's word on one of them that has no wheel for an old Python."""
 
 Say = Callable[[str], None]
@@ -140,6 +144,14 @@ def adapter_for(distribution: str, packages: Iterable[str] = ()) -> Adapter | No
     return next((a for a in own if not lacking(a, packages)), own[0] if own else None)
 
 
+def companions(distribution: str, packages: Iterable[str] = ()) -> tuple[str, ...]:
+    """What scripts of findings import beside a distribution: for a tool, also what runs the models that it makes."""
+    packages = (distribution, *packages)
+    tools = [a for a in TOOL_ADAPTERS if distribution in a.distributions and not lacking(a, packages)]
+    runs = any(a.gives != "values" for a in tools) and distribution not in ONNXRUNTIME.distributions
+    return (*COMPANIONS, RUNTIME) if runs else COMPANIONS
+
+
 def add(
     wish: WantedEnvironment,
     *,
@@ -177,8 +189,7 @@ def add(
         if environments.record(name).is_file():
             found = environments.read(environments.record(name))
             same = (found.distribution, found.wanted) == (wish.distribution, wish.version)
-            made_of = tuple(r for r in found.requirements if r not in COMPANIONS)
-            if not same or (others and made_of != requirements):
+            if not same or (others and _without_companions(found.requirements) != _without_companions(requirements)):
                 raise UsageError(
                     f"environment {name} is there already, made of {' '.join(found.requirements)}; "
                     f"give the new one a --name, or run `irfuzz env remove {name}` first"
@@ -221,22 +232,35 @@ def _made(
 
 def _completed(found: Environment, wish: WantedEnvironment, source: PackageSource, say: Say) -> Environment:
     """An environment with what scripts of findings import, which those that were built earlier lack."""
-    lacking = [c for c in COMPANIONS if c not in (found.distribution, *found.packages)]
     interpreter = Path(found.interpreter)
-    if not found.packages or not lacking or not os.access(interpreter, os.X_OK):
-        return found  # all is there, or nobody knows what is
-    asked = (*found.requirements, *lacking)
-    if (said := _pip(interpreter, wish, asked, source, say)) is not None:
-        say(_without_companions(found.distribution, said))
-        return found
-    found = _examined(found.name, wish, interpreter, asked, say)
-    environments.write(found)
+    if not found.packages or not os.access(interpreter, os.X_OK):
+        return found  # nobody knows what is there
+    for more in _what_to_add(found.distribution, found.packages):
+        asked = (*found.requirements, *more)
+        if not more:
+            return found  # all is there, or cannot be
+        if (said := _pip(interpreter, wish, asked, source, say)) is None:
+            found = _examined(found.name, wish, interpreter, asked, say)
+            environments.write(found)
+            return found
+        say(_cannot_add(found.distribution, more, said))
     return found
 
 
-def _without_companions(distribution: str, said: str) -> str:
+def _what_to_add(distribution: str, there: Iterable[str]) -> list[tuple[str, ...]]:
+    """Companions that are not there: all of them, then those that every component gets, then none."""
+    there = {distribution, *there}
+    layers = (companions(distribution, there), COMPANIONS, ())
+    return list(dict.fromkeys(tuple(c for c in layer if c not in there) for layer in layers))
+
+
+def _without_companions(requirements: Iterable[str]) -> list[str]:
+    return [r for r in requirements if r not in (*COMPANIONS, RUNTIME)]
+
+
+def _cannot_add(distribution: str, names: Iterable[str], said: str) -> str:
     return (
-        f"pip cannot add {' and '.join(COMPANIONS)} to {distribution} ({told_by_pip(said)}); "
+        f"pip cannot add {' and '.join(names)} to {distribution} ({told_by_pip(said)}); "
         "scripts of findings that import them cannot run there"
     )
 
@@ -287,17 +311,18 @@ def _build(
     if said is not None:
         raise UsageError(f"{python} cannot make a virtual environment: {_last(said)}")
     own = {_name_of(r) for r in (wish.distribution, *requirements[1:])}
-    whole = (*requirements, *(c for c in COMPANIONS if c not in own))
-    said = _pip(place / "bin" / "python", wish, whole, source, say)
-    if said is None:
-        return whole
-    if source.wheels is None and _UNREACHABLE.search(said) and not _NO_COMPANION.search(said):
-        raise UsageError(_explain(said, requirements, source.wheels))
-    companions_said, said = said, _pip(place / "bin" / "python", wish, requirements, source, say)
-    if said is not None:
-        raise UsageError(_explain(said, requirements, source.wheels))
-    say(_without_companions(wish.distribution, companions_said))
-    return requirements
+    wanted, *fewer = _what_to_add(wish.distribution, own)
+    before = ""
+    for more in (wanted, *fewer):
+        said = _pip(place / "bin" / "python", wish, (*requirements, *more), source, say)
+        if said is None:
+            if before:
+                say(_cannot_add(wish.distribution, [c for c in wanted if c not in more], before))
+            return (*requirements, *more)
+        before = said
+        if source.wheels is None and _UNREACHABLE.search(said) and not _NO_COMPANION.search(said):
+            break
+    raise UsageError(_explain(before, requirements, source.wheels))
 
 
 def _pip(

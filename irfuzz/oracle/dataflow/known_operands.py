@@ -11,11 +11,17 @@ import onnx_ir as ir
 
 from irfuzz.execute.run_types import Value
 from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.oracle.numeric.dtype_thresholds import is_float
+from irfuzz.oracle.numeric.float_bounds import UNBOUNDED, bounds_after, reads
 from irfuzz.oracle.value_structure import numpy_dtype
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.spec.operator_spec import OpSpec
+
+
+_DEPTH = 6
+"""Operators behind each other through which bounds of floats are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,9 @@ class FedCall:
 
     def array(self, index: int) -> np.ndarray | None:
         """The elements of an input, if it is a constant or was fed, or holds whole numbers computed from such."""
-        value = self.input(index)
+        return self._elements(self.input(index))
+
+    def _elements(self, value: ir.Value | None) -> np.ndarray | None:
         if value is None:
             return None
         if value.is_graph_input() and value.name and value.name in self.inputs:
@@ -56,13 +64,25 @@ class FedCall:
 
     def bounds(self, index: int) -> tuple[float, float]:
         """Lowest and highest element of an input, as far as is known; NaN makes both infinite."""
-        array = self.array(index)
+        return self._bounds(self.input(index), _DEPTH)
+
+    def _bounds(self, value: ir.Value | None, depth: int) -> tuple[float, float]:
+        array = self._elements(value)
         if array is not None and array.dtype.kind not in "OUS":
             x = array.astype(np.float64)
             if np.isnan(x).any():
-                return -np.inf, np.inf
+                return UNBOUNDED
             return (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
-        fact = self.program.tensor(self.input(index))
+        fact = self.program.tensor(value)
         low = -np.inf if fact is None or fact.low is None else fact.low
         high = np.inf if fact is None or fact.high is None else fact.high
-        return low, high
+        least, most = self._computed(value, depth) if not (np.isfinite(low) and np.isfinite(high)) else UNBOUNDED
+        return max(low, least), min(high, most)
+
+    def _computed(self, value: ir.Value | None, depth: int) -> tuple[float, float]:
+        """What the bounds of the operands say of a float."""
+        node, dtype = None if value is None else value.producer(), self.dtype(value)
+        if depth == 0 or node is None or node.domain not in ("", "ai.onnx") or dtype is None or not is_float(dtype):
+            return UNBOUNDED
+        places = reads(node.op_type, len(node.inputs))
+        return bounds_after(node.op_type, [self._bounds(node.inputs[i], depth - 1) for i in places], dtype)

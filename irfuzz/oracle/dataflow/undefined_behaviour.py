@@ -261,6 +261,20 @@ def _may_be(test: Callable[[np.ndarray], bool]) -> Test:
     return lambda call: (array := call.array(0)) is None or test(array)
 
 
+_MASKED = 1e4
+"""Magnitude from which an element of a mask may leave nothing of its key, or whatever it is added to."""
+
+
+def _masked_row(call: FedCall) -> bool:
+    """True unless every row of an Attention's mask is known to leave a key, the first one if others see less."""
+    mask, lengths = call.array(3), call.input(6)
+    if mask is None or lengths is not None or not mask.ndim or not mask.shape[-1]:
+        return True
+    seen = mask if mask.dtype.kind == "b" else np.abs(mask.astype(np.float64)) < _MASKED
+    left = seen[..., 0] if call.program.attrs(call.node).get("is_causal", 0) else seen.any(axis=-1)
+    return not bool(left.all())
+
+
 def _of_nothing(call: FedCall) -> bool:
     """A mean of no elements: certain, for all that are not known to be none have some."""
     fact = call.program.tensor(call.input(0))
@@ -312,6 +326,7 @@ TESTS: Mapping[str, Test] = MappingProxyType(
         "infinity_without_bound": _infinity_without_bound,
         "letter_of_two_sizes": _letter_of_two_sizes,
         "low_above_high": _low_above_high,
+        "masked_row": _masked_row,
         "nan_elements": _may_be(lambda a: is_float(a.dtype) and bool(np.isnan(a.astype(np.float64)).any())),
         "negative_exponent": _negative_power,
         "no_elements": _of_nothing,

@@ -26,6 +26,9 @@ INDEX = re.compile(
 )
 """Messages that blame an index."""
 
+EMPTINESS = re.compile(r"(?i)zero-size array|empty (?:tensor|sequence|set|reduction|input|list)")
+"""Messages that blame a lack of elements."""
+
 _LEVELS = VARIANTS[VARIANTS.index("disabled") : VARIANTS.index("all") + 1]
 
 _OF_TYPES = re.compile(r"(?i)type error|type mismatch|bound to different types")
@@ -50,6 +53,24 @@ def indices_allowed(case: Case) -> bool:
         if any(call.input(i) is not None and call.array(i) is None for i in places):
             return False
     return True
+
+
+def nothing_of_nothing(case: Case) -> bool:
+    """Whether some tensor has no elements, and what is computed from such ones has none either, by their sizes alone.
+
+    Then no element can be missed: Hardmax of ``[2,0]`` has nothing to find, where ReduceMax of it has no largest one.
+    """
+    found, program = False, case.sized
+    for node in program.graph.all_nodes():
+        read = [program.tensor(v) for v in node.inputs if v is not None]
+        made = [program.tensor(v) for v in node.outputs if v.name]
+        if any(fact is None or not fact.is_static for fact in (*read, *made)):
+            return False
+        if any(fact is not None and fact.size() == 0 for fact in read):
+            found = True
+            if any(fact is not None and fact.size() != 0 for fact in made):
+                return False
+    return found
 
 
 def broken_by_optimiser(result: RunResult, accepting: Sequence[Target]) -> bool:

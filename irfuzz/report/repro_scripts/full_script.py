@@ -10,7 +10,7 @@ from typing import Any
 
 from irfuzz.errors import InternalError
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
-from irfuzz.execute.versions.installation import COMPANIONS
+from irfuzz.execute.versions.installation import companions
 from irfuzz.findings.finding import TargetRun
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.repro_scripts import code_templates, tool_templates
@@ -115,7 +115,11 @@ def _how_to_get(scene: ReproSpec) -> str:
     if not scene.blamed.requirement:
         return ""
     component, *others = (shlex.quote(one_line(word)) for word in scene.blamed.requirement.split())
-    more = "".join(f" --with {other}" for other in others if other not in ("numpy", *COMPANIONS))
+    added = companions(component.partition("==")[0], others)
+    more = "".join(f" --with {other}" for other in others if other not in ("numpy", *added))
+    tool = kind_of_tool(scene.blamed)
+    if tool is not None:  # the environment may be from before it got all of this
+        others += [p for p in tool_templates.packages_of(tool)[1:] if p not in others]
     missing = "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
     return (
         f"{missing if _recorded(scene) else chr(10)}"
