@@ -33,12 +33,23 @@ class Choices:
 
     @classmethod
     def from_seed(cls, seed: int | str) -> Choices:
-        """Draw from a pseudo-random sequence; equal seeds give equal draws in every process."""
+        """Draw from a pseudo-random sequence; equal seeds give equal draws in every process.
+
+        Args:
+            seed: any integer or text, as ``random.Random`` takes it.
+        """
         return cls(random.Random(seed))  # noqa: S311 - reproducibility is wanted, not secrecy
 
     @classmethod
     def from_record(cls, record: Sequence[Draw]) -> Choices:
-        """Answer from a record made earlier by ``Choices.record``."""
+        """Answer from a record made earlier by ``Choices.record``.
+
+        A draw raises ``InvalidProgram`` if the record is used up, or if the next number in it is not of the kind or not
+        in the range that is asked for.
+
+        Args:
+            record: the draws in order; it is copied.
+        """
         return cls(None, record)
 
     def mark(self) -> int:
@@ -46,7 +57,12 @@ class Choices:
         return len(self.record)
 
     def integer(self, low: int, high: int) -> int:
-        """An integer in ``[low, high]``, both ends included."""
+        """Draw an integer in ``[low, high]``, both ends included.
+
+        Raises:
+            ValueError: ``low`` is above ``high``.
+            InvalidProgram: a record is replayed, and its next draw is no such integer.
+        """
         if low > high:
             raise ValueError(f"empty range [{low}, {high}]")
         if self._replay is not None:
@@ -61,15 +77,31 @@ class Choices:
         return int(value)
 
     def index(self, count: int) -> int:
-        """An index into a sequence of ``count`` items."""
+        """Draw an index into a sequence of ``count`` items: 0 to ``count - 1``, all equally likely.
+
+        Raises:
+            ValueError: ``count`` is 0.
+        """
         return self.integer(0, count - 1)
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of ``items``, all equally likely."""
+        """Draw one of ``items``, all equally likely; the record holds its index.
+
+        Raises:
+            ValueError: there are no items.
+        """
         return items[self.index(len(items))]
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """One of ``items`` with probability proportional to its weight; the record holds its index."""
+        """Draw one of ``items`` with probability proportional to its weight; the record holds its index.
+
+        Args:
+            items: at least one.
+            weights: one for each item; they need not add up to 1, and a replayed record does without them.
+
+        Raises:
+            ValueError: there are no items, not one weight each, or the weights have no finite sum above 0.
+        """
         if len(items) != len(weights) or not items:
             raise ValueError("weighted() needs one weight for each of at least one item")
         if self._replay is not None:
@@ -84,12 +116,15 @@ class Choices:
         return items[chosen]
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """``count`` different items (fewer if there are not so many), in random order."""
+        """Draw ``count`` different items (all if there are not so many), in random order.
+
+        Each takes one draw, and ``items`` itself is not changed.
+        """
         left = list(items)
         return [left.pop(self.index(len(left))) for _ in range(min(count, len(left)))]
 
     def boolean(self, probability: float = 0.5) -> bool:
-        """True with the given probability."""
+        """Draw true with the given probability (0 to 1); the record holds 1 or 0."""
         if self._replay is not None:
             return bool(self.integer(0, 1))
         no = 1.0 - probability
@@ -98,13 +133,16 @@ class Choices:
         return chosen
 
     def real(self, low: float, high: float) -> float:
-        """A float in ``[low, high]``."""
+        """Draw a float in ``[low, high]``, all equally likely; a replayed number is not checked against the range."""
         value = self._next(float) if self._replay is not None else self._rng().uniform(low, high)
         self.record.append(value)
         return float(value)
 
     def seed(self) -> int:
-        """A 32-bit seed for a bulk generator (``numpy.random.default_rng``)."""
+        """Draw a 32-bit seed for a bulk generator (``numpy.random.default_rng``).
+
+        What that generator gives is not recorded one by one: the record needs this entry alone.
+        """
         return self.integer(0, 2**32 - 1)
 
     def _rng(self) -> random.Random:

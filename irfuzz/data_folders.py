@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def ops_dir() -> Path:
-    """The folder of operator overlays (``*.toml``).
+    """The folder of operator overlays (``*.toml``), as ``data_dir`` finds it.
 
     Raises:
         InternalError: the installation lacks it.
@@ -19,7 +19,7 @@ def ops_dir() -> Path:
 
 
 def seeds_dir() -> Path:
-    """The folder of seed models with its ``index.toml``.
+    """The folder of seed models with its ``index.toml``, as ``data_dir`` finds it.
 
     Raises:
         InternalError: the installation lacks it.

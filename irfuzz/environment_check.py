@@ -27,7 +27,11 @@ def check_environment() -> None:
 
 
 def installed_version(distribution: str) -> str | None:
-    """The version of an installed distribution, or ``None``; reads its metadata and imports nothing."""
+    """The version of an installed distribution, or ``None``; reads its metadata and imports nothing.
+
+    Args:
+        distribution: its name on PyPI, which need not be that of the package (``onnxruntime-gpu``).
+    """
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -39,12 +39,12 @@ class TensorFact:
 
     @property
     def rank(self) -> int | None:
-        """Number of dimensions, if known."""
+        """Number of dimensions, 0 for a scalar; ``None`` if it is not known."""
         return None if self.shape is None else len(self.shape)
 
     @property
     def is_static(self) -> bool:
-        """True if every size is an integer."""
+        """True if every size is an integer; false if one is named or unknown, or even the rank is."""
         if self.shape is None:
             return False
         for size in self.shape:  # noqa: SIM110 - asked a hundred times an edit, and a generator takes twice as long
@@ -58,13 +58,13 @@ class TensorFact:
         return self.shape if self.is_static else None  # type: ignore[return-value]
 
     def size(self) -> int | None:
-        """Number of elements, if the shape is static."""
+        """Number of elements, if the shape is static; else ``None``. It is 1 for a scalar."""
         shape = self.static_shape
         return None if shape is None else math.prod(shape)
 
     @property
     def known(self) -> bool:
-        """True if every element is a known number."""
+        """True if every element is a known number: none is unknown or the name of a dimension."""
         if self.value is None:
             return False
         for element in self.value:  # noqa: SIM110 - as above
@@ -73,7 +73,10 @@ class TensorFact:
         return True
 
     def without_value(self) -> TensorFact:
-        """The same type and shape with nothing said of its elements."""
+        """The same type and shape with nothing said of its elements: neither values nor range.
+
+        This fact is not changed.
+        """
         return replace(self, low=None, high=None, value=None)
 
 
@@ -111,7 +114,10 @@ Fact: TypeAlias = TensorFact | SequenceFact | OptionalFact | OpaqueFact
 
 
 def tensors_in(fact: Fact | None) -> TensorFact | None:
-    """What holds for every dense tensor in a value: the fact itself, or that of a sequence's or optional's content."""
+    """What holds for every dense tensor in a value: the fact itself, or that of a sequence's or optional's content.
+
+    ``None`` for other values (maps, sparse tensors), if the content is unknown, and for ``None``.
+    """
     while isinstance(fact, SequenceFact | OptionalFact):
         fact = fact.elem
     return fact if isinstance(fact, TensorFact) else None

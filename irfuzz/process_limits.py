@@ -32,7 +32,7 @@ class ProcessLimit:
 
     @property
     def bytes(self) -> int | None:
-        """What is allowed now; ``None`` if it is not limited."""
+        """What is allowed now, in bytes: the soft limit, which the kernel enforces. ``None`` if it is not limited."""
         soft = resource.getrlimit(self.number)[0]
         return None if soft == resource.RLIM_INFINITY else soft
 
@@ -48,7 +48,10 @@ FILES = ProcessLimit(resource.RLIMIT_FSIZE, "-f", "the size of a file")
 
 
 def too_low() -> str:
-    """Why no command can begin under the limits that are set; empty if one can."""
+    """Say why no command can begin under the limits on memory that are set; empty if one can.
+
+    The text names the limit, its value and how many MiB are needed.
+    """
     for limit in (DATA, ADDRESSES):
         allowed = limit.bytes
         if allowed is not None and allowed < limit.least:
@@ -61,7 +64,11 @@ _FILE_WORDS = (os.strerror(errno.EFBIG), "disk I/O error")
 
 
 def on_files(text: str) -> str:
-    """The limit on files, to follow a message that says that one became too large; else empty."""
+    """The limit on files, to follow a message that says that one became too large; else empty.
+
+    Args:
+        text: any message; it counts if it has the words of the C library (``EFBIG``) or SQLite.
+    """
     return f"; {FILES}" if FILES.bytes is not None and any(words in text for words in _FILE_WORDS) else ""
 
 

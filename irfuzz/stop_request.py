@@ -38,7 +38,10 @@ _enders: list[Callable[[], None]] = []
 
 
 def at_stop(end: Callable[[], None]) -> None:
-    """Have ``end`` called by ``stop``, from any thread and perhaps several times."""
+    """Have ``end`` called by ``stop``, from any thread and perhaps several times.
+
+    A function that is registered already is not registered again; none is ever taken off.
+    """
     if end not in _enders:
         _enders.append(end)
 
@@ -54,12 +57,12 @@ def stop() -> None:
 
 
 def resume() -> None:
-    """Let workers start again, at the beginning of another command of the same process."""
+    """Let workers start again, at the beginning of another command of the same process; ``at_stop`` still holds."""
     _stopping.clear()
 
 
 def stopped() -> bool:
-    """Whether somebody wants to stop."""
+    """Whether somebody wants to stop: ``stop`` was called, and ``resume`` not since."""
     return _stopping.is_set()
 
 
@@ -75,7 +78,11 @@ def check() -> None:
 
 @contextlib.contextmanager
 def waiting(worker: str) -> Generator[None]:
-    """What is done inside waits for a worker, as ``under_way`` tells."""
+    """A context in which this thread waits for a worker, as ``under_way`` tells; one request a thread.
+
+    Args:
+        worker: its name, for messages.
+    """
     key = threading.get_ident()
     _calls[key] = (worker, time.monotonic())
     try:
@@ -85,7 +92,7 @@ def waiting(worker: str) -> Generator[None]:
 
 
 def under_way() -> list[PendingRequest]:
-    """The requests that are waited for, the longest first."""
+    """The requests that are waited for now, in all threads, the longest first; empty if there are none."""
     now = time.monotonic()
     return [
         PendingRequest(name, now - began) for name, began in sorted(_calls.copy().values(), key=lambda call: call[1])

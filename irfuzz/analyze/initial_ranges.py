@@ -38,7 +38,18 @@ class Ranges:
 def input_range(
     value: ir.Value, dtype: ir.DataType | None, low: float | None, high: float | None, ranges: Ranges
 ) -> Range:
-    """What an input may be: as the user says, as its metadata or fact says, else every finite number of its type."""
+    """What an input may be: as the user says, as its metadata or fact says, else every finite number of its type.
+
+    Args:
+        value: the input.
+        dtype: its element type; unknown ones and strings give ``TOP``.
+        low: least element by shape inference, ``None`` if unknown.
+        high: largest element, likewise.
+        ranges: what the user says.
+
+    Raises:
+        UsageError: the user's range holds no finite number of the type.
+    """
     form = format_of(dtype)
     given = ranges.given.get(value.name or "")
     if given is not None:
@@ -64,7 +75,16 @@ def _within(name: str, given: tuple[float, float], form: NumberFormat) -> Range:
 
 
 def start_input(ctx: AnalysisContext, value: ir.Value, ranges: Ranges) -> Tensor:
-    """An input."""
+    """An input as an abstract tensor of one partition, with the range that ``input_range`` gives it.
+
+    Args:
+        ctx: of the analysis.
+        value: the input; of one of unknown type nothing is known.
+        ranges: what the user says.
+
+    Raises:
+        UsageError: the user's range holds no finite number of its type.
+    """
     fact = tensors_in(ctx.view.fact(value))
     if fact is None:
         return ctx.grid.plain(None, None, TOP)
@@ -74,7 +94,17 @@ def start_input(ctx: AnalysisContext, value: ir.Value, ranges: Ranges) -> Tensor
 
 
 def start_initializer(ctx: AnalysisContext, value: ir.Value, array: np.ndarray | None, ranges: Ranges) -> Tensor:
-    """An initialiser: its elements, or in an architecture the range that training may give them."""
+    """An initialiser: its elements, or in an architecture the range that training may give them.
+
+    Args:
+        ctx: of the analysis.
+        value: the initialiser.
+        array: its elements; ``None`` gives anything unless the user says a range.
+        ranges: a range that the user gives comes before either.
+
+    Raises:
+        UsageError: the user's range holds no finite number of its type.
+    """
     fact = tensors_in(ctx.view.fact(value))
     dtype = fact.dtype if fact is not None else value.dtype
     shape = fact.shape if fact is not None else None
@@ -92,7 +122,13 @@ def start_initializer(ctx: AnalysisContext, value: ir.Value, array: np.ndarray |
 
 
 def start_range(program: Program, name: str, ranges: Ranges) -> Range | None:
-    """The range with which an input or a trainable parameter starts; ``None`` if there is none of that name."""
+    """The range with which an input or a trainable parameter starts; ``None`` if there is none of that name.
+
+    Args:
+        program: it stays as it is.
+        name: of an input or initialiser of the main graph.
+        ranges: what the user says; the range of an input is limited to its type.
+    """
     for value in program.graph.inputs:
         fact = tensors_in(program.fact(value))
         if value.name == name and fact is not None:
@@ -116,7 +152,13 @@ def _trainable(ctx: AnalysisContext, name: str, array: np.ndarray, dtype: ir.Dat
 
 
 def trained(name: str, r: Range, dtype: ir.DataType | None) -> Range:
-    """DEBAR's rules (section 4.3): variances are not negative, counts at least 1, what starts at 0 is in [-1, 1]."""
+    """DEBAR's rules (section 4.3): variances are not negative, counts at least 1, what starts at 0 is in [-1, 1].
+
+    Args:
+        name: of the parameter; it tells variances (``running_var``) and counts (``num_steps``).
+        r: of its elements now, which all other parameters keep.
+        dtype: its element type, whose largest number ends the ranges of variances and counts.
+    """
     form = format_of(dtype)
     if _VARIANCE.search(name):
         return Range(0.0, form.biggest, loose=True)

@@ -45,6 +45,13 @@ def preconditions(
     Towards its upper end, its lower end, or the number of it that is nearest to 0: whichever keeps most. Nothing else
     is warned of in the call then that was not warned of before. Inputs of which no part of the range is proved safe,
     and those that time does not suffice for, are left out.
+
+    Args:
+        program: that was analysed; it stays as it is.
+        warning: one of its warnings.
+        ranges: that it was analysed with.
+        domain: likewise.
+        seconds: for all inputs together.
     """
     until = time.monotonic() + seconds
     found: list[Precondition] = []

@@ -49,12 +49,17 @@ class Fault:
 
     @property
     def avoidable(self) -> bool:
-        """Some inputs do without it: not if a constant is NaN, from which computed NaN follow."""
+        """Some inputs do without it: not if a constant is NaN, from which computed NaN follow.
+
+        After an avoidable fault the analysis goes on as if it had not occurred.
+        """
         return self.needs != CONSTANT_NAN
 
     @property
     def certain(self) -> bool:
-        """Every number of the range is at fault."""
+        """Every number of the range is at fault: it lies below ``low`` or above ``high``, or is 0 alone and 0 is
+        excluded.
+        """
         r = self.range
         beyond = r.high < self.low or r.low > self.high
         return beyond or (self.nonzero and r.low == 0 == r.high)
@@ -74,7 +79,9 @@ def _fault(
 
 
 def exponential(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Exp: ``upper > log Mf``."""
+    """Exp: ``upper > log Mf``, Mf being the largest finite number of the output's type; at most one fault,
+    an overflow.
+    """
     r = _range(inputs, 0)
     most = math.log(form.biggest)
     if r.high > most:
@@ -83,7 +90,9 @@ def exponential(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: Numbe
 
 
 def logarithm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Log: ``lower < mf``."""
+    """Log: ``lower < mf``, mf being the smallest positive number of the type; no fault if the range starts at an
+    excluded 0.
+    """
     r = _range(inputs, 0)
     if r.low < form.smallest and not (r.nonzero and r.low >= 0):
         advice = "add an epsilon or Clip the argument from below; LogSoftmax instead of Log(Softmax)"
@@ -91,14 +100,20 @@ def logarithm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberF
 
 
 def square_root(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Sqrt: ``lower <= -mf``."""
+    """Sqrt: ``lower <= -mf``, mf being the smallest positive number of the type; at most one fault, of the domain."""
     r = _range(inputs, 0)
     if r.low <= -form.smallest:
         yield _fault("domain", 0, r, "argument >= 0", 0.0, INF, "Clip or Relu the argument before Sqrt")
 
 
 def divisor(index: int) -> Check:
-    """RealDiv and Reciprocal: ``lower < mf and upper > -mf``; for integers the process may end."""
+    """The check of RealDiv and Reciprocal: ``lower < mf and upper > -mf``; for integers the process may end.
+
+    Signed integers are also checked for the lowest number divided by -1, which overflows.
+
+    Args:
+        index: of the divisor among the inputs: 1 for Div and Mod, 0 for Reciprocal.
+    """
 
     def check(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
         r = _range(inputs, index)
@@ -123,12 +138,15 @@ def divisor(index: int) -> Check:
 
 
 def modulus(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Mod: by 0."""
+    """Mod: by 0, and for signed integers the lowest number by -1, as ``divisor`` checks them."""
     yield from divisor(1)(ctx, node, inputs, form)
 
 
 def power(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Pow: roots of negative numbers, and 0 to a negative power."""
+    """Pow: roots of negative numbers, and 0 to a negative power.
+
+    Integers have neither fault; exponents of an integer type count as whole numbers.
+    """
     if not form.floating:
         return
     base, exponent = _range(inputs, 0), _range(inputs, 1)
@@ -153,7 +171,13 @@ def power(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberForma
 
 
 def inside(low: float, high: float, text: str) -> Check:
-    """Acos, Asin, Acosh and Atanh: the argument's domain."""
+    """The check of Acos, Asin, Acosh and Atanh: the argument's domain.
+
+    Args:
+        low: least argument that is fine.
+        high: largest one.
+        text: the condition, for people.
+    """
 
     def check(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
         r = _range(inputs, 0)
@@ -164,7 +188,10 @@ def inside(low: float, high: float, text: str) -> Check:
 
 
 def variance(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """BatchNormalization: variance + epsilon has to be above 0."""
+    """BatchNormalization: variance + epsilon has to be above 0.
+
+    In training mode the variance is measured, so only epsilon is looked at (``positive_epsilon``).
+    """
     if ctx.attr(node, "training_mode"):
         yield from positive_epsilon(ctx, node, inputs, form)
         return
@@ -183,7 +210,10 @@ def variance(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFo
 
 
 def positive_epsilon(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Normalisations that measure the variance: without an epsilon constant data divides by 0."""
+    """Normalisations that measure the variance: without an epsilon constant data divides by 0.
+
+    Whatever the data are, a positive epsilon is no fault.
+    """
     epsilon = float(ctx.attr(node, "epsilon", 1e-5))
     if epsilon < form.smallest:
         yield _fault("division", 0, _range(inputs, 0), "epsilon > 0", -INF, INF, "give a positive epsilon")
@@ -217,7 +247,9 @@ def moments(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFor
 
 
 def norm_zero(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """LpNormalization: a norm of 0."""
+    """LpNormalization: a norm of 0, because all elements may be 0 or, for ``p`` of 2, because their squares may
+    underflow to 0.
+    """
     r = _range(inputs, 0)
     if r.zero:
         yield _fault("division", 0, r, "some element != 0 along the axis", -INF, INF, "add an epsilon", nonzero=True)
@@ -230,7 +262,10 @@ def norm_zero(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberF
 
 
 def response(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """LRN: what is raised to -beta has to be above 0."""
+    """LRN: what is raised to -beta has to be above 0.
+
+    Only the attributes are looked at: ``bias``, ``alpha`` and ``beta``.
+    """
     bias, alpha, beta = (float(ctx.attr(node, n)) for n in ("bias", "alpha", "beta"))
     if beta > 0 and (bias <= 0 or alpha < 0):
         needs = "bias > 0 and alpha >= 0, so that bias + alpha / size * (sum of squares) > 0"
@@ -239,7 +274,7 @@ def response(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFo
 
 
 def log_sum(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """ReduceLogSum: the sum has to be positive."""
+    """ReduceLogSum: the sum has to be positive, which is asked of every element; integer types are not checked."""
     r = _range(inputs, 0)
     if form.floating and r.low < form.smallest and not (r.nonzero and r.low >= 0):
         yield _fault("domain", 0, r, f"elements >= {form.smallest:.6g}", form.smallest, INF, "add an epsilon")
@@ -274,14 +309,20 @@ def long_softmax(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: Numb
 
 
 def mean_loss(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss: a mean of labels that all are ignored or weigh nothing."""
+    """SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss: a mean of labels that all are ignored or weigh nothing.
+
+    One fault each for labels and weights, as ``nothing_counts`` finds them.
+    """
     for index, r, needs in nothing_counts(ctx, node, inputs):
         advice = "sum the losses and divide by at least 1, or leave such batches out"
         yield replace(_fault("division", index, r, needs, -INF, INF, advice), needed=False)
 
 
 def cast_range(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """Cast to an integer type: what it does not hold is undefined."""
+    """Cast to an integer type: what it does not hold is undefined.
+
+    Only casts from floating point are checked, and those to Booleans are always fine.
+    """
     data = _given(inputs, 0)
     if data is None or form.floating or not format_of(data.dtype).floating or ctx.dtype(node) == ir.DataType.BOOL:
         return
@@ -292,7 +333,13 @@ def cast_range(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: Number
 
 
 def nonzero(index: int, needs: str, advice: str) -> Check:
-    """An input that is not to be 0."""
+    """The check of an input that is not to be 0, such as the scale of QuantizeLinear.
+
+    Args:
+        index: of the input; an absent one is fine.
+        needs: the condition, for people.
+        advice: how to mend it.
+    """
 
     def check(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
         r = _range(inputs, index)
@@ -303,7 +350,10 @@ def nonzero(index: int, needs: str, advice: str) -> Check:
 
 
 def empty(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, form: NumberFormat) -> Iterator[Fault]:
-    """ReduceMean, ReduceMax and ReduceMin of no elements."""
+    """ReduceMean, ReduceMax and ReduceMin of no elements: a reduced axis has size 0 while the result has elements.
+
+    Nothing is said of data or axes that are not known.
+    """
     data = _given(inputs, 0)
     if data is None or data.shape is None:
         return
@@ -356,7 +406,17 @@ CHECKS: Mapping[str, Check] = {
 
 
 def overflow(node: ir.Node, inputs: Inputs, result: Tensor, form: NumberFormat) -> Fault | None:
-    """A result that may be infinite or NaN though no operand is; NaN of infinite operands, or of a constant NaN."""
+    """A result that may be infinite or NaN though no operand is; NaN of infinite operands, or of a constant NaN.
+
+    Args:
+        node: without inputs an infinity is meant, and no fault.
+        inputs: its operands.
+        result: what it computes.
+        form: of the result; integers have no such fault.
+
+    Returns:
+        The fault, ``None`` if there is none.
+    """
     if not form.floating:
         return None
     if any(t is not None and not t.range.finite for t in inputs):
@@ -397,7 +457,15 @@ def _nan(inputs: Inputs, result: Tensor, form: NumberFormat) -> Fault | None:
 
 
 def mended(ctx: AnalysisContext, tensor: Tensor | None, index: int, seen: Sequence[Fault]) -> Tensor | None:
-    """An operand without the numbers that the faults need."""
+    """An operand without the numbers that the faults need.
+
+    Args:
+        ctx: of the analysis.
+        tensor: the operand; it stays as it is. ``None`` for an absent one, which is returned.
+        index: of the operand among the inputs.
+        seen: faults of the call; those of other operands, those that are not needed and those that always occur change
+            nothing.
+    """
     for fault in seen:
         if tensor is None or fault.operand != index or not fault.needed:
             continue

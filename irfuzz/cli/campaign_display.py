@@ -23,7 +23,13 @@ Watch = Callable[["FuzzReport"], None]
 
 @contextmanager
 def watcher(seconds: float) -> Generator[Watch]:
-    """What to call with each report: a live table in a terminal, else a line now and then."""
+    """What to call with each report: a live table in a terminal, else a line now and then.
+
+    Both go to standard error. Targets that did not start are told of once, above the table or between the lines.
+
+    Args:
+        seconds: that the campaign may take, for the table.
+    """
     if not sys.stderr.isatty():
         yield _lines()
         return
@@ -75,7 +81,12 @@ NAMED = 6
 
 
 def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
-    """One line for the targets that are used, one for each reason why others are not."""
+    """One line for the targets that are used, one for each reason why others are not.
+
+    Args:
+        used: versions by target name; variants of one component and version stand together.
+        absent: reasons by target name; of one reason at most ``NAMED`` targets are named.
+    """
     lines: list[str] = []
     if used:
         versions: dict[tuple[str, str], list[str]] = {}

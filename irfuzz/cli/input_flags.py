@@ -65,7 +65,12 @@ def input_arguments(parser: Parser, *, data: str, weights: bool = False, most: i
 
 
 def one_shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """The type of ``--input-shapes``."""
+    """The type of ``--input-shapes``: ``image:1x3x48x160`` or ``image:[1,3,48,160]`` gives
+    ``("image", (1, 3, 48, 160))``.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such word, or a size is below 1.
+    """
     found = SHAPE.fullmatch(text)
     sizes = () if found is None else tuple(int(size) for size in re.findall(r"-?\d+", found["sizes"]))
     if found is None:
@@ -76,7 +81,11 @@ def one_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def one_size(text: str) -> tuple[str, int]:
-    """The type of ``--size``."""
+    """The type of ``--size``: ``H=48`` gives ``("H", 48)``.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such word, or the size is below 1.
+    """
     found = SIZE.fullmatch(text)
     if found is None or int(found["size"]) < 1:
         raise argparse.ArgumentTypeError(f"expected DIM=N with N of at least 1, got {text!r}")
@@ -84,7 +93,11 @@ def one_size(text: str) -> tuple[str, int]:
 
 
 def one_range(text: str) -> tuple[str, tuple[float, float]]:
-    """The type of ``--range``."""
+    """The type of ``--range``: ``x=-1,1`` gives ``("x", (-1.0, 1.0))``; the ends may be equal, or infinite.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such word, or the ends are in the wrong order.
+    """
     name, _, ends = text.rpartition("=")
     try:
         low, high = (float(e) for e in ends.split(","))
@@ -154,7 +167,11 @@ def given_model(
 
 
 def said_by_flags(args: argparse.Namespace) -> bool:
-    """Whether a flag of ``input_arguments`` is given."""
+    """Whether a flag of ``input_arguments`` is given that says what inputs are (``--samples`` does not).
+
+    Args:
+        args: of a command that declared them.
+    """
     return bool(args.input_shapes or args.size or args.given or args.ranges or getattr(args, "data", None))
 
 

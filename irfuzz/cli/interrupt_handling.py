@@ -74,7 +74,11 @@ def telling(tell: Callable[[], str | None]) -> Generator[None]:
 
 @contextlib.contextmanager
 def obeying() -> Generator[None]:
-    """What is done inside ends within two seconds of Ctrl-C; only in the main thread, and if nobody else handles it."""
+    """What is done inside ends within two seconds of Ctrl-C; only in the main thread, and if nobody else handles it.
+
+    ``KeyboardInterrupt`` is raised inside, and workers are killed. If that does not end it in ``GRACE`` seconds, the
+    process prints what is known and exits with ``STOPPED``.
+    """
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -60,11 +60,13 @@ class CommandModule(Protocol):
     EXAMPLES: str
 
     def arguments(self, parser: Parser) -> None:
-        """Declare arguments and flags."""
+        """Declare arguments and flags of the command on the parser; ``--quiet`` is added by ``main``."""
         ...
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it; the exit code."""
+        """Do it; the exit code is 0 if all is well and 1 if something was found, and bad input is raised as
+        ``UsageError``.
+        """
         ...
 
 
@@ -91,13 +93,13 @@ COMMANDS = tuple(cast("CommandModule", module) for module in _MODULES)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command, and print what goes wrong on standard error instead of raising it.
 
     Args:
         argv: the words after ``irfuzz``; those of the process if omitted.
 
     Returns:
-        The exit code.
+        The exit code: that of the command, ``BAD_INPUT``, ``INTERNAL``, or ``STOPPED`` after Ctrl-C.
     """
     try:
         code = _run(sys.argv[1:] if argv is None else list(argv))

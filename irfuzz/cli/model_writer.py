@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 
 def force_flag(parser: Parser) -> None:
-    """``--force``, of commands that write several files."""
+    """Declare ``--force``, of commands that write several files; its value goes to ``not_there_yet``."""
     parser.add_argument("--force", action="store_true", help="Take the place of files that are there already.")
 
 
 def not_there_yet(files: Iterable[Path], *, force: bool) -> None:
-    """Refuse, before any work is done, to write where something is.
+    """Refuse, before any work is done, to write to files that exist.
+
+    Args:
+        files: that are to be written.
+        force: replacing them is allowed, so nothing is refused.
 
     Raises:
         UsageError: a file exists, and ``force`` was not given.
@@ -32,7 +36,15 @@ def not_there_yet(files: Iterable[Path], *, force: bool) -> None:
 
 
 def numbered(out: Path, count: int) -> list[Path]:
-    """Which of the files that ``write_model`` would write for the first ``count`` models a folder holds."""
+    """Which of the files that ``write_model`` would write for the first ``count`` models a folder holds.
+
+    Args:
+        out: the folder; if it does not exist, it holds none.
+        count: of models.
+
+    Returns:
+        Their paths, sorted; other files are not among them.
+    """
     if not out.is_dir():
         return []
     names = re.compile(r"(\d{6,})(\.onnx|\.trace\.json|\.inputs\.npz)")
@@ -44,8 +56,15 @@ def write_model(
 ) -> dict[str, str | None]:
     """Write a model, its trace and perhaps its inputs, each whole, or none.
 
+    Args:
+        data: the model, serialised.
+        trace: how it was made.
+        out: folder for all of them.
+        index: number of the model, by which its files are called, such as ``000012.onnx``.
+        inputs: an npz, if there are any.
+
     Returns:
-        The files, as ``model``, ``trace`` and ``inputs``.
+        The files, as ``model``, ``trace`` and ``inputs``; the last is ``None`` without inputs.
     """
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.mutate.mutation_trace import write_trace

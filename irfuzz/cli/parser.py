@@ -41,7 +41,10 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help="Show this text.")
 
     def error(self, message: str) -> NoReturn:
-        """Complain.
+        """Complain about the words of a command line, with the command whose help tells more.
+
+        Args:
+            message: in the words of ``argparse``; ``argument`` in front of a flag is left out.
 
         Raises:
             UsageError: always.
@@ -51,7 +54,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """The type of a flag that takes a whole number."""
+    """The type of a flag that takes a whole number, from ``least`` to 2**62; ``argparse`` tells what is wrong with any
+    other word.
+    """
 
     def read(text: str) -> int:
         try:
@@ -68,7 +73,11 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def positive(text: str) -> float:
-    """The type of a flag that takes a number of seconds."""
+    """The type of a flag that takes a number above 0, such as one of seconds; infinity and NaN are refused.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such number.
+    """
     try:
         number = float(text)
     except ValueError:
@@ -79,7 +88,11 @@ def positive(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """The type of a flag that takes a share."""
+    """The type of a flag that takes a share, a number from 0 to 1, both included.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such number.
+    """
     try:
         number = float(text)
     except ValueError:
@@ -90,7 +103,11 @@ def share(text: str) -> float:
 
 
 def duration(text: str) -> float:
-    """The type of a flag that takes a time: seconds of ``90``, ``90s``, ``10m``, ``1h30m``."""
+    """The type of a flag that takes a time: seconds of ``90``, ``90s``, ``10m``, ``1h30m``, or ``1.5d``.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no time, or none at all.
+    """
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
         raise argparse.ArgumentTypeError(f"expected a time such as 90s, 10m or 1h30m, got {text!r}")
@@ -101,7 +118,11 @@ def duration(text: str) -> float:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The type of a flag that takes names: those in ``a,b,c``."""
+    """The type of a flag that takes names: those in ``a,b,c``. Spaces around them and empty ones are left out.
+
+    Raises:
+        argparse.ArgumentTypeError: there is no name.
+    """
     found = tuple(name.strip() for name in text.split(",") if name.strip())
     if not found:
         raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")

@@ -65,7 +65,11 @@ def seeds_of(
 
 
 def reading(files: Sequence[Path]) -> ProgressLine:
-    """The progress of reading models."""
+    """The progress of reading models, to be used as a context manager; a single model is named in it.
+
+    Args:
+        files: all that will be read.
+    """
     if len(files) == 1:
         return ProgressLine(f"reading {files[0].name}")
     return ProgressLine("reading models", len(files))
@@ -98,8 +102,11 @@ def one_model(
 def about(path: Path) -> Generator[None]:
     """Have what cannot be done with a model start with its file.
 
+    Args:
+        path: of the model.
+
     Raises:
-        UsageError: instead of ``Unsupported``.
+        UsageError: instead of ``Unsupported``, with the same words behind the path.
     """
     try:
         yield
@@ -108,7 +115,13 @@ def about(path: Path) -> Generator[None]:
 
 
 def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
-    """The programs with a plan for what they leave open of their inputs; see ``irfuzz.api.input_planning``."""
+    """The programs with a plan for what they leave open of their inputs; see ``irfuzz.api.input_planning``.
+
+    Progress and remarks are shown on standard error.
+
+    Args:
+        programs: stay as they are; those that get a plan are copied.
+    """
     from irfuzz.api.input_planning import planned as with_plans
 
     with UpdateDisplay() as follow:
@@ -116,7 +129,14 @@ def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
 
 
 def file_to_write(path: Path | None, flag: str, *, model: Path | None = None) -> Path | None:
-    """A file that can be written, told before long work rather than after it; ``model``: in whose place it is not put.
+    """A file that can be written, told before long work rather than after it.
+
+    Its folder is made if it is missing; the file itself is not.
+
+    Args:
+        path: the file; ``None`` is returned as it is.
+        flag: that named it, for messages.
+        model: in whose place it is not put.
 
     Raises:
         UsageError: it is a folder or that model, or its folder cannot be made or written.
@@ -178,7 +198,12 @@ def _replacing(path: Path | None, flag: str, like: Callable[[Path], bool], kind:
 
 
 def writable_folder(path: Path, flag: str) -> Path:
-    """A folder that exists and takes files.
+    """A folder that exists and takes files; it is made with its parents if it is missing, and a file is put into it and
+    removed to see.
+
+    Args:
+        path: the folder.
+        flag: that named it, for messages.
 
     Raises:
         UsageError: it cannot be made or written.

@@ -43,7 +43,9 @@ _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 @contextlib.contextmanager
 def quiet(*, silent: bool) -> Generator[None]:
-    """No progress is shown inside, if ``silent`` (``--quiet``)."""
+    """No progress is shown inside, if ``silent`` (``--quiet``); if it is false, what holds outside holds
+    inside, too.
+    """
     token = _QUIET.set(_QUIET.get() or silent)
     try:
         yield
@@ -102,13 +104,20 @@ class ProgressLine:
         self._note = note
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items, counted."""
+        """The same items, counted: before each of them is given, those that were given before count as done, if a total
+        is known.
+
+        Args:
+            items: are taken one by one.
+        """
         for number, item in enumerate(items):
             self(number if self._total is not None else None)
             yield item
 
     def line(self) -> str:
-        """How far it has come, in one line."""
+        """How far it has come, in one line: what is done, how many of how many, the note, the seconds, and a worker
+        that is waited for.
+        """
         parts = [self._doing]
         if self._done is not None:
             of = "" if self._total is None else f" of {self._total}"
@@ -137,7 +146,9 @@ class ProgressLine:
 
 
 def remarked(update: Update) -> None:
-    """Print the remark of an update on standard error."""
+    """Print the remark of an update on standard error, on one line, even if the command is to be quiet; nothing if it
+    has none.
+    """
     if update.remark:
         print(f"irfuzz: {one_line(update.remark)}", file=sys.stderr, flush=True)
 
@@ -175,5 +186,7 @@ class UpdateDisplay(Generic[T]):
             self._progress(update.done, update.total, update.note)
 
     def known(self) -> T | None:
-        """What the call knows so far."""
+        """What the call knows so far, as its last update that offered it can tell; ``None`` if none did, or nothing is
+        known.
+        """
         return None if self._so_far is None else self._so_far()

@@ -25,7 +25,9 @@ FUNCTION = "load_data"
 
 
 def sample_arguments(parser: Parser) -> None:
-    """``--data-loader-script`` and ``--seeds``, beside those of ``input_flags``."""
+    """Declare ``--data-loader-script`` and ``--seeds``, beside those of ``input_flags``, which the command has to
+    declare, too.
+    """
     add = parser.add_argument
     add(
         "--data-loader-script", metavar="FILE.py[:FUNCTION]", type=place,

@@ -46,10 +46,15 @@ def inline_external(
 ) -> None:
     """Put the data that lie in other files of ``folder`` into the tensors of ``model``.
 
-    With ``held`` those of large initializers of the main graph go there, beside what it has (``skeleton.split``).
+    Data outside of ``folder``, by an absolute path, ``..`` or a symbolic link, are refused, and so is everything that
+    is not there in full: sizes are compared before anything is read.
 
-    Data outside of ``folder``, by an absolute path, ``..`` or a symbolic link, are refused, and so is
-    everything that is not there in full: sizes are compared before anything is read.
+    Args:
+        model: is edited; its tensors say nothing of other files afterwards.
+        folder: of the model's file.
+        max_bytes: most bytes that the model may come to with its data.
+        held: takes the data of large initializers of the main graph, by their place in it, beside what it has
+            (``irfuzz.frontends.weight_splitting.split``); without it all are copied into the model.
 
     Raises:
         InvalidProgram: the reason, with tensor and file.

@@ -107,7 +107,7 @@ class Converters:
         self.close()
 
     def close(self) -> None:
-        """End all processes; may be called twice."""
+        """End all processes; may be called twice. A later call starts them again."""
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()

@@ -43,12 +43,12 @@ class ModelSource:
 
 
 def is_saved_model(path: Path) -> bool:
-    """Whether ``path`` is a folder that TensorFlow calls a SavedModel."""
+    """Whether ``path`` is a folder that TensorFlow calls a SavedModel: it has a file ``saved_model.pb``."""
     return (path / "saved_model.pb").is_file()
 
 
 def is_factory(path: Path) -> bool:
-    """Whether ``path`` is ``file.py:factory``, and no file by that very name."""
+    """Whether ``path`` is ``file.py:factory``, and no file by that very name; the file is not opened."""
     return FACTORY.fullmatch(str(path)) is not None and not path.exists()
 
 

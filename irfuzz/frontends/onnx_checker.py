@@ -44,13 +44,16 @@ class OnnxChecker:
         self.close()
 
     def close(self) -> None:
-        """End the process; may be called twice."""
+        """End the process; may be called twice. A later call starts another one."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
 
     def check(self, data: bytes) -> None:
-        """``onnx.checker.check_model(data, full_check=True)``.
+        """``onnx.checker.check_model(data, full_check=True)``, in the process.
+
+        Args:
+            data: a serialised model.
 
         Raises:
             InvalidProgram: what the checker says, or that it did not survive the model.

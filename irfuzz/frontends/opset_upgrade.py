@@ -16,7 +16,7 @@ NEWEST = 17
 
 
 def opset_of(model: onnx.ModelProto) -> int:
-    """Version of the default domain; 0 if it is not imported."""
+    """Version of the default domain, the highest if it is imported twice; 0 if it is not imported."""
     return max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=0)
 
 

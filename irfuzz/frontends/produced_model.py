@@ -23,12 +23,12 @@ class ProducedModel:
         return self.program.to_bytes()
 
     def to_bytes(self) -> bytes:
-        """The program as a serialized ONNX model."""
+        """The program as a serialized ONNX model, made at the first call."""
         return self._bytes
 
     @property
     def model_proto(self) -> onnx.ModelProto:
-        """The program as an ONNX model."""
+        """The program as an ONNX model; a new message each time, free to be changed."""
         return self.program.to_proto()
 
     def to_graphsurgeon(self) -> Any:

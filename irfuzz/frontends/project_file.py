@@ -52,7 +52,11 @@ class ProjectFile:
     models: Mapping[str, InputTable]
 
     def tables_of(self, model: Path) -> list[InputTable]:
-        """The tables that apply to a model; a later one wins over an earlier one."""
+        """The tables that apply to a model; a later one wins over an earlier one.
+
+        Args:
+            model: as the caller was given it; its name, this path and its path from the file's folder are looked for.
+        """
         wanted = {model.name, str(model)}
         folder = self.path.resolve().parent
         if model.resolve().is_relative_to(folder):
@@ -93,10 +97,14 @@ def read_project_file(path: Path) -> ProjectFile:
 
 
 def read_ranges(content: Mapping[str, Any], place: str) -> dict[str, tuple[float, float]]:
-    """``NAME = [LO, HI]`` entries of a TOML table.
+    """``NAME = [LO, HI]`` entries of a TOML table, as floats by name; infinite ends are allowed.
+
+    Args:
+        content: the table.
+        place: what messages begin with.
 
     Raises:
-        UsageError: one is something else; it begins with ``place``.
+        UsageError: one is something else, or NaN, or LO is above HI.
     """
     return {name: _range(f"{place}: {name}", ends) for name, ends in content.items()}
 

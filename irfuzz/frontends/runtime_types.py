@@ -27,7 +27,7 @@ WHOLE = 64 << 20
 
 
 def opaque_nodes(program: Program) -> list[ir.Node]:
-    """The nodes of the main graph that neither ONNX nor a function of the model defines."""
+    """The nodes of the main graph that neither ONNX, an overlay nor a function of the model defines, in its order."""
     return [node for node in program.graph if is_foreign(node) and program.inference.is_opaque(node)]
 
 

@@ -101,7 +101,7 @@ def _domain(domain: str) -> str:
 
 
 def nodes_in(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph or function and of all subgraphs, outer ones first."""
+    """The nodes of a graph or function and of all subgraphs, outer ones first; the order is not that of the graph."""
     pending: list[onnx.NodeProto] = list(nodes)
     while pending:
         node = pending.pop()

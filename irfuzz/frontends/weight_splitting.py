@@ -63,7 +63,12 @@ def split(data: bytes | memoryview) -> tuple[bytes | memoryview, dict[int, memor
 
 
 def joined(model: onnx.ModelProto, held: dict[int, bytes | memoryview]) -> onnx.ModelProto:
-    """Put weights back into the model that they were taken out of; it is changed and returned."""
+    """Put weights back into the model that they were taken out of; it is changed and returned.
+
+    Args:
+        model: as ``split`` left it, parsed.
+        held: bytes by the place of the initializer; they are copied.
+    """
     for index, data in held.items():
         model.graph.initializer[index].raw_data = bytes(data)
     return model

@@ -87,7 +87,9 @@ def sprouts() -> dict[str, Program]:
 
 @cache
 def sprouts_up_to(opset: int) -> tuple[str, ...]:
-    """Names of those of at most an opset, in order; all if it is older than any."""
+    """Names of those sprouts whose opset is at most a number, in the order of ``sprouts()``; all names if the number is
+    below every opset.
+    """
     names = tuple(name for name, program in sprouts().items() if program.opset <= opset)
     return names or tuple(sprouts())
 

@@ -68,11 +68,16 @@ class Growth:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
+        """How many nodes the main graph has, those that adapt and merge values included."""
         return len(self.program.graph)
 
     def input(self, fact: TensorFact | None = None) -> ir.Value:
-        """A new input of the program; of a drawn type if none is given."""
+        """A new input of the program, without a reader.
+
+        Args:
+            fact: its type and shape; ``None`` draws an element type, floats most often, a rank from 0 to 5 and sizes
+                from 1 to 5.
+        """
         if fact is None:
             rank = self.choices.weighted(range(6), (1, 2, 3, 3, 4, 1))
             fact = TensorFact(self.choices.pick(_TYPES), tuple(self.choices.integer(1, 5) for _ in range(rank)))
@@ -105,7 +110,9 @@ class Growth:
         return None
 
     def alone(self) -> ir.Value | None:
-        """The first output of a new layer, each of whose inputs is a constant, a value there is, or a new input."""
+        """The first output of a new layer, each of whose inputs is a constant, a value there is, or a new input;
+        ``None`` if no call was found. The shape or size stands for what is random.
+        """
         specs, opset = self.context.specs, self.program.opset
         usual = dict.fromkeys(s for d in dict.fromkeys(_TYPES) for s in layers(specs, opset, d, self._domains))
         for spec in self._drawn(tuple(usual)):
@@ -133,7 +140,14 @@ class Growth:
         return None
 
     def before(self, value: ir.Value) -> bool:
-        """Whether a new layer computes what was an input of the program (backward insertion)."""
+        """Put a new layer in front of an input of the program, which is then computed (backward insertion).
+
+        Args:
+            value: a graph input that something reads, a dense tensor.
+
+        Returns:
+            Whether a layer was put in. The layer reads a new input; the old one goes unless it is still read.
+        """
         program, specs = self.program, self.context.specs
         wanted = tensor_fact(program, value)
         first = next(iter(program.graph), None)
@@ -165,11 +179,18 @@ class Growth:
         return False
 
     def join(self, first: ir.Value, second: ir.Value) -> ir.Value:
-        """Both merged by arithmetic, the second one adapted; the first if that cannot be."""
+        """Both merged by arithmetic, the second one adapted to the first one's type and shape; the first as it is if
+        that cannot be.
+        """
         return self._grower.join(first, second) or first
 
     def adapted(self, value: ir.Value, wanted: TensorFact) -> ir.Value:
-        """The value in another type or shape; itself if that cannot be."""
+        """The value in another type or shape, through inserted nodes; itself if that cannot be, or if it fits already.
+
+        Args:
+            value: a dense tensor.
+            wanted: element type and sizes; ranges and known elements do not count.
+        """
         specs, inserter = self.context.specs, self._grower.inserter
         wanted = replace(wanted.without_value(), low=None, high=None)
         if why_not(specs, inserter.opset, inserter.fact(value), wanted) is not None:
@@ -177,7 +198,9 @@ class Growth:
         return adapt(specs, inserter, value, wanted, self.choices)
 
     def finish(self) -> Program:
-        """The program, whose outputs are all values that nobody reads."""
+        """The program, whose outputs are all values that nobody reads; of second and later outputs of a node only some
+        are. Inputs that nobody reads are removed.
+        """
         program = self.program
         graph = program.graph
         for node in graph:

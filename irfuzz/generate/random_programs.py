@@ -82,7 +82,12 @@ class ProgramRequest:
 
 
 def known_calls(ops: Iterable[str], opset: int) -> list[str]:
-    """Operators of which calls are drawn: of ONNX's own domain, and of the domains that some names name."""
+    """Operators of which calls are drawn: of ONNX's own domain, and of the domains that some names name.
+
+    Args:
+        ops: names, with the domain in front unless it is the default one; unknown domains are left out.
+        opset: of the default domain.
+    """
     specs = load_specs()
     domains = sorted({"", *(split_name(op)[0] for op in ops)} & set(specs.domains))
     versions = {d: version_beside(specs, d, opset) if d else opset for d in domains}
@@ -99,7 +104,9 @@ class Generated(ProducedModel):
 
     @cached_property
     def trace(self) -> dict[str, Any]:
-        """JSON-able: what was wished for, every draw, SHA-256 of ``to_bytes()`` (``docs/generation.md``)."""
+        """What makes the program again, JSON-able: what was wished for, every draw, SHA-256 of ``to_bytes()``
+        (``docs/generation.md``). ``rebuild_generated`` takes it.
+        """
         wish = self.wish
         return {
             "schema": SCHEMA,
@@ -200,7 +207,9 @@ def _grown(context: Context, wish: ProgramRequest, choices: Choices) -> Program:
 
 
 def read_generated(path: Path) -> dict[str, Any] | None:
-    """The trace of a generated program in a file; ``None`` if it is none, whatever else it may be."""
+    """The trace of a generated program in a file; ``None`` if it is none, whatever else it may be. Whether its fields
+    are right, ``rebuild_generated`` tells.
+    """
     try:
         if path.stat().st_size > MAX_BYTES:
             return None

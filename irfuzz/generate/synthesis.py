@@ -52,11 +52,13 @@ class Synthesis(ProducedModel):
 
     @property
     def least(self) -> int:
-        """The lower bound on the number of nodes."""
+        """The lower bound on the number of nodes of any program that covers the same: the sum of ``bound``."""
         return sum(self.bound.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the program."""
+        """Everything but the program, as JSON-able data: features by criterion, nodes and weights before and after,
+        bounds, and seconds to three decimals.
+        """
         return {
             "features": self.wanted,
             "nodes": {"before": self.nodes[0], "after": self.nodes[1], "bound": self.least},
@@ -132,7 +134,9 @@ def synthesize(
 
 
 def node_count(program: Program) -> int:
-    """Nodes of the main graph and of all bodies."""
+    """Nodes of the main graph and of all bodies in it, nested ones included; those of local functions are not
+    counted.
+    """
     return sum(1 + sum(1 for _ in nodes_within(node)) for node in program.graph)
 
 

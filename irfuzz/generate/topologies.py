@@ -22,7 +22,12 @@ SKIP = 0.3
 
 
 def free(growth: Growth, nodes: int) -> None:
-    """Any graph: layers are put behind any value, in front of any input or beside the others (NNSmith's insertion)."""
+    """Any graph: layers are put behind any value, in front of any input or beside the others (NNSmith's insertion).
+
+    Args:
+        growth: an empty program, which is edited.
+        nodes: nothing is put in once there are so many; fewer if too many attempts fail.
+    """
     choices = growth.choices
     values = [growth.input()]
     for _ in range(_GIVEN_UP * nodes):
@@ -43,7 +48,12 @@ def free(growth: Growth, nodes: int) -> None:
 
 
 def chain(growth: Growth, nodes: int) -> None:
-    """One layer behind the other, some merged with an earlier one (Gu et al. 2022, chain structure with skips)."""
+    """One layer behind the other, some merged with an earlier one (Gu et al. 2022, chain structure with skips).
+
+    Args:
+        growth: an empty program, which is edited.
+        nodes: nothing is put in once there are so many; fewer if too many attempts fail.
+    """
     choices = growth.choices
     made = [growth.input()]
     for _ in range(_GIVEN_UP * nodes):
@@ -62,7 +72,7 @@ def cell(growth: Growth, nodes: int) -> None:
 
     A layer of a cell merges two layers, each of which reads a value of the cell; what nobody reads is merged to the
     cell's result. How the layers of a cell are connected is drawn once for all normal and once for all reducing cells;
-    the last cell ends where there are enough nodes.
+    the last cell ends as soon as there are enough nodes.
     """
     choices = growth.choices
     inner = max(1, min(4, nodes // 10))

@@ -27,7 +27,15 @@ def clone(part: Part) -> Part:
 
 
 def clone_with(model: ir.Model, values: dict[str, ir.Value]) -> tuple[ir.Model, dict[str, ir.Value]]:
-    """``clone``, and a table of values of the model as one of the copy's."""
+    """``clone``, and a table of values of the model as one of the copy's.
+
+    Args:
+        model: stays as it is.
+        values: values of the model by name.
+
+    Returns:
+        The copy, and by the same names what stands for each value there.
+    """
     return _ways()[1](model, values)
 
 
@@ -53,7 +61,7 @@ def _ways() -> tuple[Callable[[Any], Any], Callable[[ir.Model, dict[str, ir.Valu
 
 
 def native_cloner() -> Cloner:
-    """A cloner of models that knows no class yet."""
+    """A native cloner of models that knows no class yet; it learns how to copy each when it first meets one."""
     return Cloner(_how, ir.Graph)
 
 

@@ -25,12 +25,15 @@ _AXES_AS_INPUT = 13
 
 
 def function_of(program: Program, node: ir.Node) -> ir.Function | None:
-    """The local function that a node calls."""
+    """The local function of the model that a node calls; ``None`` if it is a call of an operator."""
     return program.model.functions.get(node.op_identifier())
 
 
 def why_not_inlined(program: Program, node: ir.Node) -> str | None:
-    """Why a call cannot be replaced by the function's body, ``None`` if it can."""
+    """Say why a call cannot be replaced by the function's body, ``None`` if it can.
+
+    Reasons are other versions of domains than the program imports, and outputs that are an input or given twice.
+    """
     function = function_of(program, node)
     if function is None:
         return "no local function"
@@ -46,6 +49,10 @@ def why_not_inlined(program: Program, node: ir.Node) -> str | None:
 
 def inline_call(program: Program, node: ir.Node) -> None:
     """Replace a call in the main graph by the body of its local function; uncalled functions are dropped.
+
+    Args:
+        program: is edited; domains that the function imports are imported.
+        node: the call; it is gone afterwards.
 
     Raises:
         InvalidProgram: ``why_not_inlined`` has a reason.
@@ -85,7 +92,13 @@ def without_functions(program: Program, keep: Callable[[ir.Function], bool] = la
 
 
 def drop_uncalled(program: Program) -> int:
-    """Remove local functions that nothing calls, and imports of domains of which then nothing is left."""
+    """Remove local functions that nothing calls, and imports of domains of which then nothing is left.
+
+    A function that only another uncalled one calls goes too.
+
+    Returns:
+        How many functions were removed.
+    """
     functions = program.model.functions
     called: set[ir.OperatorIdentifier] = set()
     todo = [n for g in (program.graph, *program.graph.subgraphs()) for n in g]
@@ -107,7 +120,11 @@ def drop_uncalled(program: Program) -> int:
 
 
 def turns_of(program: Program, node: ir.Node) -> int | None:
-    """How often the body of an If, Loop or Scan surely runs; ``None`` if only a run tells, or it is no such node."""
+    """How often the body of an If, Loop or Scan surely runs; ``None`` if only a run tells, or it is no such node.
+
+    An If of known condition has 1, of whichever branch. A Loop has as many as its trip count says, if it and the
+    conditions are known; a Scan as many as the axis that it scans is long.
+    """
     kind = control_flow_of(node)
     if kind == "branch":
         return 1 if _known(program, node, 0) is not None else None
@@ -123,7 +140,11 @@ def turns_of(program: Program, node: ir.Node) -> int | None:
 
 
 def why_not_unrolled(program: Program, node: ir.Node) -> str | None:
-    """Why a control flow node cannot be replaced by its bodies' nodes, ``None`` if it can."""
+    """Say why a control flow node cannot be replaced by its bodies' nodes, ``None`` if it can.
+
+    Reasons are turns that are unknown or more than ``MAX_TURNS``, outputs to stack of no turns, an omitted input, and
+    an output that is no dense tensor.
+    """
     turns = turns_of(program, node)
     if turns is None:
         return "how often it runs is not known"
@@ -142,6 +163,10 @@ def why_not_unrolled(program: Program, node: ir.Node) -> str | None:
 
 def unroll(program: Program, node: ir.Node) -> None:
     """Replace an If of known condition, or a Loop or Scan of few turns, by what it computes.
+
+    Args:
+        program: is edited, as by ``write_out``.
+        node: of its main graph; it is gone afterwards.
 
     Raises:
         InvalidProgram: ``why_not_unrolled`` has a reason.

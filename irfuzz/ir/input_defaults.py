@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def required_inputs(graph: ir.Graph) -> list[ir.Value]:
-    """The inputs without a default: what every caller has to give."""
+    """The inputs without a default, in the graph's order: what every caller has to give."""
     return [value for value in graph.inputs if value.name not in graph.initializers]
 
 

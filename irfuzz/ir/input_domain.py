@@ -62,6 +62,8 @@ class InputVariant:
 def input_domain(value: ir.Value) -> InputDomain | None:
     """What is written of an input's elements, ``None`` if nothing is.
 
+    If all elements are prescribed (``exact``), ``low`` and ``high`` are the least and the largest of them.
+
     Raises:
         InvalidProgram: it is not what ``set_input_domain`` writes.
     """
@@ -86,7 +88,12 @@ def input_domain(value: ir.Value) -> InputDomain | None:
 
 
 def set_input_domain(value: ir.Value, domain: InputDomain) -> None:
-    """Write it down."""
+    """Write what an input's elements may be into its metadata, over what was written there.
+
+    Args:
+        value: a graph input.
+        domain: of one with ``exact`` these elements alone are written, else its range and order.
+    """
     if domain.exact is not None:
         value.metadata_props[KEY] = json.dumps({"exact": domain.exact})
     else:
@@ -110,7 +117,12 @@ def input_sizes(value: ir.Value) -> dict[str, tuple[int, ...]]:
 
 
 def set_input_sizes(value: ir.Value, sizes: dict[str, tuple[int, ...]]) -> None:
-    """Write them down; an empty dictionary takes back what was written."""
+    """Write the allowed sizes of names into an input's metadata; an empty dictionary takes back what was written.
+
+    Args:
+        value: a graph input.
+        sizes: by names of its dimensions, at least one size each.
+    """
     if sizes:
         value.metadata_props[SIZES] = json.dumps(sizes)
     else:
@@ -134,7 +146,12 @@ def input_variants(value: ir.Value) -> tuple[InputVariant, ...]:
 
 
 def set_input_variants(value: ir.Value, variants: Sequence[InputVariant]) -> None:
-    """Write them down; none takes back what was written."""
+    """Write the shapes that fit into an input's metadata; none takes back what was written.
+
+    Args:
+        value: a graph input.
+        variants: in the same order for all inputs of a graph: the same place belongs together.
+    """
     if not variants:
         value.metadata_props.pop(VARIANTS, None)
         return

@@ -58,26 +58,47 @@ class Program(ProgramView):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Program:
-        """``from_proto`` on a serialized ``ModelProto``."""
+        """``from_proto`` on a serialized ``ModelProto``.
+
+        Raises:
+            InvalidProgram: the bytes are no ONNX model, or the model breaks a rule of ONNX.
+        """
         program = cls(*serde.decode(data))
         program.infer()
         return program
 
     @classmethod
     def from_model(cls, model: ir.Model) -> Program:
-        """Take in an onnx-ir model; it is copied, so later changes to ``model`` do not reach the program."""
+        """Take in an onnx-ir model; it is copied, so later changes to ``model`` do not reach the program.
+
+        Raises:
+            InvalidProgram: see ``from_proto``.
+        """
         return cls.from_proto(ir.to_proto(model))
 
     def to_proto(self) -> onnx.ModelProto:
-        """The model as ONNX, with what onnx-ir could not carry put back."""
+        """The model as ONNX, with what onnx-ir could not carry put back.
+
+        It is a message of its own: changes of it do not reach the program.
+
+        Raises:
+            InvalidProgram: it is over 2 GiB, or nested deeper than protobuf reads.
+        """
         return serde.encode(self.model, self.residue)
 
     def to_bytes(self) -> bytes:
-        """The model as serialized ONNX; equal programs built alike give equal bytes."""
+        """The model as serialized ONNX; equal programs built alike give equal bytes.
+
+        Raises:
+            InvalidProgram: it is over 2 GiB, which is more than one file holds.
+        """
         return serde.encode_bytes(self.model, self.residue)
 
     def clone(self) -> Program:
-        """A copy that shares tensors and facts (both immutable) and nothing else."""
+        """A copy that shares tensors and facts (both immutable) and nothing else.
+
+        Edits of one do not reach the other. Its ``parents`` are those of this program, and ``touched`` is empty.
+        """
         model, values = clone_with(self.model, self._by_name())  # a mutator will ask for a value by its name
         copy = Program(model, self.residue, self.parents, self.inference.size_names)
         copy._digest, copy._values, copy.asked = self._digest, values, self.asked
@@ -94,7 +115,12 @@ class Program(ProgramView):
     # ---- editing ----------------------------------------------------------------------------
 
     def use_domain(self, domain: str, version: int) -> None:
-        """Let operators of another domain be inserted; it is imported at this version unless it is at another one."""
+        """Let operators of another domain be inserted; it is imported at this version unless it is at another one.
+
+        Args:
+            domain: not the default one.
+            version: what the model says that it imports, if it does not import the domain yet.
+        """
         imports = self.model.opset_imports
         if domain not in imports:
             imports[domain] = version
@@ -105,7 +131,13 @@ class Program(ProgramView):
     def constant(
         self, array: np.ndarray | ir.TensorProtocol, name_hint: str = "const", fact: TensorFact | None = None
     ) -> ir.Value:
-        """Add an initializer and return its value; ``fact`` is that of the elements, if somebody has it already."""
+        """Add an initializer and return its value.
+
+        Args:
+            array: its elements; only strings are copied, so do not write to the array later.
+            name_hint: its name is this and a number that makes it unique.
+            fact: that of the elements, if somebody has it already.
+        """
         tensor = array_tensor(array) if isinstance(array, np.ndarray) else array
         value = new_value(
             self.fresh(name_hint),
@@ -119,7 +151,12 @@ class Program(ProgramView):
         return value
 
     def add_input(self, fact: TensorFact, name_hint: str = "input") -> ir.Value:
-        """Add a graph input of the given type and shape."""
+        """Add a graph input of the given type and shape, behind the others, and return its value.
+
+        Args:
+            fact: what the model declares of it.
+            name_hint: its name is this and a number that makes it unique.
+        """
         value = new_value(self.fresh(name_hint), fact=fact)
         declare(value, fact)
         self.graph.inputs.append(value)
@@ -129,8 +166,11 @@ class Program(ProgramView):
     def declare_inputs(self, facts: Mapping[ir.Value, TensorFact]) -> None:
         """Give graph inputs other types or shapes, all at once, and infer what follows.
 
+        Args:
+            facts: the new fact of each input that changes. Names of sizes in them hold in the whole program.
+
         Raises:
-            InvalidProgram: a node is ill-typed then.
+            InvalidProgram: a node is ill-typed then; the program is half changed.
         """
         dirty: set[ir.Node] = set()
         for value, fact in facts.items():
@@ -147,7 +187,10 @@ class Program(ProgramView):
         self._changed()
 
     def add_output(self, value: ir.Value) -> None:
-        """Make a value a graph output as well (nothing happens if it is one already)."""
+        """Make a value a graph output as well, behind the others (nothing happens if it is one already).
+
+        The model declares its type as inference has it.
+        """
         if not value.is_graph_output():
             declare(value, fact_of(value))
             self.graph.outputs.append(value)
@@ -167,7 +210,21 @@ class Program(ProgramView):
     ) -> ir.Node:
         """Add a node with inferred outputs; nothing consumes them yet.
 
-        It is placed before or after the given node, else directly behind the last producer of its inputs.
+        It is placed before or after the given node, else directly behind the last producer of its inputs, or as the
+        first node if they have none.
+
+        Args:
+            op: operator type.
+            inputs: values of the main graph, ``None`` for one that is left out.
+            attrs: Python values by name, typed as the operator's schema says; ``None`` leaves one out.
+            before: place it directly in front of this node.
+            after: place it directly behind this node, if ``before`` is not given.
+            outputs: how many it has; all get names.
+            domain: of the operator, if not the default one (``use_domain``).
+            name_hint: what the outputs are named after; the operator if omitted.
+
+        Returns:
+            The node, as in ``program.insert("Add", [x, y]).outputs[0]``.
 
         Raises:
             InvalidProgram: the call is ill-typed; the program is then unchanged.
@@ -215,7 +272,11 @@ class Program(ProgramView):
         self._owners = None
 
     def take_out(self, nodes: Sequence[ir.Node]) -> None:
-        """Detach nodes that will stand in a body or function; they keep their names, which stay taken."""
+        """Detach nodes that will stand in a body or function; they keep their names, which stay taken.
+
+        Args:
+            nodes: all of the main graph; their inputs stay connected.
+        """
         self.graph.remove(nodes)
         for node in nodes:
             self.hide(node.outputs)
@@ -224,20 +285,30 @@ class Program(ProgramView):
         self._changed()
 
     def hide(self, values: Iterable[ir.Value]) -> None:
-        """Note that values belong to the main graph no more, but to a body or function."""
+        """Note that values belong to the main graph no more, but to a body or function.
+
+        ``value()`` does not find them from then on, and their names stay taken.
+        """
         if self._values is not None:
             for value in values:
                 self._values.pop(value.name or "", None)
 
     def changed_inside(self, node: ir.Node) -> None:
-        """Infer a node whose bodies, function or attributes were edited, and what follows; names are counted anew."""
+        """Infer a node whose bodies, function or attributes were edited, and what follows; names are counted anew.
+
+        Raises:
+            InvalidProgram: it is ill-typed now, or a node that reads from it is.
+        """
         self._owners = None
         self._changed()
         self._names = None
         self._reinfer({node})
 
     def names_freed(self) -> None:
-        """Note that something left the model with names inside."""
+        """Note that something left the model with names inside.
+
+        All names are counted anew before ``fresh`` gives the next.
+        """
         self._names = None
         self._owners = None
         self._changed()
@@ -281,7 +352,16 @@ class Program(ProgramView):
         return count
 
     def set_input(self, node: ir.Node, index: int, value: ir.Value | None) -> None:
-        """Connect one input of a node to another value, or omit it, and infer what follows."""
+        """Connect one input of a node to another value, or omit it, and infer what follows.
+
+        Args:
+            node: of the main graph.
+            index: which input; one behind the last that the node has adds inputs, those between omitted.
+            value: is computed before the node, or ``None``.
+
+        Raises:
+            InvalidProgram: the node, or one that reads from it, is ill-typed then.
+        """
         if index >= len(node.inputs):
             node.resize_inputs(index + 1)
         node.replace_input_with(index, value)
@@ -289,7 +369,17 @@ class Program(ProgramView):
         self._reinfer({node})
 
     def set_attr(self, node: ir.Node, name: str, value: Any, *, infer: bool = True) -> None:
-        """Set an attribute (``None`` removes it) and infer what follows, unless the value breaks a rule on purpose."""
+        """Set an attribute (``None`` removes it) and infer what follows, unless the value breaks a rule on purpose.
+
+        Args:
+            node: of the main graph.
+            name: of the attribute.
+            value: a Python value, typed as the operator's schema says.
+            infer: if false, the facts stay as they were.
+
+        Raises:
+            InvalidProgram: the operator has no such attribute, or a node is ill-typed then.
+        """
         if value is None:
             node.attributes.pop(name, None)
         else:
@@ -301,7 +391,15 @@ class Program(ProgramView):
             self._reinfer({node})
 
     def set_constant(self, value: ir.Value, array: np.ndarray) -> None:
-        """Give an initializer other elements (and possibly another shape), and infer what follows."""
+        """Give an initializer other elements (and possibly another type and shape), and infer what follows.
+
+        Args:
+            value: an initializer that is no graph input.
+            array: is not copied, except for strings.
+
+        Raises:
+            InvalidProgram: it is no such initializer, or a node is ill-typed then.
+        """
         if not value.is_initializer() or value.is_graph_input():
             raise InvalidProgram(f"{value.name!r} is not an initializer")
         tensor = array_tensor(array)
@@ -314,7 +412,11 @@ class Program(ProgramView):
             self._reinfer({self.owner(node) for node in value.consumers()})
 
     def remove(self, node: ir.Node) -> None:
-        """Remove a node whose outputs nothing uses."""
+        """Remove a node of the main graph whose outputs nothing uses; its names are free again.
+
+        Raises:
+            InvalidProgram: an output is read, or is a graph output.
+        """
         for output in node.outputs:
             if output.is_graph_output() or output.uses():
                 raise InvalidProgram(f"{output.name!r} is still in use, so its node cannot be removed")
@@ -332,7 +434,10 @@ class Program(ProgramView):
         self._changed()
 
     def prune(self) -> int:
-        """Remove nodes and initializers that no output depends on; returns how many."""
+        """Remove nodes and initializers that no output depends on; returns how many.
+
+        Graph inputs stay, and so do initializers that are their defaults.
+        """
         removed = 0
         for node in reversed(self.nodes()):
             for output in node.outputs:
@@ -350,7 +455,7 @@ class Program(ProgramView):
         return removed
 
     def infer(self) -> None:
-        """Infer the whole main graph from its declared inputs.
+        """Infer the whole main graph from its declared inputs; call it after ``model`` was changed by hand.
 
         Raises:
             InvalidProgram: a node is ill-typed, or a declaration contradicts what is computed.
@@ -438,7 +543,7 @@ class Program(ProgramView):
             self._values.update((v.name, v) for v in values if v.name)
 
     def forget(self, *values: ir.Value) -> None:
-        """Free the names of values that were taken out of the model."""
+        """Free the names of values that were taken out of the model, so that ``fresh`` may give them again."""
         for value in values:
             if value.name:
                 if self._values is not None:

@@ -21,7 +21,10 @@ _GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
 
 def bodies_of(node: ir.Node) -> Iterator[ir.Graph]:
-    """The graphs that a node's attributes hold."""
+    """The graphs that a node's attributes hold, in the order of the attributes.
+
+    Bodies inside of these are not among them (``nodes_within``).
+    """
     for attr in entries(node.attributes).values():
         kind = attr.type
         if (kind is _GRAPH or kind is _GRAPHS) and not attr.is_ref():
@@ -37,13 +40,13 @@ def control_flow_of(node: ir.Node) -> str:
 
 
 def nodes_within(node: ir.Node) -> Iterator[ir.Node]:
-    """Nodes of the bodies of a node, and of the bodies inside of them."""
+    """Nodes of the bodies of a node, and of the bodies inside of them; the node itself is not among them."""
     for body in bodies_of(node):
         yield from body.all_nodes()
 
 
 def depth_of(node: ir.Node) -> int:
-    """How deep bodies are nested in a node; 0 for one without any."""
+    """How deep bodies are nested in a node; 0 for one without any, 1 if its bodies hold no further ones."""
     return max((1 + max(map(depth_of, body), default=0) for body in bodies_of(node)), default=0)
 
 
@@ -106,7 +109,16 @@ def _copy_attr(attr: ir.Attr, mapping: Mapping, fresh: Fresh) -> ir.Attr:
 
 
 def copy_graph(graph: ir.Graph, mapping: Mapping, fresh: Fresh) -> ir.Graph:
-    """A copy of a body; what it captures is read through ``mapping``."""
+    """A copy of a body; what it captures is read through ``mapping``.
+
+    Args:
+        graph: stays as it is.
+        mapping: what to read in place of outer values; what stands for each copied value is added.
+        fresh: gives names that are free; all values get new ones.
+
+    Returns:
+        A graph of its own. An output that ``mapping`` maps to ``None`` is left out.
+    """
     inputs = [copy_value(v, fresh(hint_of(v))) for v in graph.inputs]
     mapping.update(zip(graph.inputs, inputs, strict=True))
     initializers: list[ir.Value] = []
@@ -126,7 +138,10 @@ def copy_graph(graph: ir.Graph, mapping: Mapping, fresh: Fresh) -> ir.Graph:
 
 
 def copy_value(value: ir.Value, name: str) -> ir.Value:
-    """A value of another name with the same type, shape, constant and fact."""
+    """A value of another name with the same type, shape, constant and fact.
+
+    No node produces it and nothing reads it.
+    """
     shape = value.shape
     copy = new_value(name, value.type, None if shape is None else shape.copy(), fact_of(value))
     copy.const_value = value.const_value
@@ -134,5 +149,8 @@ def copy_value(value: ir.Value, name: str) -> ir.Value:
 
 
 def hint_of(value: ir.Value) -> str:
-    """What to name a copy of a value after: its name without the number that made it unique."""
+    """What to name a copy of a value after: its name without the number that made it unique.
+
+    ``relu_12`` gives ``relu``; a value without a name gives ``value``.
+    """
     return (value.name or "value").rstrip("0123456789").rstrip("_") or "value"

@@ -15,6 +15,8 @@ KEY = "irfuzz.parameters"
 def parameters_of(model: ir.Model) -> frozenset[str] | None:
     """The names of the initializers that training changes, ``None`` if nobody has said which.
 
+    Whether the model still has them is not checked.
+
     Raises:
         InvalidProgram: the metadata is no list of names.
     """

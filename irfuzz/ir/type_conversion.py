@@ -17,7 +17,10 @@ NO_NAMES = frozenset({"?", "-1", "None"})
 
 
 def fact_of_shape(shape: ir.Shape | ir.ShapeProtocol | None) -> tuple[Dim, ...] | None:
-    """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``, and so do negative ones."""
+    """Sizes of an onnx-ir shape; unnamed symbolic dimensions become ``None``, and so do negative ones.
+
+    So do names that exporters write for an unknown size (``NO_NAMES``). ``None`` for ``None``: the rank is unknown.
+    """
     if shape is None:
         return None
     return tuple((d if d >= 0 else None) if type(d) is int else _named(getattr(d, "value", None)) for d in shape.dims)
@@ -29,12 +32,17 @@ def _named(name: str | None) -> str | None:
 
 
 def declared_fact(value: ir.Value) -> Fact:
-    """What the model itself says of a value; ``UNTYPED`` if it says nothing."""
+    """What the model itself says of a value, whatever inference found; ``UNTYPED`` if it says nothing."""
     return fact_of_type(value.type, value.shape)
 
 
 def fact_of_type(kind: ir.TypeProtocol | None, shape: ir.Shape | None) -> Fact:
-    """The fact that an onnx-ir type and shape state."""
+    """The fact that an onnx-ir type and shape state.
+
+    Args:
+        kind: ``None`` gives ``UNTYPED``.
+        shape: that of the innermost tensor of a sequence or optional; ``None`` if its rank is unknown.
+    """
     if kind is None:
         return UNTYPED
     if isinstance(kind, ir.TensorType):
@@ -47,7 +55,10 @@ def fact_of_type(kind: ir.TypeProtocol | None, shape: ir.Shape | None) -> Fact:
 
 
 def fact_of_proto(proto: onnx.TypeProto) -> Fact:
-    """The fact that an ONNX ``TypeProto`` states."""
+    """The fact that an ONNX ``TypeProto`` states.
+
+    It is ``UNTYPED`` for an empty one and an ``OpaqueFact`` for maps and the like.
+    """
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         tensor = proto.tensor_type
@@ -68,7 +79,10 @@ def _dims(dims: Iterable[onnx.TensorShapeProto.Dimension]) -> tuple[Dim, ...]:
 
 
 def proto_of_fact(fact: Fact) -> onnx.TypeProto:
-    """The ``TypeProto`` that states a fact; empty for what ONNX cannot say."""
+    """The ``TypeProto`` that states a fact; empty for what ONNX cannot say.
+
+    Elements and range are not part of it, and neither is the length of a sequence.
+    """
     proto = onnx.TypeProto()
     if isinstance(fact, TensorFact):
         proto.tensor_type.elem_type = fact.dtype.value
@@ -89,14 +103,17 @@ def proto_of_fact(fact: Fact) -> onnx.TypeProto:
 
 
 def declare(value: ir.Value, fact: Fact) -> None:
-    """Write a fact into the value's own type and shape, as the saved model will state it."""
+    """Write a fact into the value's own type and shape, as the saved model will state it.
+
+    The fact that inference left on the value stays. A fact that states no type removes what was declared.
+    """
     kind, shape = _ir_type(fact)
     value.type = kind
     value.shape = shape
 
 
 def undeclare(value: ir.Value) -> None:
-    """Remove what the saved model would state of an inner value."""
+    """Remove what the saved model would state of an inner value; its fact stays."""
     if value.type is not None:
         value.type = None
     if value.shape is not None:
@@ -116,7 +133,11 @@ def _ir_type(fact: Fact) -> tuple[ir.TypeProtocol | None, ir.Shape | None]:
 
 
 def join(a: Fact | None, b: Fact | None) -> Fact:
-    """The strongest fact that both ``a`` and ``b`` satisfy (the branches of an If, the turns of a Loop)."""
+    """The strongest fact that both ``a`` and ``b`` satisfy (the branches of an If, the turns of a Loop).
+
+    Sizes and elements that differ become unknown, and the range covers both. ``UNTYPED`` if they are of different kinds
+    or element types, or if one is ``None``.
+    """
     if a is None or b is None:
         return UNTYPED
     if a == b:
@@ -139,7 +160,15 @@ def join(a: Fact | None, b: Fact | None) -> Fact:
 
 
 def conflict(inferred: Fact, declared: Fact) -> str | None:
-    """Why two facts about one value cannot both hold, or ``None`` if they can."""
+    """Why two facts about one value cannot both hold, or ``None`` if they can.
+
+    Args:
+        inferred: what is computed.
+        declared: what the model says of it; unknown and named sizes agree with every size.
+
+    Returns:
+        A text to follow the name of the value and ``is``.
+    """
     if isinstance(inferred, OpaqueFact) or isinstance(declared, OpaqueFact):
         return None
     if type(inferred) is not type(declared):
@@ -166,7 +195,15 @@ def conflict(inferred: Fact, declared: Fact) -> str | None:
 
 
 def merge(inferred: Fact, declared: Fact) -> Fact:
-    """Fill what inference left open from the declaration; they must not conflict."""
+    """Fill what inference left open from the declaration; they must not conflict.
+
+    Args:
+        inferred: numbers and names of sizes in it stay, but a declared number replaces a name.
+        declared: what the model says.
+
+    Returns:
+        One of the two as it is, or a new fact without known elements.
+    """
     if isinstance(inferred, OpaqueFact):
         return declared
     if isinstance(inferred, TensorFact) and isinstance(declared, TensorFact):
@@ -187,7 +224,10 @@ def merge(inferred: Fact, declared: Fact) -> Fact:
 
 
 def only_names(fact: Fact, names: frozenset[str]) -> Fact:
-    """``fact`` with every named size unknown whose name is not one of ``names``."""
+    """``fact`` with every named size unknown whose name is not one of ``names``.
+
+    In a sequence every named size is unknown: its tensors may each have a size of their own.
+    """
     if isinstance(fact, TensorFact):
         if fact.shape is None or not any(isinstance(d, str) and d not in names for d in fact.shape):
             return fact
@@ -218,7 +258,7 @@ def _names(value: ir.Value) -> list[str]:
 
 
 def render(shape: Iterable[Dim] | None) -> str:
-    """A shape as people write it, ``[2,N,?]``."""
+    """A shape as people write it, ``[2,N,?]``; ``unknown shape`` for ``None``."""
     return "unknown shape" if shape is None else "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
 
 

@@ -31,7 +31,14 @@ class TypedValue(ir.Value):
 def new_value(
     name: str | None, kind: ir.TypeProtocol | None = None, shape: ir.Shape | None = None, fact: Fact = UNTYPED
 ) -> TypedValue:
-    """A value that belongs to nothing yet."""
+    """A value that belongs to nothing yet.
+
+    Args:
+        name: ``""`` for an output that is left out.
+        kind: the type that the model declares.
+        shape: the shape that it declares.
+        fact: what is known of it, which need not be declared.
+    """
     value = TypedValue(name=name, shape=shape, type=kind)
     value.fact = fact
     value.verbatim = None
@@ -39,7 +46,7 @@ def new_value(
 
 
 def is_constant(node: ir.Node | onnx.NodeProto) -> bool:
-    """Whether a node only spells a constant."""
+    """Whether a node only spells a constant: it is ONNX's Constant, of the default domain."""
     # The operator is part of the format: a value among the nodes that others hold as an initializer.
     return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
 
@@ -52,7 +59,7 @@ def fact_of(value: ir.Value) -> Fact:
 
 
 def set_fact(value: ir.Value, fact: Fact) -> None:
-    """Leave a fact on a value."""
+    """Leave a fact on a value, in place of the one it has; what the model declares stays as it is."""
     if type(value) is TypedValue:
         value.fact = fact
     else:
@@ -60,12 +67,17 @@ def set_fact(value: ir.Value, fact: Fact) -> None:
 
 
 def verbatim_of(value: ir.Value) -> VerbatimType | None:
-    """The type as it was read, if onnx-ir holds less."""
+    """The type as it was read, if onnx-ir holds less; else ``None``. Whether it still holds is not checked."""
     return value.verbatim if type(value) is TypedValue else value.meta.get(CARRIED)
 
 
 def set_verbatim(value: ir.Value, verbatim: VerbatimType | None) -> None:
-    """Keep the type as it was read; in ``meta`` too, which onnx-ir's own copies have."""
+    """Keep the type as it was read; in ``meta`` too, which onnx-ir's own copies have.
+
+    Args:
+        value: of a program.
+        verbatim: ``None`` if onnx-ir holds all of the type.
+    """
     if type(value) is TypedValue:
         value.verbatim = verbatim
     if verbatim is not None:

@@ -88,7 +88,7 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         transport: the module ``transport.py``.
         handler: the loaded handler file.
         data: stream socket to the parent.
-        log_fd: where standard output and error go.
+        log_fd: takes standard output and error.
         setup: ``cwd``, ``file_bytes``, ``data_bytes`` (or ``None``), ``request_bytes``.
     """
     code = 1

@@ -77,7 +77,10 @@ class ChildConnection:
         self._poll.register(zygote.control, select.POLLIN)
 
     def news(self) -> bool:
-        """Whether the child wrote or died without having been asked."""
+        """Whether the child wrote or died without having been asked; to be looked at between requests.
+
+        It returns at once.
+        """
         return bool(self._poll.poll(0))
 
     def exchange(
@@ -91,8 +94,11 @@ class ChildConnection:
             seconds: until it must be answered; what the child waits for a processor on a busy machine does not count.
             many: it consists of several, and each of them may take so long.
 
+        Returns:
+            The message and the values of the answer, as ``transport.decode`` gives them.
+
         Raises:
-            Ended: there is none; the caller must end the child.
+            ChildEnded: there is none; the caller must end the child.
             LateAnswer: an answer to an earlier request came instead.
             ZygoteGone: the zygote died.
         """
@@ -163,7 +169,7 @@ class ChildConnection:
                 self._watch_memory()
 
     def place(self) -> int:
-        """Which of several requests sent as one the child is busy with."""
+        """Which of several requests sent as one the child is busy with, from 0 on; 0 for a single one."""
         return 0 if self._place < 0 else self.log.place()
 
     def _went_on(self) -> bool:
@@ -194,7 +200,10 @@ class ChildConnection:
             raise ChildEnded("memory", f"held {used >> 20} MiB more than at its start")
 
     def memory(self) -> int:
-        """Bytes of RAM that the child holds more than its zygote did."""
+        """Bytes of RAM that the child holds more than its zygote did.
+
+        Processes that it started are left out; 0 if it is gone.
+        """
         try:
             fields = os.pread(self._statm, 128, 0).split()
         except OSError:
@@ -202,7 +211,7 @@ class ChildConnection:
         return max(0, int(fields[1]) * linux.PAGE - self._zygote.resident) if len(fields) > 1 else 0
 
     def close(self) -> None:
-        """Free the descriptors; the child must be dead or about to be killed."""
+        """Free the descriptors of socket and log; the child must be dead or about to be killed."""
         self.sock.close()
         self.log.close()
         if self._statm >= 0:

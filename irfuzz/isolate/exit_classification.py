@@ -24,7 +24,7 @@ MEMORY_WORDS = (
 
 
 def how(death: ChildDeath) -> str:
-    """The end of a child in words."""
+    """The end of a child in words: ``died with SIGSEGV`` or ``exited with code 3``."""
     if os.WIFSIGNALED(death.status):
         return f"died with {linux.signal_name(os.WTERMSIG(death.status))}"
     return f"exited with code {os.WEXITSTATUS(death.status)}"
@@ -33,8 +33,15 @@ def how(death: ChildDeath) -> str:
 def answered(message: dict[str, Any], values: list[Value], memory: int, limit: int | None, served: int) -> Reply:
     """The reply for a frame that the child sent.
 
+    Args:
+        message: its JSON part.
+        values: what the handler returned.
+        memory: bytes that the child holds over its zygote.
+        limit: memory allowed, in bytes; a child that holds more than that gets the reply ``memory`` whatever it said.
+        served: requests that the child had answered before.
+
     Raises:
-        Ended: the frame is none that the child loop makes.
+        ChildEnded: the frame is none that the child loop makes.
     """
     kind, seconds = message.get("exit"), message.get("seconds")
     if not isinstance(seconds, float):
@@ -67,8 +74,12 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
 def each(reply: Reply, count: int) -> list[Reply]:
     """The replies to the first of ``count`` requests that were sent as one; only the last may not be ``ok``.
 
+    Args:
+        reply: to the whole; its values are shared out.
+        count: how many there were.
+
     Raises:
-        Ended: the reply to the whole is none that the child loop makes.
+        ChildEnded: the reply to the whole is none that the child loop makes.
     """
     rows = reply.response.get("answers")
     if not isinstance(rows, list) or not 0 < len(rows) <= count:

@@ -20,13 +20,24 @@ SECONDS = 5.0
 
 
 def guarded(command: Sequence[str]) -> list[str]:
-    """The words that run ``command`` under guard; to end it early, send SIGTERM to their process."""
+    """The words that run ``command`` under guard; to end it early, send SIGTERM to their process.
+
+    The guard ends with this process, too: it must be started from here.
+    """
     # Without site: an environment's start-up files take longer than everything else here.
     return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(os.getpid()), *command]
 
 
 def main(parent: int, command: Sequence[str]) -> int:
-    """Run a command; 128 + N if it died by signal N."""
+    """Run a command, and end everything that it left behind.
+
+    Args:
+        parent: process id of who asked for it; nothing is run if that is gone.
+        command: program and arguments.
+
+    Returns:
+        Its exit code; 128 + N if it died by signal N.
+    """
     spec = importlib.util.spec_from_file_location("irfuzz_isolate_linux", Path(__file__).with_name("linux.py"))
     assert spec is not None
     assert spec.loader is not None

@@ -51,7 +51,10 @@ class LineTracer:
         self._found: list[tuple[tuple[str, str], int]] = []
 
     def start(self) -> None:
-        """Watch from now on, in every thread."""
+        """Watch from now on, in every thread that runs Python code.
+
+        Before Python 3.12 these are this thread and those that ``threading`` starts later.
+        """
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is not None:
             self._monitor(monitoring)
@@ -60,7 +63,10 @@ class LineTracer:
             sys.settrace(self._called)
 
     def fresh(self) -> Found:
-        """Lines that ran for the first time since the last call."""
+        """Lines that ran for the first time since the last call, by name and file (``Found``).
+
+        Those of each file are in the order in which they ran; empty if there are none.
+        """
         found, self._found = self._found, []
         self._look += 1
         told: Found = {}

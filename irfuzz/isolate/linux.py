@@ -25,7 +25,10 @@ def _prctl(option: int, argument: int) -> None:
 
 
 def signal_at_parents_death(number: int) -> None:
-    """Have the kernel send this process a signal when its parent (in fact the parent's thread that made it) dies."""
+    """Have the kernel send this process a signal when its parent (in fact the parent's thread that made it) dies.
+
+    A parent that is gone already sends nothing: compare ``os.getppid()`` afterwards.
+    """
     _prctl(PR_SET_PDEATHSIG, number)
 
 
@@ -43,7 +46,10 @@ def signal_name(number: int) -> str:
 
 
 def children(pid: int) -> list[int]:
-    """Process ids of the children of all threads of a process; empty if it is gone."""
+    """Process ids of the children of all threads of a process; empty if it is gone.
+
+    A kernel without ``/proc/PID/task/TID/children`` has all processes looked through.
+    """
     found: list[int] = []
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -67,7 +73,10 @@ def _children_by_scan(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids of all that stem from a process, itself not among them."""
+    """Process ids of all that stem from a process, itself not among them, at about this moment.
+
+    Orphans that another process adopted are not found.
+    """
     found: list[int] = []
     todo = [pid]
     while todo:
@@ -86,7 +95,10 @@ def resident(pid: int) -> int:
 
 
 def delays(pid: int) -> dict[int, int]:
-    """Nanoseconds that each thread of a process was ready to run and had no processor, by thread; empty if unknown."""
+    """Nanoseconds that each thread of a process was ready to run and had no processor, by thread; empty if unknown.
+
+    They are counted since the thread began (the second number of ``schedstat``).
+    """
     found: dict[int, int] = {}
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -104,7 +116,7 @@ def data_size() -> int:
 
 
 def kill(pid: int) -> None:
-    """SIGKILL for a process and the group it leads; silent if they are gone."""
+    """Send SIGKILL to a process and the group it leads; silent if they are gone. It is not waited for."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -112,7 +124,11 @@ def kill(pid: int) -> None:
 
 
 def wait_for(pid: int, seconds: float) -> tuple[int, int] | None:
-    """Wait for a child's end.
+    """Wait for a child's end, and reap it.
+
+    Args:
+        pid: of a child of this process.
+        seconds: how long; 0 looks once.
 
     Returns:
         Wait status and largest resident size in bytes, or ``None`` if it lives longer than ``seconds``.
@@ -131,6 +147,9 @@ def wait_for(pid: int, seconds: float) -> tuple[int, int] | None:
 
 def end_all_children(seconds: float) -> int:
     """Kill and reap every child of this process, and the orphans that become its children, until none is left.
+
+    Args:
+        seconds: when to give up, since the kernel may hold a process.
 
     Returns:
         How many were reaped.

@@ -33,11 +33,11 @@ class OutputLog:
         self.rewind()
 
     def rewind(self) -> None:
-        """Forget what was written."""
+        """Forget what was written; what the child prints from now on begins anew."""
         os.lseek(self.fd, START, os.SEEK_SET)
 
     def mark(self, place: int) -> None:
-        """Set what ``place`` tells."""
+        """Set what ``place`` tells, beside the text: the number of a request."""
         os.pwrite(self.fd, place.to_bytes(START, "little"), 0)
 
     def place(self) -> int:
@@ -45,7 +45,10 @@ class OutputLog:
         return int.from_bytes(os.pread(self.fd, START, 0), "little")
 
     def text(self) -> str:
-        """What was written since ``rewind``, at most ``HEAD + TAIL`` bytes of it."""
+        """What was written since ``rewind``, at most ``HEAD + TAIL`` bytes of it.
+
+        A line in the text says how much was left out, and another one if more was printed than the log holds.
+        """
         end = min(os.lseek(self.fd, 0, os.SEEK_CUR), self._size)
         size = max(end - START, 0)
         full = "\n[more was printed than is kept]" if end >= self._size - 1 else ""
@@ -56,7 +59,7 @@ class OutputLog:
         return f"{head}\n[{size - HEAD - TAIL} bytes left out]\n{tail}{full}"
 
     def close(self) -> None:
-        """Give the memory back; may be called twice."""
+        """Give the memory back on this side; may be called twice."""
         if self.fd >= 0:
             with contextlib.suppress(OSError):
                 os.close(self.fd)

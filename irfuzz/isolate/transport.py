@@ -123,7 +123,10 @@ def _dtype(name: str) -> tuple[np.dtype | None, int]:
 
 
 def memory(flat: np.ndarray) -> memoryview:
-    """The bytes of a contiguous array of one dimension, also of types whose buffer format ``memoryview`` rejects."""
+    """The bytes of a contiguous array of one dimension, also of types whose buffer format ``memoryview`` rejects.
+
+    They are not copied.
+    """
     return cast("Any", flat.view(np.uint8)).data
 
 
@@ -426,7 +429,12 @@ class FrameReader:
 
 
 def write(send: Callable[[Sequence[Any]], int], parts: Sequence[Any]) -> None:
-    """Send all buffers through ``send`` (as ``socket.sendmsg``: returns how many bytes went out)."""
+    """Send all buffers, in order and whole, however many calls that takes.
+
+    Args:
+        send: as ``socket.sendmsg``: takes buffers and returns how many bytes went out.
+        parts: a frame, as ``encode`` makes it.
+    """
     todo = [part for part in parts if len(part)]
     index = 0
     while index < len(todo):

@@ -143,7 +143,10 @@ class Worker:
         return dict(self._described)
 
     def close(self) -> None:
-        """End the worker's processes and reap them, and remove its scratch folder; may be called twice."""
+        """End the worker's processes and reap them, and remove its scratch folder; may be called twice.
+
+        No call is possible afterwards.
+        """
         self._closed = True
         line, self._line = self._line, None
         zygote, self._zygote = self._zygote, None

@@ -57,6 +57,6 @@ class WorkerPool:
             raise
 
     def close(self) -> None:
-        """End all of them; may be called twice."""
+        """End all of them and reap their processes; may be called twice."""
         for worker in self._workers.values():
             worker.close()

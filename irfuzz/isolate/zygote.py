@@ -70,20 +70,20 @@ class Zygote:
             os.set_blocking(fd, False)
 
     def say(self, **message: Any) -> None:
-        """Tell the parent; if it is gone, end."""
+        """Tell the parent a message, sent as JSON; if it is gone, end this process."""
         try:
             self.control.send(json.dumps(message).encode())
         except OSError:
             self.leave()
 
     def leave(self) -> None:
-        """End everything below and this process."""
+        """End everything below and this process; remove the scratch folder. Never returns."""
         self.linux.end_all_children(KILL_SECONDS)
         shutil.rmtree(self.setup["scratch"], ignore_errors=True)
         os._exit(0)
 
     def watch_parent(self) -> None:
-        """End when the parent dies, also by SIGKILL."""
+        """End when the parent dies, also by SIGKILL, and adopt what children leave behind."""
 
         def on_term(_number: int, _frame: object) -> None:
             # The kernel sends it too when only the thread that started this process has ended.
@@ -95,7 +95,11 @@ class Zygote:
         self.linux.adopt_orphans()
 
     def imports(self) -> bool:
-        """Import numpy, the preloaded modules and the handler; tell the parent what fails."""
+        """Import numpy, the preloaded modules and the handler; tell the parent what fails.
+
+        Returns:
+            Whether all are there.
+        """
         step = "numpy"
         try:
             self.say(op="importing", what=step)
@@ -118,7 +122,7 @@ class Zygote:
         return True
 
     def serve(self) -> None:
-        """Obey the parent until it closes the control socket."""
+        """Obey the parent until it closes the control socket, and report deaths of children; never returns."""
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         gc.collect()
@@ -141,7 +145,7 @@ class Zygote:
                 self.obey()
 
     def reap(self) -> None:
-        """Take note of processes that ended by themselves."""
+        """Take note of processes that ended by themselves: the child, or orphans that were adopted."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -153,7 +157,13 @@ class Zygote:
                 self.bury(status, usage.ru_maxrss * 1024, killed=False)
 
     def bury(self, status: int, peak: int, killed: bool) -> None:
-        """After the child's death end what it left behind, and tell."""
+        """After the child's death end what it left behind, and tell the parent.
+
+        Args:
+            status: as ``os.wait4`` gives it.
+            peak: largest resident size in bytes.
+            killed: whether it ended because it was told to.
+        """
         pid, self.child = self.child, None
         assert pid is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -162,7 +172,7 @@ class Zygote:
         self.say(op="died", pid=pid, status=status, peak=peak, killed=killed, left=left)
 
     def obey(self) -> None:
-        """Carry out one command."""
+        """Carry out one command of the parent: ``fork`` or ``kill``. A closed socket is the command to leave."""
         raw, fds = _received(self.control)
         if not raw:
             self.leave()
@@ -173,7 +183,10 @@ class Zygote:
             self.kill(command["dump"])
 
     def kill(self, dump: bool) -> None:
-        """End the child; with ``dump`` it is first asked to write where it is to its log."""
+        """End the child; with ``dump`` it is first asked to write a traceback of each thread to its log.
+
+        A child that is dead already is reported as one that died by itself.
+        """
         if self.child is None:
             return  # it died meanwhile, and that has been told
         ended: tuple[int, int] | None = self.linux.wait_for(self.child, 0)
@@ -190,7 +203,12 @@ class Zygote:
             self.bury(*ended, killed=True)
 
     def fork(self, command: dict[str, Any], fds: list[int]) -> None:
-        """Make the next child."""
+        """Make the next child, in a session of its own, and tell the parent its process id or why there is none.
+
+        Args:
+            command: the limits and the working folder of the child.
+            fds: its socket and its log; they are closed here.
+        """
         data_fd, log_fd = fds
         limit = command.pop("memory_bytes")
         command["data_bytes"] = None if limit is None else self.linux.data_size() + limit
@@ -223,7 +241,10 @@ class Zygote:
 
 
 def main() -> None:
-    """``zygote.py CONTROL_FD``: the first message on the socket is the setup."""
+    """Run ``zygote.py CONTROL_FD``: the first message on the socket is the setup.
+
+    Imports that take too long are ended by an alarm of the kernel.
+    """
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
     raw = control.recv(MESSAGE)

@@ -46,13 +46,13 @@ _scratch: set[Path] = set()
 
 
 def end_everything() -> None:
-    """Kill all processes below this one, whoever started them."""
+    """Kill all processes below this one, whoever started them; they are not reaped here."""
     for pid in linux.descendants(os.getpid()):
         linux.kill(pid)
 
 
 def remove_scratch() -> None:
-    """Remove the folders of zygotes that nobody is going to close."""
+    """Remove the folders of zygotes that nobody is going to close; for a process that ends at once."""
     for folder in _scratch.copy():
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -150,7 +150,7 @@ class ZygoteClient:
         return env
 
     def ready(self) -> None:
-        """Wait until everything is imported.
+        """Wait until everything is imported; returns at once if it is.
 
         Raises:
             StartError: it is not going to be; the message names the interpreter and the module.
@@ -226,7 +226,15 @@ class ZygoteClient:
         return self.death
 
     def fork(self, data_fd: int, log_fd: int, cwd: Path) -> int:
-        """Make a child that serves ``data_fd`` and prints to ``log_fd``; its process id.
+        """Make a child that serves requests, in place of the one before it.
+
+        Args:
+            data_fd: stream socket that the child reads requests from.
+            log_fd: takes what it prints.
+            cwd: its working folder.
+
+        Returns:
+            Its process id.
 
         Raises:
             StartError: the machine refuses another process.
@@ -268,7 +276,11 @@ class ZygoteClient:
             return self.destroy()
 
     def destroy(self) -> int:
-        """Kill the zygote and everything below it without its help; its return code."""
+        """Kill the zygote and everything below it without its help, and free what it had.
+
+        Returns:
+            Its return code; -N if it died by signal N.
+        """
         below = linux.descendants(self._process.pid) if self._process.poll() is None else []
         if self._process.returncode is None:
             linux.kill(self._process.pid)

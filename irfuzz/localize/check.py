@@ -55,7 +55,7 @@ def check(
     setting: CheckSetting | None = None,
     so_far: Callable[[Callable[[], CheckResult | None]], None] | None = None,
 ) -> CheckResult:
-    """Run a program on every sample and target, compare, and find where the targets part.
+    """Run a program on every sample and target, compare, and find the nodes at which the targets part.
 
     Args:
         runner: its targets are compared.

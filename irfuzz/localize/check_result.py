@@ -89,7 +89,11 @@ class CheckResult:
 
     @property
     def agree(self) -> bool:
-        """Whether all targets compute the same, as far as that is defined."""
+        """Whether all targets compute the same, as far as that is defined.
+
+        No if a divergence counts, a pair is inconsistent by its distances to the labels, or the model breaks a rule of
+        ONNX. What is undecided or excused is no disagreement.
+        """
         apart = any(d.counts for d in self.divergences) or any(i.inconsistent for i in self.inconsistencies)
         return not (apart or self.broken)
 
@@ -100,7 +104,11 @@ class CheckResult:
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """What a strict check does not accept though nobody disagrees, one line each."""
+        """What a strict check does not accept though nobody disagrees, one line each.
+
+        That are undecided divergences, outputs that are NaN or empty everywhere, inputs that run on no target, and an
+        early end.
+        """
         told = [f"{', '.join(d.targets)}: {d.what}" for d in self.divergences if d.undecided and not d.excused]
         told += [f"output {name!r} is NaN or empty everywhere" for name in self.empty]
         told += [f"input {number} runs on no target" for number in self.nowhere]
@@ -108,6 +116,6 @@ class CheckResult:
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """Names of the targets that disagree, in order."""
+        """Names of the targets that disagree, in the order of ``targets``; empty if all agree."""
         names = {name for d in self.divergences if d.counts for name in d.targets}
         return tuple(t.name for t in self.targets if t.name in names)

@@ -72,7 +72,9 @@ class Divergence:
 
     @property
     def counts(self) -> bool:
-        """Whether it makes the check's answer "they disagree"."""
+        """Whether it makes the check's answer "they disagree": it is decided, not excused, and not that of a witness
+        alone.
+        """
         return not (self.undecided or self.excused or self.witness)
 
 

@@ -17,7 +17,8 @@ def fed(samples: Sequence[Mapping[str, Value]]) -> str:
     """Such as ``x float32[1,3,48,160] in -1 to 1, length int64[1] in 160``.
 
     Args:
-        samples: inputs by name.
+        samples: inputs by name; the first has the names. Shapes and ranges are those of all samples, and of large
+            arrays some elements are looked at.
     """
     names = list(samples[0]) if samples else []
     told = [_one(name, [s[name] for s in samples if name in s]) for name in names[:INPUTS]]

@@ -28,7 +28,12 @@ _INPUT = "<input>"
 
 
 def size_class(dim: object) -> object:
-    """A size as what usually makes a difference: 0, 1, 2, 3, odd, even, a multiple of 16, or named."""
+    """A size as what usually makes a difference: 0, 1, 2, 3, odd, even, a multiple of 16, or named.
+
+    Returns:
+        Numbers up to 3 as they are, else 16 for a multiple of 16, 4 for another even number and 5 for an odd one;
+        ``"?"`` for a name and for an unknown size.
+    """
     if type(dim) is not int:
         return "?"
     if dim <= 3:
@@ -39,7 +44,12 @@ def size_class(dim: object) -> object:
 
 
 def attribute_bucket(value: object) -> Hashable:
-    """An attribute's value as a class: itself if it is small, its sign and magnitude if it is a number."""
+    """An attribute's value as a class: itself if it is small, its sign and magnitude if it is a number.
+
+    Whole numbers from -4 to 16 stand for themselves, others for their sign and number of bits. Floats below 4 in
+    magnitude are rounded to one decimal, all others are ``"large"``. Of a list the first four items count, each by its
+    own class.
+    """
     if isinstance(value, bool | str | bytes) or value is None:
         return value
     if isinstance(value, int):
@@ -127,26 +137,37 @@ class FeatureCounts:
         return len(self._counts)
 
     def count(self, feature: Feature) -> int:
-        """In how many nodes of added programs the feature occurred."""
+        """How often the feature occurred in what was added, repeats within one program included; 0 if it never did."""
         return self._counts.get(feature, 0)
 
     def weight(self, feature: Feature) -> float:
-        """How much a draw that shows the feature is worth: less the more often it was seen, times its favour."""
+        """How much a draw that shows the feature is worth: less the more often it was seen, times its favour.
+
+        It is ``favour / (1 + count)``; the favour is 1 unless ``favour`` has set another one, so an unseen feature is
+        worth 1.
+        """
         return self._favours.get(feature, 1.0) / (1 + self.count(feature))
 
     def favour(self, favours: Mapping[Feature, float]) -> None:
-        """Weigh features by numbers above 0 from now on, in place of those before; what is not among them by 1."""
+        """Weigh features by numbers above 0 from now on, in place of those before; what is not among them by 1.
+
+        The mapping is kept and not copied: what its owner changes in it later takes effect at once.
+        """
         self._favours = favours
 
     def add(self, feature: Feature) -> bool:
-        """Count one feature; true if it is new."""
+        """Count one feature, which need not be one that ``features`` finds; true if it is new. ``programs`` stays as it
+        is.
+        """
         counts = self._counts
         before = counts.get(feature, 0)
         counts[feature] = before + 1
         return before == 0
 
     def add_program(self, program: Program) -> int:
-        """Count all features of a program; the answer is how many were new."""
+        """Count all features of a program's main graph, and the program itself; the answer is how many of them were
+        new.
+        """
         return self._add(features(program))
 
     def add_mutant(self, program: Program) -> int:

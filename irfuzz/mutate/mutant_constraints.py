@@ -76,16 +76,23 @@ class Constraints:
         return self.ops is not None or bool(self.keep)
 
     def counts(self) -> FeatureCounts:
-        """Counts that steer draws towards the operators."""
+        """New, empty counts that steer draws towards the operators: all others count as seen 2 to the 40th times. They
+        are plain counts if ``ops`` is ``None``.
+        """
         return FeatureCounts() if self.ops is None else _Steered(self.ops)
 
     def mark(self, program: Program) -> Mark:
-        """What to compare a program with after an edit."""
+        """What to compare a program with after an edit: all of its nodes, and of those to be kept what must stay the
+        same. The program is not changed; give the mark to ``broken``.
+        """
         nodes = {id(node): node for node in program.nodes()}
         return Mark(nodes, {name: _kept(node) for name, node in self._named(program).items()})
 
     def broken(self, program: Program, before: Mark) -> str:
         """Which constraint an edit breaks; empty if it breaks none.
+
+        New nodes must be of ``ops``, of operators that adapt values (Cast, Reshape, ...), or of one of which the edit
+        took a node away. Nodes to be kept must have the same operator, attributes and sources of their inputs.
 
         Args:
             program: after the edit.
@@ -105,10 +112,13 @@ class Constraints:
         return ""
 
     def check(self, programs: Sequence[Program]) -> None:
-        """See that there is what they name.
+        """See that there is what they name: operators among the specs, kept nodes in at least one of some programs.
+
+        Args:
+            programs: those that are to be mutated; only their main graphs are looked at.
 
         Raises:
-            UsageError: a name is no operator, or that of no node of any program.
+            UsageError: a name is no operator, or that of no node of any program; the message says what is near it.
         """
         specs = load_specs()
         for op in sorted(self.ops or ()):

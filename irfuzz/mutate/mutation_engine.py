@@ -63,7 +63,7 @@ class AttemptCounts:
     thrown: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, other: AttemptCounts) -> None:
-        """Add another count to this one."""
+        """Add another count to this one, number by number; the other one stays as it is."""
         self.applied.update(other.applied)
         self.skipped.update(other.skipped)
         self.thrown.update(other.thrown)
@@ -84,12 +84,12 @@ class Mutant:
     counts: AttemptCounts
 
     def to_bytes(self) -> bytes:
-        """The mutant as a serialized ONNX model."""
+        """The mutant as a serialized ONNX model, the same bytes whenever the same edits are made again."""
         return self.program.to_bytes()
 
     @property
     def model_proto(self) -> onnx.ModelProto:
-        """The mutant as an ONNX model."""
+        """The mutant as an ONNX model, built anew at each access: keep it if it is read more than once."""
         return self.program.to_proto()
 
 
@@ -312,7 +312,11 @@ class Engine:
 
 
 def why_not_mutated(program: Program) -> str:
-    """Why its versions or the size of its inputs forbid to mutate a program; empty if they do not."""
+    """Why its versions or the size of its inputs forbid to mutate a program; empty if they do not.
+
+    It must import the default domain at version ``MIN_OPSET`` or above, and no input may have more than
+    ``MOST_ELEMENTS`` elements, of which named sizes count as 1.
+    """
     if not {"", "ai.onnx"} & set(program.model.opset_imports):
         return "the model imports no version of the default domain"
     if program.opset < MIN_OPSET:
@@ -326,7 +330,9 @@ def why_not_mutated(program: Program) -> str:
 
 
 def described(mutator: Mutator, answer: str | Applied) -> Applied:
-    """What there is to say of an edit, whatever its mutator left out."""
+    """What there is to say of an edit, whatever its mutator left out: an answer that is only text gets the relation
+    that the mutator declares for all of its edits.
+    """
     return answer if isinstance(answer, Applied) else Applied(answer, mutator.relation)
 
 
@@ -342,7 +348,12 @@ def snapshot(program: Program) -> Snapshot:
 
 
 def changed_nodes(program: Program, before: Snapshot) -> list[ir.Node]:
-    """New and rewired nodes of the main graph, with the readers of what they compute."""
+    """New and rewired nodes of the main graph, with the readers of what they compute, in the graph's order.
+
+    Args:
+        program: after the edits.
+        before: its ``snapshot`` from before them.
+    """
     nodes = [(node, node.inputs) for node in program.graph]
     changed: set[ir.Node] = set()
     made: set[ir.Value | None] = set()
@@ -356,6 +367,11 @@ def changed_nodes(program: Program, before: Snapshot) -> list[ir.Node]:
 
 def apply_edit(program: Program, edit: Edit, mutators: Mapping[str, Mutator]) -> None:
     """Do a recorded edit again, in place.
+
+    Args:
+        program: as it was when the edit was made; if an error is raised it may be half changed.
+        edit: whose choices answer every draw.
+        mutators: by name, as ``build_mutators`` gives them.
 
     Raises:
         InvalidProgram: the mutator is unknown or has another version, or the record does not fit the program.
@@ -400,7 +416,12 @@ def replay(seed: Program, edits: Iterable[Edit], specs: Specs, donors: Donors | 
 
 
 def select(wanted: Sequence[str] | None, table: Mapping[str, Mutator]) -> tuple[str, ...]:
-    """Names of the mutators to use, in the table's order; names of papers and of their operators count (``published``).
+    """Names of the mutators to use, in the table's order; names of papers and of their operators count
+    (``paper_operators``).
+
+    Args:
+        wanted: names in any order, repeats allowed; ``None`` for all but those that are parts of others.
+        table: every mutator by name.
 
     Raises:
         UsageError: a name is unknown, or none is given.

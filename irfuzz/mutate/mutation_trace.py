@@ -64,30 +64,44 @@ class Trace:
 
     @classmethod
     def of_seed(cls, program: Program, name: str) -> Trace:
-        """That of a seed: no edits."""
+        """That of a seed: no edits, no donors, and the hash of the seed's own bytes.
+
+        Args:
+            program: the seed, as it is mutated.
+            name: its file name, for people; empty if it has none.
+        """
         made = program_sha256(program)
         return cls(Origin(program.digest, made, name), (), (), made)
 
     def extended(self, edits: Sequence[Edit], donors: Sequence[Trace], made: Program | bytes) -> Trace:
-        """That of a mutant, given as program or in its bytes; ``donors`` are those of seeds."""
+        """That of a mutant; this one, its parent's, stays as it is.
+
+        Args:
+            edits: those that were made of the parent, in order; they are put behind the parent's.
+            donors: traces of the seeds that splices took parts from, in place of the parent's list.
+            made: the mutant as a program, or in its bytes.
+        """
         hashed = sha256(made) if isinstance(made, bytes) else program_sha256(made)
         return Trace(self.seed, tuple(donor.seed for donor in donors), (*self.edits, *edits), hashed)
 
     def to_text(self) -> str:
-        """The trace as JSON text."""
+        """The trace as JSON text on one line, as databases store it; ``from_text`` reads it again."""
         return json.dumps(self.to_json(), allow_nan=False)
 
     @classmethod
     def from_text(cls, text: str) -> Trace:
-        """The inverse of ``to_text``.
+        """The inverse of ``to_text``, but for the names of inserted patterns, which traces do not hold.
 
         Raises:
             InvalidProgram: it is not a trace.
+            ValueError: it is not JSON.
         """
         return parse_trace(json.loads(text), "stored trace")
 
     def to_json(self) -> dict[str, Any]:
-        """The trace as JSON-able data."""
+        """The trace as JSON-able data of lists, dictionaries, text and numbers. Relations are written by their values;
+        names of inserted patterns are left out.
+        """
         return {
             "schema": SCHEMA,
             "irfuzz": self.irfuzz,
@@ -113,12 +127,14 @@ def _origin(origin: Origin) -> dict[str, str]:
 
 
 def sha256(data: bytes) -> str:
-    """Hexadecimal SHA-256."""
+    """The SHA-256 of some bytes, as 64 hexadecimal digits in lower case."""
     return hashlib.sha256(data).hexdigest()
 
 
 def program_sha256(program: Program) -> str:
-    """``sha256(program.to_bytes())``, without making these bytes."""
+    """``sha256(program.to_bytes())``, without making these bytes: parts are hashed one after the other, which saves
+    memory for models with large weights.
+    """
     state = hashlib.sha256()
     for part in serde.encode_parts(program.model, program.residue):
         state.update(part)
@@ -126,7 +142,11 @@ def program_sha256(program: Program) -> str:
 
 
 def write_trace(trace: Trace | Mapping[str, Any], path: Path) -> None:
-    """Write a trace as JSON; the file appears whole or not at all.
+    """Write a trace as JSON; the file appears whole or not at all, by way of a file ``NAME.part`` beside it.
+
+    Args:
+        trace: as an object, or as the data that ``to_json`` gives.
+        path: in a folder that exists; a file of that name is replaced.
 
     Raises:
         UsageError: it cannot be written.
@@ -161,10 +181,11 @@ def read_trace(path: Path) -> Trace:
 
 
 def parse_trace(data: object, where: str = "trace") -> Trace:
-    """Check JSON data and make a trace of it.
+    """Check what ``json.loads`` gives and make a trace of it; error messages name the source by the second argument,
+    which is a path or a word.
 
     Raises:
-        InvalidProgram: a field is missing, unknown or of the wrong kind.
+        InvalidProgram: a field is missing, unknown or of the wrong kind, or ``schema`` is not that of this version.
     """
     top = _object(data, where, ("schema", "irfuzz", "seed", "donors", "edits", "sha256"))
     if type(top["schema"]) is not int or top["schema"] != SCHEMA:
@@ -252,6 +273,9 @@ class FixedDonors:
 
     def get(self, digest: str) -> Program:
         """The program itself; a caller that changes it must clone it first.
+
+        Args:
+            digest: canonical digest, one of ``digests()``.
 
         Raises:
             InvalidProgram: there is none with this digest.

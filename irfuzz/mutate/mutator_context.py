@@ -20,7 +20,10 @@ class Novelty(Protocol):
     """Anything that knows what draws are worth, by the features that they show."""
 
     def weight(self, feature: Feature) -> float:
-        """How much a draw that shows a feature is worth; above 0, and less the more often it was seen."""
+        """How much a draw that shows a feature is worth; above 0, and less the more often it was seen.
+
+        Mutators weigh what they draw by it; ``insert-pattern`` takes more than 1 as a sign that a pattern is aimed at.
+        """
         ...
 
 
@@ -28,23 +31,41 @@ class CoverageGaps(Protocol):
     """Anything that knows what no program has covered yet (``irfuzz.search.coverage.uncovered_calls``)."""
 
     def call(self, op: str) -> float:
-        """How much a call of an operator is worth on its own; never 0."""
+        """How much a call of an operator is worth on its own; never 0, so that every operator may be drawn.
+
+        Args:
+            op: its name, with the domain in front unless that is the default one.
+        """
         ...
 
     def pair(self, producer: str, consumer: str) -> float:
-        """How much it is worth that one operator reads what another gives; 0 if that is covered."""
+        """How much it is worth that one operator reads what another gives; 0 if that is covered.
+
+        Args:
+            producer: name of the operator that computes the value, ``<input>`` for an input of the graph.
+            consumer: name of the operator that reads it.
+        """
         ...
 
     def pairs(self, producer: str, consumers: Sequence[str]) -> list[float] | None:
-        """What ``pair`` says of each; ``None`` if that is 0 of all."""
+        """What ``pair`` says of one producer with each of several consumers, in their order; ``None`` if that is 0 of
+        all.
+        """
         ...
 
     def dtype(self, op: str, dtype: str) -> float:
-        """How much it is worth that an operator's first input has an element type; 0 if that is covered."""
+        """How much it is worth that an operator's first input has an element type; 0 if that is covered.
+
+        Args:
+            op: name of the operator.
+            dtype: ONNX's name of the type, such as ``FLOAT16``.
+        """
         ...
 
     def failed(self, producer: str, consumer: str) -> None:
-        """No call was found: it is worth less from now on."""
+        """Tell that no call of ``consumer`` was found that reads what ``producer`` gives: the pair is worth less from
+        now on.
+        """
         ...
 
 
@@ -82,11 +103,19 @@ class Context:
 
     @property
     def drawn(self) -> _Drawn | None:
-        """What ``sample_call`` takes as ``seen``."""
+        """What ``sample_call`` takes as ``seen``: ``seen`` under the names that draws have, or ``None`` if nothing is
+        counted.
+        """
         return None if self.seen is None else _Drawn(self.seen)
 
     def prefer(self, choices: Choices, items: Sequence[T], feature: Callable[[T], Feature]) -> T:
-        """One of ``items``, each with the weight of its feature; the record holds its index."""
+        """One of ``items``, each with the weight of its feature; the record holds its index.
+
+        Args:
+            choices: make the draw and record it.
+            items: at least one; the order decides what a recorded index means.
+            feature: under which an item is looked up in ``seen``; without that all items are equally likely.
+        """
         seen = self.seen
         if seen is None:
             return choices.pick(items)

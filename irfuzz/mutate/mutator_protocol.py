@@ -130,16 +130,22 @@ class Donors(Protocol):
     """Other programs of the campaign, for mutators that take parts from a second parent."""
 
     def digests(self) -> Sequence[str]:
-        """Digests of the programs that may be taken from, in a fixed order."""
+        """Digests of the programs that may be taken from, in a fixed order: recorded choices are indices into it."""
         ...
 
     def get(self, digest: str) -> Program:
-        """One of them, to be read and not to be changed."""
+        """One of them, to be read and not to be changed: whether it is a copy is left to each kind of donors.
+
+        Args:
+            digest: one of ``digests()``.
+        """
         ...
 
 
 def profile_of(mutator: object) -> Profile:
-    """The profile of a mutator or of its class; the default one if it has none."""
+    """The profile of a mutator or of its class; the default one if it has none, as for a mutator of another package
+    that knows nothing of profiles.
+    """
     return getattr(mutator, "profile", Profile())
 
 
@@ -159,9 +165,26 @@ class Mutator(Protocol):
     relation: ClassVar[Relation]
 
     def sites(self, program: Program) -> Sequence[str]:
-        """Names of the nodes or values that this mutator could work on."""
+        """Names of the nodes or values that this mutator could work on, in a fixed order.
+
+        A node is named by its first named output. ``apply`` may still refuse a site; an empty answer means that there
+        is nothing to do. The program is not changed.
+        """
         ...
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Applied | Skipped:
-        """Edit ``program`` in place and describe it in one sentence, or leave it alone and say why."""
+        """Edit ``program`` in place and describe it in one sentence, or leave it alone and say why.
+
+        Args:
+            program: it is changed only if the answer is not ``Skipped``.
+            site: one of ``sites(program)``, or one from a trace.
+            choices: every draw; the same answers give the same edit.
+
+        Returns:
+            The sentence, with more to say in an ``Applied``; ``Skipped`` if nothing was done.
+
+        Raises:
+            InvalidProgram: the site is not there, or ONNX finds the result ill-typed; the program may be half changed
+                then.
+        """
         ...

@@ -137,12 +137,16 @@ BUILTIN: dict[str, Callable[[Context], Mutator]] = {made.name: made for made in 
 
 
 def is_steered(edits: Iterable[Edit]) -> bool:
-    """Whether edits may make another program if nobody knows what the campaign had covered by then."""
+    """Whether edits may make another program if nobody knows what the campaign had covered by then. Edits of mutators
+    that are not built in count as not steered.
+    """
     return any(profile_of(BUILTIN.get(edit.mutator)).steered for edit in edits)
 
 
 def campaign_weights() -> dict[str, float]:
-    """Weights of built-in mutators that differ in a campaign, by name."""
+    """Weights of built-in mutators that differ in a campaign, by name; mutators that are not in it keep the weight of
+    their profile.
+    """
     found = {name: profile_of(made).campaign_weight for name, made in BUILTIN.items()}
     return {name: weight for name, weight in found.items() if weight is not None}
 
@@ -150,8 +154,11 @@ def campaign_weights() -> dict[str, float]:
 def build_mutators(context: Context) -> dict[str, Mutator]:
     """Every mutator: the built-in ones in the table's order, then those of other packages by name.
 
+    Args:
+        context: what all of them share.
+
     Raises:
-        UsageError: two have the same name, or an installed one cannot be loaded.
+        UsageError: two have the same name, an installed one cannot be loaded, or one does not go by its entry's name.
     """
     table = {name: make(context) for name, make in BUILTIN.items()}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):

@@ -15,7 +15,9 @@ def _rows(paper: str) -> tuple[PublishedOperator, ...]:
 
 
 def mutators_of(operator: PublishedOperator) -> tuple[str, ...]:
-    """Names of the mutators that do it, those on demand too; the first one is the operator itself."""
+    """Names of the mutators that do it, those on demand too; the first one is the operator itself, the others do more
+    of its kind.
+    """
     found = [(p, name) for name, made in BUILTIN.items() for p in profile_of(made).papers]
     same = [(p.beside, name) for p, name in found if (p.paper, p.row) == (operator.paper, operator.row)]
     return tuple(name for _, name in sorted(same, key=lambda item: item[0]))
@@ -33,10 +35,17 @@ OPERATORS: dict[str, tuple[str, ...]] = {
 
 
 def group(paper: str) -> tuple[str, ...]:
-    """The mutators that do a paper's operators, each once."""
+    """The mutators that do a paper's operators, each once, in the order of the paper's table; without those that are
+    used on demand only.
+
+    Args:
+        paper: ``comet``, ``lemon`` or ``muffin``.
+    """
     return tuple(dict.fromkeys(name for p in PAPERS[paper] for name in OPERATORS[p.name]))
 
 
 def expanded(wanted: Sequence[str]) -> tuple[str, ...]:
-    """Names of mutators, with those of each paper and each paper's operator in its place."""
+    """Names of mutators, with those of each paper and each paper's operator in its place; names that are neither stay
+    as they are, known or not. Repeats are not removed.
+    """
     return tuple(name for item in wanted for name in (group(item) if item in PAPERS else OPERATORS.get(item, (item,))))

@@ -58,12 +58,16 @@ class TracedMutant(ProducedModel):
 
     @property
     def declared_invalid(self) -> bool:
-        """True if an edit breaks a rule of ONNX on purpose; only ``invalid-value`` does."""
+        """True if an edit breaks a rule of ONNX on purpose, as those of ``invalid-value`` and
+        ``invalid-element`` do.
+        """
         return any(edit.relation is Relation.INVALID for edit in self.edits)
 
     @cached_property
     def trace(self) -> dict[str, Any]:
-        """JSON-able: seed, donors, every edit with its choices, SHA-256 of ``to_bytes()`` (``docs/mutators.md``)."""
+        """What makes the mutant again, JSON-able: seed, donors, every edit with its choices, SHA-256 of ``to_bytes()``
+        (``docs/mutators.md``). ``irfuzz.rebuild`` takes it.
+        """
         return Trace(self.seed, self.donors, self.edits, sha256(self._bytes)).to_json()
 
 
@@ -156,11 +160,12 @@ def mutate(
             path, or a list of these; with several, ``splice`` takes parts of one into another.
         seed: of all random choices.
         n: how many mutants.
-        mutators: names of the mutators to use (default: all but ``invalid-value``, which breaks rules on purpose).
+        mutators: names of the mutators to use (default: all but those that have to be named, as ``invalid-value`` and
+            ``invalid-element``, which break rules on purpose, and ``rare-dtype``).
         max_nodes: most nodes of a mutant (default: 200, or 30 more than the largest seed has).
         edits: edits from parent to mutant (default: 1 to 4, drawn).
         weights: how often each mutator is tried, relative to the others.
-        ops: names of the only operators that are inserted; what fits values to where they are read (Cast, Reshape,
+        ops: names of the only operators that are inserted; what fits values to their readers (Cast, Reshape,
             Slice, ...) comes on top (default: all).
         keep: names of nodes, or of values that they compute, that stay as they are: operator, attributes, what they
             read and the nodes that compute that.
@@ -203,6 +208,8 @@ def mutate_many(
     domains: Sequence[str] = (),
 ) -> Iterator[TracedMutant]:
     """``mutate`` on programs that are loaded already, each with the name by which traces tell people of it.
+
+    Arguments other than ``named`` mean what they mean there. Nothing is mutated before the first item is asked for.
 
     Raises:
         UsageError: a wrong argument, at once and not at the first mutant.

@@ -57,7 +57,19 @@ class CheckCommand:
         return self.look(program, inputs)[0]
 
     def look(self, program: Program, inputs: Mapping[str, Value]) -> tuple[bool, str]:
-        """The same, and how the command ended, with its last line."""
+        """Whether a candidate is interesting, and how the command ended, with its last line.
+
+        The command gets the path of a model file, beside which the inputs lie as ``inputs.npz``; both are removed
+        afterwards.
+
+        Args:
+            program: the candidate.
+            inputs: by name.
+
+        Returns:
+            The answer, and a text such as ``exits with 1: AssertionError``. A command that takes too long is ended, and
+            the candidate is not interesting.
+        """
         with tempfile.TemporaryDirectory(dir=self._folder, prefix=CANDIDATE) as name:
             model = Path(name, MODEL)
             model.write_bytes(program.to_bytes())

@@ -81,8 +81,8 @@ def reduce_case(
         values_of: gives inner values, so that a program can be cut in the middle.
         seconds: wall time.
         tries: most calls of ``still``.
-        starts: smaller cases that are likely to fail, the likeliest and smallest first; the first that does is where
-            the passes begin.
+        starts: smaller cases that are likely to fail, the likeliest and smallest first; the passes begin with the
+            first that does.
         jobs: candidates that are tried at once; ``still`` is called from as many threads.
         skip: digests of cases that are known not to fail (``OnTry``).
         on_try: told of every candidate.

@@ -24,7 +24,11 @@ CANDIDATE = "candidate-"
 
 
 def worthless(folder: Path) -> bool:
-    """Whether nothing lies in a reduction's folder that another call would go on from."""
+    """Whether nothing lies in a reduction's folder that another call would go on from: no best case, and no candidate
+    that failed to interest.
+
+    A folder that does not exist is worthless.
+    """
     failed = folder / FAILED
     return not any(folder.glob("best-*")) and not (failed.exists() and failed.stat().st_size)
 
@@ -78,7 +82,7 @@ class ReductionState:
             raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
 
     def close(self) -> None:
-        """Give the files back; they stay."""
+        """Give the files back, and let other processes work in the folder; the files stay."""
         self._failed.close()
         self._lock.close()
 
@@ -95,7 +99,12 @@ class ReductionState:
             shutil.rmtree(left, ignore_errors=True)
 
     def saw(self, key: bytes, best: Reduced | None) -> None:
-        """Remember a candidate (``OnTry``)."""
+        """Remember a candidate, as ``OnTry``; what is written survives a kill at once.
+
+        Args:
+            key: its digest; of a candidate that is not interesting it is appended to ``failed.txt``.
+            best: the best case, if the candidate is that now; its files replace the older ones.
+        """
         self.tries += 1
         if best is not None:
             self.keep(best)
@@ -104,7 +113,14 @@ class ReductionState:
             self._failed.flush()
 
     def keep(self, best: Reduced) -> None:
-        """Remember the best case, and whether nothing makes it smaller."""
+        """Remember the best case, and whether nothing makes it smaller.
+
+        Its model and inputs are written as new files; those of the older one are removed after the state names the new
+        ones.
+
+        Args:
+            best: becomes ``program``, ``inputs`` and ``complete`` of the state; its tries are not used.
+        """
         self.program, self.inputs, self.complete = best.program, dict(best.inputs), best.complete
         self._keep()
 

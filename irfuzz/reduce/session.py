@@ -112,7 +112,10 @@ class Session:
         self._inner: tuple[Program, Mapping[str, Value]] | None = None
 
     def close(self) -> None:
-        """End its threads."""
+        """End its threads, after those that still try a candidate are done.
+
+        The best case can be read from the session afterwards.
+        """
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -128,11 +131,28 @@ class Session:
         return self.first((change,))
 
     def first(self, changes: Iterable[Change]) -> bool:
-        """Try changes until one is kept; see ``edit``."""
+        """Try changes until one is kept; see ``edit``.
+
+        Args:
+            changes: are taken lazily, and tried in this order, several at once if there are several jobs.
+
+        Returns:
+            Whether one was kept.
+
+        Raises:
+            OutOfBudget: time or tries are used up; the best case is kept.
+        """
         return self._work(changes, once=True)
 
     def each(self, changes: Iterable[Change]) -> bool:
-        """Try every change, each on what those before it have left; whether any was kept. See ``edit``."""
+        """Try every change, each on what those before it have left; whether any was kept. See ``edit``.
+
+        Args:
+            changes: are taken lazily, so that what makes them may look at the best case of the moment.
+
+        Raises:
+            OutOfBudget: time or tries are used up; what was kept by then stays.
+        """
         return self._work(changes, once=False)
 
     def _work(self, changes: Iterable[Change], *, once: bool) -> bool:
@@ -158,7 +178,11 @@ class Session:
             again.extendleft(reversed([change for change, _ in batch[kept + 1 :]]))
 
     def attempt(self, program: Program, inputs: Mapping[str, Value]) -> bool:
-        """Keep a candidate if it is a valid program and still fails.
+        """Keep a candidate if it is a valid program and still fails; one that was tried before is not tried again.
+
+        Args:
+            program: the whole candidate; it is not copied.
+            inputs: of it, by name; those that it does not have are left out.
 
         Raises:
             OutOfBudget: before the candidate is tried.
@@ -215,7 +239,11 @@ class Session:
         return kept
 
     def best(self, *, complete: bool = False) -> Reduced:
-        """The best case so far."""
+        """The best case so far, without a copy; the session goes on as before.
+
+        Args:
+            complete: what the result says of whether no pass makes it smaller.
+        """
         return Reduced(self.program, self.inputs, self.tries, complete)
 
     def _fails(self, candidate: _Candidate) -> bool:
@@ -225,7 +253,10 @@ class Session:
             return False
 
     def inner_values(self) -> Mapping[str, Value]:
-        """Inner values of the best case so far; empty if nobody can tell them."""
+        """Inner values of the best case so far, by name; empty if nobody can tell them.
+
+        They are computed once for each best case, by running a target.
+        """
         if self._values_of is None:
             return {}
         if self._inner is None or self._inner[0] is not self.program:
@@ -233,12 +264,19 @@ class Session:
         return self._inner[1]
 
     def sites(self) -> list[str]:
-        """Names of the nodes of the best case, in topological order."""
+        """Names of the nodes of the best case, in topological order.
+
+        ``Program.node`` finds each of them again, also in a copy, as long as it is there.
+        """
         return [self.program.site_of(node) for node in self.program.nodes()]
 
 
 def drop_unused_inputs(program: Program) -> None:
-    """Remove graph inputs that nothing reads."""
+    """Remove graph inputs that nothing reads, unless they are outputs, too, or have an initializer.
+
+    Args:
+        program: is edited in place.
+    """
     for value in list(program.graph.inputs):
         if not value.uses() and not value.is_graph_output() and not value.is_initializer():
             program.graph.inputs.remove(value)
@@ -247,6 +285,12 @@ def drop_unused_inputs(program: Program) -> None:
 
 def infer_anew(program: Program) -> None:
     """Infer everything from the inputs, whatever was declared or inferred behind them before.
+
+    Outputs are declared as what is inferred. Operators that ONNX does not define keep their declarations, and bodies
+    the element types of theirs.
+
+    Args:
+        program: is edited in place.
 
     Raises:
         InvalidProgram: a node is ill-typed.
@@ -280,12 +324,20 @@ def _forget_shapes(body: ir.Graph) -> list[ir.Value]:
 
 
 def is_number(value: Value) -> TypeGuard[np.ndarray]:
-    """True for a tensor of real numbers or booleans that numpy itself has."""
+    """True for a tensor of real numbers or booleans that numpy itself has.
+
+    False for sequences, ``None``, strings, complex numbers, and the types of ``ml_dtypes`` such as bfloat16.
+    """
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.dtype.isbuiltin != 2  # ml_dtypes
 
 
 def digest_of(program: Program, inputs: Mapping[str, Value]) -> bytes:
-    """SHA-256 of a case."""
+    """SHA-256 of a case: of the serialised program, and of names, types, shapes and elements of its inputs.
+
+    Args:
+        program: names and the order of its nodes count.
+        inputs: by name; their order counts, too.
+    """
     found = hashlib.sha256(program.to_bytes())
 
     def add(value: Value) -> None:

@@ -194,7 +194,15 @@ def _lowered_files(finding: Finding, framework: str) -> dict[str, bytes]:
 
 
 def module_files(program: Program, framework: str) -> dict[str, bytes]:
-    """The files by which a script runs a program in a framework of ``LOWERINGS``.
+    """The files by which a script runs a program in a framework of ``LOWERINGS``: ``FRAMEWORK_model.py``, generated
+    source, and ``FRAMEWORK_weights.npz``, its arrays.
+
+    Args:
+        program: stays as it is.
+        framework: key of ``LOWERINGS``.
+
+    Returns:
+        Contents by file name.
 
     Raises:
         Unsupported: the program cannot be expressed in it.
@@ -269,7 +277,11 @@ def _runs(verdict: Verdict) -> tuple[int, int]:
 
 
 def need_manifest(case: FailingCase) -> bool:
-    """True unless every input is a tensor of numpy's own numbers under its own name."""
+    """True unless every input is a tensor of numpy's own numbers under its own name.
+
+    Then the arrays of ``inputs.npz`` are not the inputs themselves: a script has to put them together by the manifest
+    in it.
+    """
     values = case.inputs
     with np.load(io.BytesIO(case.packed), allow_pickle=False) as members:
         names = {*members.files} - {MANIFEST}

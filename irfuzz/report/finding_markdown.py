@@ -29,7 +29,11 @@ MAX_COLUMNS = 500
 
 
 def report_text(finding: Finding) -> str:
-    """Markdown that can be pasted into a bug report as it is."""
+    """Markdown that can be pasted into a bug report as it is.
+
+    It tells the verdict, why that is expected, how to see it, what every target did, the program, and how it was made.
+    Whatever comes from models and components is escaped or in code blocks.
+    """
     verdict = finding.verdict
     lines = [f"# {escape(finding.title)}", ""]
     if verdict.suspect:
@@ -52,7 +56,9 @@ def report_text(finding: Finding) -> str:
 
 
 def versions_section(finding: Finding) -> list[str]:
-    """What each version showed, if there is more than one."""
+    """What each version showed, as the lines of a section with a table; no lines if fewer than two versions
+    were asked.
+    """
     if len(finding.shown) < 2:
         return []
     words = {True: "yes", False: "no", None: "cannot be told"}
@@ -63,7 +69,12 @@ def versions_section(finding: Finding) -> list[str]:
 
 
 def report_with_versions(report: str, finding: Finding) -> str:
-    """A report that was written before more versions were asked, with what they showed."""
+    """A report that was written before more versions were asked, with what they showed.
+
+    Args:
+        report: text of ``report.md``; what it says of versions already is replaced.
+        finding: with the versions that were asked (``shown``).
+    """
     lines = report.split("\n")
     begins = f"- {escape(finding.component)}: "
     lines = [x for x in lines if not (x.startswith(begins) and ("shows in " in x or "not in " in x))]
@@ -146,7 +157,11 @@ def _origin(finding: Finding) -> list[str]:
 
 
 def program_text(case: FailingCase) -> str:
-    """ONNX's own text form, with long initializers left out; a summary if ONNX cannot print it."""
+    """ONNX's own text form, with long initializers left out; a summary if ONNX cannot print it.
+
+    Initializers of more than ``ABBREVIATE`` elements are listed by type and shape behind it, and lines and columns are
+    cut. Bytes that are no model give one line that says so.
+    """
     try:
         proto = onnx.ModelProto()
         proto.CopyFrom(case.proto)
@@ -173,7 +188,9 @@ def program_text(case: FailingCase) -> str:
 
 
 def escape(text: object) -> str:
-    """Text that stays text, whatever a model or a component put into it."""
+    """Text that stays text in Markdown, whatever a model or a component put into it: on one line, with a backslash
+    before each character that Markdown would take for more.
+    """
     flat = " ".join(str(text).split())
     for char in "\\`*_[]<>|#&~$":
         flat = flat.replace(char, f"\\{char}")

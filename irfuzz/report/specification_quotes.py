@@ -38,7 +38,12 @@ class SpecSection:
 
 
 def sections_of(model: onnx.ModelProto) -> list[SpecSection]:
-    """The sections of a model's operators, those that carry values alone left out if there are others."""
+    """The sections of a model's operators, those that carry values alone left out if there are others.
+
+    At most ``MOST`` operators are named, in the order of the model's nodes, each with a few quotations about it and the
+    attributes that are set. Operators of other domains, and those that ONNX does not know at the model's opset, are
+    left out.
+    """
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
     nodes = [n for n in model.graph.node if n.domain in ("", "ai.onnx")]
     plain = with_trait("transparent") | with_trait("incidental") | with_trait("shape_only")

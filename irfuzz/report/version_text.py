@@ -7,7 +7,10 @@ from irfuzz.findings.finding import Finding
 
 
 def where_text(finding: Finding) -> str:
-    """``onnxruntime: shows in 1.20.1, 1.22.1; not in 1.23.2, 1.31.1 (fixed after 1.22.1, by 1.23.2)``."""
+    """``onnxruntime: shows in 1.20.1, 1.22.1; not in 1.23.2, 1.31.1 (fixed after 1.22.1, by 1.23.2)``.
+
+    Empty if fewer than two versions were asked. What cannot be told is listed as such.
+    """
     if len(finding.shown) < 2:
         return ""
     yes, no, open_ = (_names(finding, wanted) for wanted in (True, False, None))

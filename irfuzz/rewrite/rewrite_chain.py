@@ -23,7 +23,15 @@ ATTEMPTS = 12
 def rewrite_once(
     program: Program, specs: Specs, rewrite: Rewrite, site: str, choices: Choices
 ) -> tuple[RewriteStep, Program] | Skipped:
-    """Another form of a program, which stays as it is; or why there is none."""
+    """Another form of a program, which stays as it is; or why there is none.
+
+    Args:
+        program: is copied; the copy is rewritten and verified.
+        specs: of the operators.
+        rewrite: what to apply.
+        site: one of its sites in the program.
+        choices: what it draws; what was drawn stands in the step, so that ``replay_chain`` can do it again.
+    """
     if reason := why_not_mutated(program):
         return Skipped(reason)
     work = program.clone()
@@ -46,7 +54,15 @@ def rewrite_once(
 def rewrite_chain(
     program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], choices: Choices, steps: int
 ) -> list[tuple[RewriteStep, Program]]:
-    """Up to so many steps, each with the form that it leads to; fewer if too many attempts fail."""
+    """Up to so many steps, each with the form that it leads to; fewer if too many attempts fail.
+
+    Args:
+        program: the first form, which stays as it is and is not in the result.
+        specs: of the operators.
+        rewrites: those to draw from, by name.
+        choices: draw rewrites and sites.
+        steps: most of them; each begins with the form that the last one led to, and has ``ATTEMPTS`` attempts.
+    """
     chain: list[tuple[RewriteStep, Program]] = []
     now = program
     names = list(rewrites)
@@ -67,7 +83,14 @@ def rewrite_chain(
 def replay_chain(
     program: Program, specs: Specs, rewrites: Mapping[str, Rewrite], steps: Sequence[RewriteStep]
 ) -> list[tuple[RewriteStep, Program]] | None:
-    """The same steps on a program, each with the form that it leads to; ``None`` if one does not fit."""
+    """The same steps on a program, each with the form that it leads to; ``None`` if one does not fit.
+
+    Args:
+        program: perhaps another one than the steps were first applied to, such as a reduced one; it stays as it is.
+        specs: of the operators.
+        rewrites: all that the steps name.
+        steps: of ``rewrite_chain``; nothing is drawn, as each has its choices.
+    """
     chain: list[tuple[RewriteStep, Program]] = []
     now = program
     for step in steps:
@@ -81,7 +104,13 @@ def replay_chain(
 
 
 def operator_at(program: Program, site: str) -> str:
-    """What a site is about: the operator that computes or first reads the value."""
+    """What a site is about: the operator that computes or first reads the value.
+
+    Args:
+        program: in which the site is.
+        site: the name of a node or value. A value that nothing computes or reads is an ``input``; a name that is not
+            known is returned as it is.
+    """
     value = program.value(site)
     if value is None:
         return site

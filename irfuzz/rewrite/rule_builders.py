@@ -135,7 +135,15 @@ def rewrite_values(
 
 
 def rewrite_by(make: Callable[[Context], Mutator], exactness: Exactness, about: str) -> Rewrite:
-    """A mutator, as far as its edits keep the meaning."""
+    """A mutator, as far as its edits keep the meaning.
+
+    A site whose edit would change it is skipped, after a try on a copy.
+
+    Args:
+        make: class of the mutator, which also has the name of the rewrite.
+        exactness: what the rewrite promises.
+        about: pattern and replacement.
+    """
     name: str = getattr(make, "name", "")
 
     def sites(program: Program, specs: Specs) -> Sequence[str]:

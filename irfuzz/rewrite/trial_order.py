@@ -34,11 +34,20 @@ class TrialOrder:
         self._last: tuple[Program | None, list[tuple[Rewrite, Sequence[str]]]] = None, []
 
     def each(self, program: Program) -> list[Rewrite]:
-        """Those that have a site in a program: EAGLE's rules first, then those with the fewest sites."""
+        """Those that have a site in a program: EAGLE's rules first, then those with the fewest sites; ties keep the
+        order of the table.
+        """
         return [rewrite for rewrite, _ in self._fitting(program)]
 
     def rarest(self, program: Program, choices: Choices) -> list[Rewrite]:
-        """One of those that were tried least with an operator, confined to it; none if nothing fits."""
+        """One of those that were tried least with an operator, confined to it; none if nothing fits.
+
+        Each call counts as a try of what it returns.
+
+        Args:
+            program: in which it has to have a site.
+            choices: draws among the first ``RARE`` pairs of a rewrite and an operator that were tried least.
+        """
         pairs = dict.fromkeys(
             (rewrite.name, operator_at(program, site)) for rewrite, sites in self._fitting(program) for site in sites
         )

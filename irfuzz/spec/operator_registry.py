@@ -94,7 +94,16 @@ class Specs:
         return table
 
     def get(self, op: str, opset: int, domain: str = "") -> OpSpec | None:
-        """The version of ``op`` that applies at ``opset`` of its domain; ``None`` if nobody states one."""
+        """The version of ``op`` that applies at ``opset`` of its domain; ``None`` if nobody states one.
+
+        Args:
+            op: operator type.
+            opset: version of the domain that a model imports: the newest operator version up to it applies.
+            domain: ``""`` or ``"ai.onnx"`` for the default one.
+
+        Returns:
+            The spec, also of a version that is deprecated.
+        """
         key = (op, opset, domain)
         try:
             return self._applying[key]
@@ -110,7 +119,16 @@ class Specs:
             return spec
 
     def version(self, op: str, since: int, domain: str = "") -> OpSpec:
-        """The spec of one operator version. Raises ``KeyError`` if it does not exist."""
+        """The spec of one operator version, compiled at the first call.
+
+        Args:
+            op: operator type.
+            since: the very version, as ``versions`` lists it.
+            domain: ``""`` for the default one.
+
+        Raises:
+            KeyError: it does not exist.
+        """
         key = (domain, op, since)
         spec = self._specs.get(key)
         if spec is None:
@@ -120,23 +138,32 @@ class Specs:
 
     @functools.cached_property
     def domains(self) -> tuple[str, ...]:
-        """All domains with an operator, the default one (``""``) first."""
+        """All domains with an operator, the default one (``""``) first, the others by name."""
         own = {file.domain for folder in self._folders for file in overlay_files(folder, None)}
         folders = {plain_domain(p.name) for folder in self._folders for p in folder.iterdir() if p.is_dir()}
         return tuple(sorted({*onnx_schemas(), *own, *folders}))
 
     def newest(self, domain: str) -> int:
-        """The newest version of a domain: of its operators, or of ONNX's opset."""
+        """The newest version of a domain: of its operators, or of ONNX's opset.
+
+        Args:
+            domain: ``""`` for ONNX's; the opset is that of the installed onnx.
+        """
         if not domain:
             return onnx.defs.onnx_opset_version()
         return max(versions[-1] for versions in self._table(domain).versions.values())
 
     def overlaid(self, opset: int, domain: str = "") -> tuple[OpSpec, ...]:
-        """Operators on dense tensors with an overlay at ``opset``, by name: those of which calls are drawn."""
+        """Operators on dense tensors with an overlay at ``opset``, by name: those of which calls are drawn.
+
+        Args:
+            opset: version of the domain.
+            domain: ``""`` for the default one.
+        """
         return tuple(spec for spec in self._sampled(opset, domain) if spec.is_dense)
 
     def nested(self, opset: int, domain: str = "") -> tuple[OpSpec, ...]:
-        """The same for those that take or give nothing but sequences or optionals somewhere."""
+        """The same as ``overlaid`` for those that take or give nothing but sequences or optionals somewhere."""
         return tuple(spec for spec in self._sampled(opset, domain) if not spec.is_dense)
 
     def _sampled(self, opset: int, domain: str) -> Iterator[OpSpec]:
@@ -166,7 +193,7 @@ class Specs:
         return {op: file.traits[name] for op, file in files.items() if name in file.traits}
 
     def versions(self, op: str, domain: str = "") -> tuple[int, ...]:
-        """The versions of an operator, rising; empty if nobody states one."""
+        """The versions of an operator, rising; empty if nobody states one. Deprecated ones are among them."""
         return tuple(self._table(domain).versions.get(op, ())) if domain in self.domains else ()
 
 
@@ -189,6 +216,10 @@ def load_specs() -> Specs:
 def has_trait(node: ir.Node | onnx.NodeProto, name: str) -> bool:
     """Whether overlays give a node's operator a trait.
 
+    Args:
+        node: of either IR; its domain counts.
+        name: of the trait, one of ``TRAITS``.
+
     Raises:
         KeyError: no trait is called so.
     """
@@ -197,9 +228,15 @@ def has_trait(node: ir.Node | onnx.NodeProto, name: str) -> bool:
 
 @functools.cache
 def with_trait(name: str) -> frozenset[str]:
-    """The operators that have a trait, to be joined with others or asked often. Raises ``KeyError`` as above.
+    """The operators that have a trait, to be joined with others or asked often.
 
     Those of the default domain, and of onnxruntime's if they are called otherwise.
+
+    Args:
+        name: of the trait.
+
+    Raises:
+        KeyError: no trait is called so.
     """
     others = (op for op in trait_values(name, RUNTIME) if not load_specs().versions(op))
     return frozenset(trait_values(name)).union(others)
@@ -207,19 +244,40 @@ def with_trait(name: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def trait_values(name: str, domain: str = "") -> Mapping[str, Any]:
-    """The operators of a domain that have a trait, with its values. Raises ``KeyError`` as above."""
+    """The operators of a domain that have a trait, with its values; read only.
+
+    Args:
+        name: of the trait.
+        domain: ``""`` for the default one.
+
+    Raises:
+        KeyError: no trait is called so.
+    """
     return MappingProxyType(load_specs().trait(name, domain))
 
 
 def names_input(name: str, op: str, index: int) -> bool:
-    """Whether a trait of an operator lists an input; an empty list names all. Raises ``KeyError`` as above."""
+    """Whether a trait of an operator lists an input; an empty list names all.
+
+    Args:
+        name: of a trait that takes a list of positions.
+        op: of the default domain; false if it does not have the trait.
+        index: position of the input.
+
+    Raises:
+        KeyError: no trait is called so.
+    """
     positions = trait_values(name).get(op)
     return positions is not None and (not positions or index in positions)
 
 
 @functools.cache
 def in_order(name: str) -> tuple[str, ...]:
-    """The operators that have a trait, by the number that they give it. Raises ``KeyError`` as above."""
+    """The operators of the default domain that have a trait, by the number that they give it, the least first.
+
+    Raises:
+        KeyError: no trait is called so.
+    """
     return tuple(sorted(trait_values(name), key=trait_values(name).__getitem__))
 
 

@@ -53,7 +53,7 @@ Stated: TypeAlias = "onnx.defs.OpSchema | Signature"
 
 @functools.cache
 def onnx_schemas() -> Mapping[str, Mapping[str, Mapping[int, Stated]]]:
-    """The schemas of the installed onnx by domain, operator and version."""
+    """The schemas of the installed onnx by domain, operator and version (``since_version``), read once."""
     found: dict[str, dict[str, dict[int, Stated]]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         found.setdefault(schema.domain, {}).setdefault(schema.name, {})[schema.since_version] = schema
@@ -61,7 +61,7 @@ def onnx_schemas() -> Mapping[str, Mapping[str, Mapping[int, Stated]]]:
 
 
 def signature_of(stated: Stated) -> Signature:
-    """The signature of a schema."""
+    """The signature of a schema of onnx; a signature is given back as it is."""
     if isinstance(stated, Signature):
         return stated
     schema: Any = stated
@@ -80,7 +80,12 @@ def signature_of(stated: Stated) -> Signature:
 
 
 def names_in(versions: Iterable[Stated], kind: str) -> frozenset[str]:
-    """Names of the ``inputs``, ``outputs`` or ``attributes`` of some versions; quicker than by ``signature_of``."""
+    """Names of the ``inputs``, ``outputs`` or ``attributes`` of some versions; quicker than by ``signature_of``.
+
+    Args:
+        versions: schemas or signatures.
+        kind: one of the three words.
+    """
     if kind == "attributes":
         return frozenset(n for s in versions for n in (s.attrs if isinstance(s, Signature) else s.attributes))
     return frozenset(formal.name for stated in versions for formal in getattr(stated, kind))
@@ -88,6 +93,10 @@ def names_in(versions: Iterable[Stated], kind: str) -> frozenset[str]:
 
 def exported(path: Path, domain: str) -> dict[str, dict[int, Stated]]:
     """Signatures of a domain from a file ``schemas.json`` (``tests/spec/export_schemas.py``), by operator and version.
+
+    Args:
+        path: the file.
+        domain: must be the one that the file names.
 
     Raises:
         SpecError: it cannot be read, or is of another format or domain.

@@ -94,7 +94,7 @@ class ValueDomain:
 
     @property
     def limits_validity(self) -> bool:
-        """Something here can make a value invalid."""
+        """Something here can make a value invalid: the rest only says what to draw."""
         return any(e is not None for e in (self.one_of, self.length, self.at_least, self.at_most))
 
 
@@ -116,7 +116,7 @@ class AttrSpec:
 
     @property
     def invalid(self) -> tuple[Any, ...]:
-        """Deliberately invalid values."""
+        """Deliberately invalid values, from the overlay's ``invalid``; empty if it has none."""
         return self.domain.invalid if self.domain else ()
 
 
@@ -202,7 +202,7 @@ class SampledInput:
 
     @property
     def whole(self) -> Fact:
-        """The fact of the input itself."""
+        """The fact of the input itself: of the sequence or optional, if it is one, else of the tensor."""
         return self.fact if self.outer is None else self.outer
 
 
@@ -302,12 +302,12 @@ class OpSpec:
 
     @property
     def has_overlay(self) -> bool:
-        """True if ``ops/`` says something of it."""
+        """True if ``ops/`` says something of this version."""
         return self.overlay is not None
 
     @property
     def is_sampled(self) -> bool:
-        """True if calls can be drawn."""
+        """True if calls can be drawn: it has an overlay that does not rule that out, and is not deprecated."""
         return self.overlay is not None and self.overlay.sampled and not self.deprecated
 
     @property
@@ -325,11 +325,14 @@ class OpSpec:
 
 
 def full_name(domain: str, op: str) -> str:
-    """An operator, behind its domain if that is not the default one."""
+    """An operator, behind its domain if that is not the default one: ``Add``, but ``ai.onnx.ml.Scaler``."""
     return op if domain in ("", "ai.onnx") else f"{domain}.{op}"
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Domain and operator of what ``OpSpec.name`` gives; a colon between them is understood, too."""
+    """Domain and operator of what ``OpSpec.name`` gives; a colon between them is understood, too.
+
+    ``ai.onnx.ml.Scaler`` gives ``("ai.onnx.ml", "Scaler")`` and ``Add`` gives ``("", "Add")``.
+    """
     domain, _, op = name.replace(":", ".").rpartition(".")
     return ("" if domain == "ai.onnx" else domain), op

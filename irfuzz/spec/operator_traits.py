@@ -155,7 +155,16 @@ _WORDS = {bool: "true", int: "an integer", float: "a number", str: "a text", tup
 
 
 def build_traits(tables: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The ``traits`` key of a file: a list of names, or a table of names and values. Raises ``SpecError``."""
+    """The ``traits`` key of a file: a list of names, or a table of names and values.
+
+    Messages begin with the place that is given: the file.
+
+    Returns:
+        Values by name, in order of the names; ``True`` for a trait without one.
+
+    Raises:
+        SpecError: a name is no trait, or its value is of another type than the trait takes.
+    """
     given = tables.get("traits", [])
     if isinstance(given, list):
         given = {str(name): True for name in given}
@@ -172,7 +181,7 @@ def build_traits(tables: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 
 
 def as_markdown() -> str:
-    """The list of ``docs/operators.md``."""
+    """The list of ``docs/operators.md``: a table with a row for each trait, by name."""
     lines = ["| trait | meaning |", "|---|---|"]
     for name, trait in sorted(TRAITS.items()):
         value = "" if trait.takes is bool else f" = {_WORDS[trait.takes]}"

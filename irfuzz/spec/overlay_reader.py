@@ -69,7 +69,14 @@ class OverlayFile:
             raise SpecError(f"{self.name}: version {since[0]} is below the file's since = {self.since}")
 
     def tables_for(self, version: int) -> dict[str, Any] | None:
-        """The file's common tables with those of the last ``[[version]]`` at or below ``version`` merged over them."""
+        """The file's common tables with those of the last ``[[version]]`` at or below ``version`` merged over them.
+
+        ``False`` there removes a key of the common tables, unless the key is a truth value itself. ``schema`` is left
+        out.
+
+        Returns:
+            ``None`` if the file says nothing of so early a version.
+        """
         if version < self.since:
             return None
         common = {k: v for k, v in self.tables.items() if k not in ("version", "schema")}
@@ -101,7 +108,7 @@ DEFAULT = "ai.onnx"
 
 
 def plain_domain(domain: str) -> str:
-    """A domain as the registry and models write it: the default one is empty."""
+    """A domain as the registry and models write it: the default one, ``ai.onnx``, is empty."""
     return "" if domain == DEFAULT else domain
 
 
@@ -141,7 +148,17 @@ def _table(tables: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def build_overlay(
     file: OverlayFile, tables: Mapping[str, Any], version: int, constants: Mapping[str, ValueDomain]
 ) -> Overlay:
-    """The overlay of one version from its merged tables. Raises ``SpecError``."""
+    """The overlay of one version from its merged tables.
+
+    Args:
+        file: that they come from.
+        tables: as ``tables_for`` merges them.
+        version: of the operator.
+        constants: values of attributes and inputs that other versions have.
+
+    Raises:
+        SpecError: a table has an unknown key, or a text in it is not in the language.
+    """
     where = f"{file.name} (version {version})"
     patterns = {k: _patterns(v, f"{where}: dims.{k}") for k, v in _table(tables, "dims", where).items()}
     require = _table(tables, "require", where)
@@ -202,7 +219,13 @@ def _patterns(value: Any, where: str) -> Patterns:
 
 
 def build_domain(table: Any, where: str) -> ValueDomain:
-    """A domain from its table. Raises ``SpecError``."""
+    """A domain from its table, such as ``{ range = [1, 8], omit = 0.5 }``, as TOML gives it.
+
+    Numbers stand for expressions, too. Messages begin with the place that is given: the file and key.
+
+    Raises:
+        SpecError: it is no table, has an unknown key, or an expression is not in the language.
+    """
     if not isinstance(table, dict):
         raise SpecError(f"{where}: expected a table such as {{ range = [1, 8] }}, got {table!r}")
     _known(table, _DOMAIN, where)
@@ -280,7 +303,13 @@ def _tuple(table: Mapping[str, Any], key: str, where: str) -> tuple[Any, ...] | 
 
 
 def build_numerics(tables: Mapping[str, Any], where: str) -> Numerics | None:
-    """The ``[numerics]`` table. Raises ``SpecError``."""
+    """The ``[numerics]`` table among those of one version; ``None`` if there is none.
+
+    Messages begin with the place that is given: the file and version.
+
+    Raises:
+        SpecError: it has an unknown key or kind.
+    """
     table = _table(tables, "numerics", where)
     if not table:
         return None
@@ -294,7 +323,13 @@ def build_numerics(tables: Mapping[str, Any], where: str) -> Numerics | None:
 
 
 def build_undefined(tables: Mapping[str, Any], where: str) -> tuple[UndefinedBehaviour, ...]:
-    """The ``[undefined]`` table: a name, and why it is open (or ``{ why, when, test }``). Raises ``SpecError``."""
+    """The ``[undefined]`` table: a name, and why it is open (or ``{ why, when, test }``).
+
+    Without one the result is empty. Messages begin with the place that is given: the file and version.
+
+    Raises:
+        SpecError: an entry is neither, or its ``when`` is not in the language.
+    """
     out: list[UndefinedBehaviour] = []
     for name, value in _table(tables, "undefined", where).items():
         key = f"{where}: undefined.{name}"
@@ -311,7 +346,13 @@ def build_undefined(tables: Mapping[str, Any], where: str) -> tuple[UndefinedBeh
 
 
 def dtype_named(name: Any, where: str) -> ir.DataType:
-    """``"float"`` and the like, as ONNX spells them in ``tensor(float)``. Raises ``SpecError``."""
+    """The element type ``"float"`` and the like, as ONNX spells them in ``tensor(float)``; case does not count.
+
+    Messages begin with the place that is given: the file and key.
+
+    Raises:
+        SpecError: ONNX has no such type.
+    """
     try:
         return ir.DataType[str(name).upper()]
     except KeyError:
@@ -321,7 +362,13 @@ def dtype_named(name: Any, where: str) -> ir.DataType:
 def build_portable(
     tables: Mapping[str, Any], version: int, where: str
 ) -> tuple[dict[str, tuple[ir.DataType, ...]], tuple[dict[str, ir.DataType], ...]]:
-    """The measured ``[portable]`` entry of one version: types by type variable, and combinations that do not run."""
+    """The measured ``[portable]`` entry of one version: types by type variable, and combinations that do not run.
+
+    Both are empty without an entry for it. Messages begin with the place that is given: the file and version.
+
+    Raises:
+        SpecError: an entry is no table or names no element type.
+    """
     entry = _table(tables, "portable", where).get(str(version), {})
     key = f"{where}: portable.{version}"
     if not isinstance(entry, dict):

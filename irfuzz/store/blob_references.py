@@ -18,7 +18,7 @@ def with_blobs(data: bytes, blobs: Blobs, folder: str, *, least: int) -> bytes:
     Args:
         data: an ONNX model.
         blobs: get the tensors that they do not have.
-        folder: where a reader of the model finds the blobs, relative to the model.
+        folder: in which a reader of the model finds the blobs, relative to the model.
         least: bytes of a tensor that is not written into the model.
     """
     model = onnx.ModelProto.FromString(data)

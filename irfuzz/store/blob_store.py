@@ -25,11 +25,14 @@ class Blobs(Protocol):
     """Bytes by the SHA-256 of them. A folder is one (``FolderBlobs``); an object store can be another."""
 
     def put(self, data: memoryview | bytes) -> str:
-        """Keep bytes, of any length but 0; nothing happens if they are there already. Returns their digest."""
+        """Keep bytes, of any length but 0; nothing happens if they are there already.
+
+        Returns their digest, 64 lower-case hexadecimal digits, by which ``map`` finds them.
+        """
         ...
 
     def has(self, digest: str) -> bool:
-        """Whether there are bytes of that digest."""
+        """Whether there are bytes of that digest, so that ``map`` can give them."""
         ...
 
     def map(self, digest: str) -> memoryview:
@@ -55,11 +58,15 @@ class FolderBlobs:
         self._seen: set[str] = set()
 
     def path(self, digest: str) -> Path:
-        """The file of a blob."""
+        """The file of a blob in the folder, named by its digest, whether it is there or not."""
         return self.folder / f"{digest}{SUFFIX}"
 
     def put(self, data: memoryview | bytes) -> str:
-        """See ``Blobs.put``."""
+        """See ``Blobs.put``. The bytes are written to a draft that gets its name when it is whole.
+
+        Raises:
+            UsageError: the folder cannot be made or written.
+        """
         view = memoryview(data).cast("B")
         digest = digest_of(view)
         if self.has(digest):
@@ -81,13 +88,17 @@ class FolderBlobs:
         return digest
 
     def has(self, digest: str) -> bool:
-        """See ``Blobs.has``."""
+        """See ``Blobs.has``. A digest that was found once is remembered, so that its file is not looked for again."""
         if digest not in self._seen and self.path(digest).exists():
             self._seen.add(digest)
         return digest in self._seen
 
     def map(self, digest: str) -> memoryview:
-        """See ``Blobs.map``."""
+        """See ``Blobs.map``. The file is mapped into memory once for all views of it that are held at the same time.
+
+        Raises:
+            InternalError: the file is missing or cannot be read.
+        """
         mapped = self._mapped.get(digest)
         if mapped is None:
             path = self.path(digest)
@@ -100,19 +111,25 @@ class FolderBlobs:
         return memoryview(mapped)
 
     def digests(self) -> Iterator[str]:
-        """The digests of all blobs, in no order."""
+        """The digests of all blobs, in no order; none if the folder does not exist.
+
+        Files of other names are passed over.
+        """
         if self.folder.is_dir():
             for path in self.folder.iterdir():
                 if path.suffix == SUFFIX and _DIGEST.fullmatch(path.stem):
                     yield path.stem
 
     def clean(self) -> None:
-        """Remove what a killed process left half-written; nobody else may be writing."""
+        """Remove what a killed process left half-written; nobody else may be writing.
+
+        Whole blobs stay, and a folder that does not exist is fine.
+        """
         if self.folder.is_dir():
             for draft in self.folder.glob(".draft-*"):
                 draft.unlink(missing_ok=True)
 
 
 def digest_of(data: memoryview | bytes) -> str:
-    """SHA-256 of bytes, in hexadecimal."""
+    """SHA-256 of bytes as 64 lower-case hexadecimal digits, under which a store of blobs keeps them."""
     return sha256(data).hexdigest()

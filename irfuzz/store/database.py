@@ -107,7 +107,7 @@ class Database:
             raise UsageError(f"{path}: expected database schema {SCHEMA}, got {found}; use another --out folder")
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection of this process; what was stored stays, and other processes are not disturbed."""
         self._engine.dispose()
 
     @contextmanager
@@ -121,12 +121,17 @@ class Database:
     # ---- settings ---------------------------------------------------------------------------
 
     def settings(self) -> dict[str, str]:
-        """All settings by key."""
+        """All settings by key, the version of the schema under ``schema`` among them."""
         with self._transaction() as connection:
             return {row.key: row.value for row in connection.execute(select(SETTING))}
 
     def set(self, key: str, value: str) -> None:
-        """Store a setting, over an older one."""
+        """Store a setting, over an older one of the same key.
+
+        Args:
+            key: of the setting; not ``schema``, which says how to read the file.
+            value: text; encode what is more than that.
+        """
         with self._transaction() as connection:
             statement = insert(SETTING).values(key=key, value=value)
             connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
@@ -134,7 +139,11 @@ class Database:
     # ---- corpus -----------------------------------------------------------------------------
 
     def add_program(self, row: ProgramRow) -> bool:
-        """Add a program; False if one with its digest is there already."""
+        """Add a program; False if one with its digest is there already, which then stays as it is.
+
+        Args:
+            row: its model is stored as it comes (see ``programs`` for how to write one).
+        """
         with self._transaction() as connection:
             return _add(connection, row) == 1
 
@@ -143,7 +152,12 @@ class Database:
     ) -> int:
         """Add programs and store how far a job has come, both or neither; how many programs were new.
 
-        ``counts`` are stored with those that were new added to ``corpus``.
+        Args:
+            job: number of the job, whose older tally is replaced.
+            iteration: with which it goes on.
+            programs: that it has made so far.
+            counts: are stored with those that were new added to ``corpus``.
+            rows: the programs; those whose digests are known are left out.
         """
         with self._transaction() as connection:
             added = sum(_add(connection, row) for row in rows)
@@ -155,7 +169,12 @@ class Database:
         return added
 
     def programs_after(self, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:
-        """The oldest programs added after the one of that number, ``most`` at most, each with its number."""
+        """The oldest programs added after the one of that number, ``most`` at most, each with its number.
+
+        Args:
+            number: of a program; 0 for the first ones. Give the last number of one call to the next.
+            most: of them; fewer are returned only if there are no more.
+        """
         columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in ProgramRow.__slots__)]
         query = select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number).limit(most)
         with self._transaction() as connection:
@@ -163,7 +182,10 @@ class Database:
         return [(number, ProgramRow(*values)) for number, *values in found]
 
     def program(self, digest: str) -> ProgramRow:
-        """The program of that digest.
+        """The program of that digest, with its model as it was stored.
+
+        Args:
+            digest: of the program.
 
         Raises:
             InternalError: there is none.
@@ -179,26 +201,28 @@ class Database:
         return row
 
     def holds(self, digest: str) -> bool:
-        """Whether there is a program of that digest."""
+        """Whether there is a program of that digest; it is not read, so this is quick for large ones, too."""
         with self._transaction() as connection:
             query = select(func.count()).select_from(PROGRAM).where(PROGRAM.c.digest == digest)
             return connection.execute(query).scalar_one() > 0
 
     def corpus_size(self) -> int:
-        """How many programs there are, seeds included."""
+        """How many programs there are, seeds included, as all processes together have added them so far."""
         with self._transaction() as connection:
             return connection.execute(select(func.count()).select_from(PROGRAM)).scalar_one()
 
     # ---- counts -----------------------------------------------------------------------------
 
     def tally(self, job: int) -> tuple[int, int, dict[str, int]]:
-        """``(next iteration, programs, counts)`` of a job; zeros if it is new."""
+        """``(next iteration, programs, counts)`` of a job, as ``record`` stored them last; zeros and no counts if it is
+        new.
+        """
         with self._transaction() as connection:
             row = connection.execute(select(TALLY).where(TALLY.c.job == job)).one_or_none()
         return (0, 0, {}) if row is None else (row.iteration, row.programs, json.loads(row.counts))
 
     def tallies(self) -> list[tuple[int, int, int, dict[str, int]]]:
-        """``(job, iteration, programs, counts)`` of every job."""
+        """``(job, iteration, programs, counts)`` of every job that has stored any, by the number of the job."""
         with self._transaction() as connection:
             rows = connection.execute(select(TALLY).order_by(TALLY.c.job)).all()
         return [(row.job, row.iteration, row.programs, json.loads(row.counts)) for row in rows]
@@ -216,18 +240,28 @@ class Database:
             return _count(connection, signature, explains)
 
     def set_verdict(self, number: int, verdict: str) -> None:
-        """Replace the verdict's text of a finding, to which something was added."""
+        """Replace the verdict's text of a finding, to which something was added.
+
+        Args:
+            number: of the finding; nothing happens if there is none.
+            verdict: JSON, in full.
+        """
         with self._transaction() as connection:
             connection.execute(update(FINDING).where(FINDING.c.number == number).values(verdict=verdict))
 
     def known(self) -> list[tuple[int, str, str]]:
-        """Number, signature and verdict of each finding that is no suspect, in the order in which they came."""
+        """Number, signature and verdict of each finding that is no suspect, in the order in which they came.
+
+        Verdicts are JSON; models and inputs are not read.
+        """
         query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(~FINDING.c.suspect)
         with self._transaction() as connection:
             return [tuple(row) for row in connection.execute(query.order_by(FINDING.c.number))]
 
     def replace_finding(self, row: FindingRow, *, explains: int = 0) -> None:
         """Let a better case stand for the finding of its number, which is counted once more.
+
+        Signature, number and the time when it was first seen stay.
 
         Args:
             row: of the better case.
@@ -260,7 +294,12 @@ class Database:
         return {**values, **{name: pack_model(getattr(row, name), self.blobs) for name in _MODELS}}
 
     def add_finding(self, row: FindingRow) -> int | None:
-        """Add a finding and return its number; if its signature is known, count that one and return ``None``."""
+        """Add a finding and return its number; if its signature is known, count that one and return ``None``.
+
+        Args:
+            row: large weights of its models are moved to the blobs. Its ``number``, ``first`` and ``last`` are not
+                used.
+        """
         values = self._values(row, {"number", "first", "last"})
         now = time.time()
         with self._transaction() as connection:
@@ -289,10 +328,11 @@ class Database:
         return [replace(r, **{name: whole_model(getattr(r, name), self.blobs) for name in _MODELS}) for r in found]
 
     def finding(self, number: int) -> FindingRow:
-        """The finding of that number.
+        """The finding of that number, with its models in one piece.
 
         Raises:
-            InternalError: there is none.
+            InternalError: there is none, or a blob of a model is missing.
+            InvalidProgram: a model is over 2 GiB.
         """
         found = FindingRow(*self._only(FINDING, FindingRow.__slots__, "number", number))
         return replace(found, **{name: whole_model(getattr(found, name), self.blobs) for name in _MODELS})
@@ -300,7 +340,8 @@ class Database:
     def finding_counts(self) -> dict[str, int]:
         """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none).
 
-        Suspects that a finding explains are in none of them.
+        Suspects that a finding explains are in none of them. ``last`` is in whole seconds since 1970, and of confirmed
+        findings only.
         """
         with self._transaction() as connection:
             rows = connection.execute(

@@ -29,22 +29,32 @@ _LOCATION = re.compile(rf"(?:.*/)?([0-9a-f]{{64}}){re.escape(SUFFIX)}")
 
 
 def is_packed(data: bytes) -> bool:
-    """Whether a model refers to blobs."""
+    """Whether stored bytes are those of a model that refers to blobs, by how they begin; a whole ONNX model is not."""
     return data.startswith(MAGIC)
 
 
 def packed(model: bytes, *, quickly: bool = False) -> bytes:
-    """A model that refers to blobs, as it is stored; ``quickly`` without making it smaller."""
+    """A model that refers to blobs, as it is stored; ``quickly`` without making it smaller.
+
+    Args:
+        model: serialised ONNX whose external tensors are named by digest.
+        quickly: do not compress it; ``unpacked`` reads both.
+    """
     return MAGIC + zlib.compress(model, 0 if quickly else -1)
 
 
 def unpacked(data: bytes) -> bytes:
-    """The inverse of ``packed``; a whole model stays as it is."""
+    """The inverse of ``packed``: serialised ONNX that refers to blobs; a whole model stays as it is."""
     return zlib.decompress(memoryview(data)[len(MAGIC) :]) if is_packed(data) else data
 
 
 def pack_model(data: bytes, blobs: Blobs) -> bytes:
-    """A model without its large weights, which ``blobs`` get; a small model, or what is none, stays as it is."""
+    """A model without its large weights, which ``blobs`` get; a small model, or what is none, stays as it is.
+
+    Args:
+        data: serialised ONNX; below ``LARGE_PROGRAM`` bytes, or if little would be saved, it is returned.
+        blobs: get the weights that they do not have.
+    """
     if len(data) < LARGE_PROGRAM:
         return data
     small, weights = split(data)
@@ -62,7 +72,11 @@ def pack_model(data: bytes, blobs: Blobs) -> bytes:
 
 
 def put_into(blobs: Blobs) -> Callable[[str, bytes], bool]:
-    """For ``without_tensors``: no tensor stays, ``blobs`` get them all."""
+    """For ``without_tensors``: no tensor stays, ``blobs`` get them all.
+
+    Args:
+        blobs: keep the bytes of each tensor that the function is asked about.
+    """
 
     def put(digest: str, data: bytes) -> bool:
         blobs.put(data)
@@ -91,7 +105,12 @@ def without_tensors(data: bytes, least: int, stays: Callable[[str, bytes], bool]
 
 
 def fill(tensor: onnx.TensorProto, data: bytes) -> None:
-    """Put elements from a blob into a tensor that referred to it."""
+    """Put elements from a blob into a tensor that referred to it, which then stands in the model itself.
+
+    Args:
+        tensor: is edited in place.
+        data: its raw bytes, little-endian as ONNX has them.
+    """
     tensor.ClearField("external_data")
     tensor.ClearField("data_location")
     tensor.raw_data = data
@@ -105,7 +124,11 @@ def _refer(tensor: onnx.TensorProto, digest: str, size: int) -> None:
 
 
 def whole_model(data: bytes, blobs: Blobs) -> bytes:
-    """A stored model in one piece.
+    """A stored model in one piece, all weights in it; a model that is no packed one is returned as it is.
+
+    Args:
+        data: as ``pack_model`` or ``packed`` gave it.
+        blobs: hold its weights, which are copied.
 
     Raises:
         InternalError: a blob is missing.
@@ -153,7 +176,14 @@ def link_blob(digest: str, folder: Path, blobs: FolderBlobs) -> None:
 
 
 def blobs_named(model: bytes) -> list[str]:
-    """Digests of the blobs to which a model refers, each once."""
+    """Digests of the blobs to which a model refers, each once, in the order in which its tensors do.
+
+    Args:
+        model: serialised ONNX, not packed.
+
+    Raises:
+        InvalidProgram: a tensor is in a file that is no blob.
+    """
     found: dict[str, None] = {}
     for tensor in tensors_in(onnx.ModelProto.FromString(model)):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
@@ -162,10 +192,10 @@ def blobs_named(model: bytes) -> list[str]:
 
 
 def digest_in(tensor: onnx.TensorProto) -> str:
-    """Digest of the blob that holds a tensor's elements.
+    """Digest of the blob that holds a tensor's elements, by the name of its external file.
 
     Raises:
-        InvalidProgram: they are in another file.
+        InvalidProgram: they are in another file, or in none.
     """
     location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
     named = _LOCATION.fullmatch(location)

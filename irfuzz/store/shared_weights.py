@@ -24,7 +24,9 @@ _BLOB = "irfuzz.blob"
 
 
 def blob_digest(tensor: ir.TensorProtocol) -> str:
-    """The digest under which a tensor's elements are stored; kept with the tensor."""
+    """The digest under which a tensor's elements are stored; computed once and kept in the tensor's ``meta``, so do not
+    change its elements afterwards.
+    """
     known = tensor.meta.get(_BLOB)
     if known is None:
         known = tensor.meta[_BLOB] = digest_of(_elements(tensor))
@@ -45,7 +47,7 @@ def shared_bytes(
         program: stays as it is.
         blobs: get the weights that they do not have.
         least: bytes of a weight that is not written into the model.
-        folder: where a reader of the model finds the blobs, relative to the model.
+        folder: in which a reader of the model finds the blobs, relative to the model.
         keep: which of the weights that are not there yet get into ``blobs``; the others are written into the model.
     """
 

@@ -41,13 +41,20 @@ class StoredPrograms:
     blobs: Blobs
 
     def seed(self, program: Program) -> bytes:
-        """A program with all of its weights."""
+        """A program with all of its weights: a large one packed, its large weights in the blobs; a small one as plain
+        ONNX.
+
+        It can be read without any edits.
+        """
         if not is_large(program):
             return program.to_bytes()
         return packed(_less(shared_bytes(program, self.blobs), put_into(self.blobs)))
 
     def whole(self, program: Program) -> bytes:
-        """A program whose new weights, however large, stand in these bytes; quick, for what is not kept for long."""
+        """A program whose new weights, however large, stand in these bytes; quick, for what is not kept for long.
+
+        Weights that the blobs have are named there; no blob is added and nothing compressed.
+        """
         if not is_large(program):
             return program.to_bytes()
         data = shared_bytes(program, self.blobs, keep=lambda tensor: False)
@@ -56,7 +63,11 @@ class StoredPrograms:
         return packed(data, quickly=True)
 
     def mutant(self, program: Program) -> bytes:
-        """A program that its edits can make again."""
+        """A program that its edits can make again: of new weights above ``OWN`` bytes in all only digests are kept, and
+        no blob is added.
+
+        A small program is stored whole.
+        """
         if not is_large(program):
             return program.to_bytes()
         left = OWN
@@ -78,7 +89,11 @@ class StoredPrograms:
         return packed(_less(data, lambda digest, raw: stays(digest, len(raw))))
 
     def is_whole(self, data: bytes) -> bool:
-        """Whether stored bytes and the blobs hold all weights, so that no edits have to make them again."""
+        """Whether stored bytes and the blobs hold all weights, so that no edits have to make them again.
+
+        Args:
+            data: what one of the methods above gave, or a whole model.
+        """
         return not is_packed(data) or all(map(self.blobs.has, blobs_named(unpacked(data))))
 
     def read(self, data: bytes, rebuild: Callable[[], Program]) -> Program:
@@ -102,5 +117,7 @@ def _less(data: bytes, stays: Callable[[str, bytes], bool]) -> bytes:
 
 
 def is_large(program: Program) -> bool:
-    """Whether the weights of a program are stored by digest."""
+    """Whether the weights of a program are stored by digest: whether those of its main graph have at least
+    ``LARGE_PROGRAM`` bytes together.
+    """
     return wire_bytes(program) >= LARGE_PROGRAM and weight_bytes(program) >= LARGE_PROGRAM

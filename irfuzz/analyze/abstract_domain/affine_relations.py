@@ -52,7 +52,12 @@ class LinearForm:
     single: bool = True
 
     def range(self) -> Range:
-        """Bounds of the form itself, without its error."""
+        """Bounds of the form itself, without its error, from the ranges of its symbols.
+
+        If a term is Relu or Abs of the symbol of another term, whose range is finite, the two are bounded together,
+        which is tighter than one by one (DEBAR's ReLU relation). The bounds are infinite if infinities of both signs
+        would meet.
+        """
         factors = dict(self.terms)
         found: list[Range] = []
         for symbol, factor in self.terms:
@@ -96,7 +101,15 @@ class Symbols:
         self.relations = relations and affine
 
     def make(self, kind: str, args: tuple[Hashable, ...], bounds: Range) -> Symbol:
-        """The symbol of an operation."""
+        """The symbol of an operation: the known one if the same operation was asked for before, else a new one.
+
+        Without ``affine`` it is always a new one.
+
+        Args:
+            kind: name of the operation.
+            args: operand symbols and whatever else decides the result; equal ones give the same symbol.
+            bounds: of every element. A known symbol keeps the bounds that it was made with.
+        """
         if not self.affine:
             return Symbol(kind, args, bounds)
         key = (kind, *args)
@@ -106,17 +119,25 @@ class Symbols:
         return known
 
     def fresh(self, bounds: Range) -> Symbol:
-        """A symbol that is equal to no other."""
+        """A new symbol that is equal to no other, for elements about whose origin nothing is known but their bounds."""
         self._count += 1
         return Symbol("value", (self._count,), bounds)
 
     def form(self, symbol: Symbol) -> LinearForm:
-        """A symbol as a form."""
+        """The linear form ``1 * symbol + 0`` of a symbol, which has no error and counts as rounded once."""
         return LinearForm(((symbol, 1.0),))
 
 
 def combined(a: LinearForm, b: LinearForm, sign: float) -> LinearForm | None:
-    """``a + sign * b`` in real arithmetic, with the errors of both added up; ``None`` if it gets too long."""
+    """``a + sign * b`` in real arithmetic, with the errors of both added up; ``None`` if it gets too long.
+
+    Symbols of both forms are put together, and those whose factors cancel are left out: ``(x + y) - x`` is ``y``.
+
+    Args:
+        a: stays as it is.
+        b: likewise.
+        sign: 1.0 for a sum, -1.0 for a difference.
+    """
     factors = dict(a.terms)
     for symbol, factor in b.terms:
         total = factors.get(symbol, 0.0) + sign * factor
@@ -130,7 +151,12 @@ def combined(a: LinearForm, b: LinearForm, sign: float) -> LinearForm | None:
 
 
 def times(a: LinearForm, factor: float) -> LinearForm:
-    """A form times a number."""
+    """A form times a number, in real arithmetic: terms, constant and error are multiplied.
+
+    Args:
+        a: stays as it is.
+        factor: any finite number; 0 gives the form of the constant 0, without terms and error.
+    """
     if factor == 0:
         return LinearForm(())
     terms = tuple((symbol, f * factor) for symbol, f in a.terms)
@@ -138,7 +164,15 @@ def times(a: LinearForm, factor: float) -> LinearForm:
 
 
 def computed(exact: LinearForm, bounds: Range, form: NumberFormat, *, fresh: bool) -> LinearForm:
-    """A form after the rounding of the operation that computed it; ``fresh``: from operands without any error."""
+    """A form after the rounding of the operation that computed it: the same terms with a larger error.
+
+    Args:
+        exact: the form in real arithmetic.
+        bounds: of the result; their magnitude decides how far rounding may move it. Infinite ones give an infinite
+            error.
+        form: that the result is rounded to.
+        fresh: the operands had no error, so that the result is the exact form, rounded once.
+    """
     # Half of it is the rounding; the rest covers that forms are added up in double precision.
     share = form.eps if form.eps > DOUBLE else 2 * DOUBLE
     error = exact.error + (share * bounds.magnitude + form.smallest if bounds.magnitude < INF else INF)
@@ -148,8 +182,14 @@ def computed(exact: LinearForm, bounds: Range, form: NumberFormat, *, fresh: boo
 def bounds_of(exact: LinearForm, operands: tuple[LinearForm, LinearForm], sign: float, direct: Range) -> Range:
     """What is known of a computed sum: its range by intervals, and by its form if that is finite.
 
-    Rounding never turns an order around, so the sign of a difference of two forms that were rounded once is that of
-    the difference of what was computed.
+    Rounding never turns an order around, so the sign of a difference of two forms that were rounded once is that of the
+    difference of what was computed.
+
+    Args:
+        exact: of the sum, with its error.
+        operands: forms of the two that were added.
+        sign: 1.0 for a sum, -1.0 for a difference.
+        direct: the range by intervals, which the result never exceeds.
     """
     real = exact.range()
     if math.isnan(exact.error) or exact.error == INF or real.low == -INF or real.high == INF:

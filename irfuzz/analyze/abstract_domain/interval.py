@@ -31,22 +31,22 @@ class Range:
 
     @property
     def zero(self) -> bool:
-        """0 may occur."""
+        """Whether 0 may occur: it lies within the bounds, and ``nonzero`` does not exclude it."""
         return self.low <= 0 <= self.high and not self.nonzero
 
     @property
     def finite(self) -> bool:
-        """Neither NaN nor an infinity may occur."""
+        """Whether every element is a finite number: NaN does not occur, and both bounds are finite."""
         return not self.nan and self.low > -INF and self.high < INF
 
     @property
     def magnitude(self) -> float:
-        """The largest absolute value."""
+        """The largest absolute value of an element, infinite if one of the bounds is; NaN does not count."""
         return max(abs(self.low), abs(self.high))
 
     @property
     def point(self) -> bool:
-        """There is one number only."""
+        """Whether all elements are one and the same number: the bounds are equal, and NaN does not occur."""
         return self.low == self.high and not self.nan
 
 
@@ -54,7 +54,16 @@ TOP = Range(-INF, INF, nan=True, loose=True)
 
 
 def hull(ranges: Iterable[Range]) -> Range:
-    """The smallest range that holds all of them; there must be one."""
+    """The smallest range that holds all of the given ones.
+
+    It may hold NaN if any of them may. It excludes 0 only if each of them does, and it is loose if any of them is.
+
+    Args:
+        ranges: at least one; a single one is returned as it is.
+
+    Raises:
+        ValueError: there are none.
+    """
     found = list(ranges)
     if len(found) == 1:
         return found[0]
@@ -68,7 +77,10 @@ def hull(ranges: Iterable[Range]) -> Range:
 
 
 def meet(one: Range, other: Range) -> Range:
-    """What lies in both; the first if they exclude each other, which only rounding can make them do."""
+    """What lies in both; the first if they exclude each other, which only rounding can make them do.
+
+    The result may hold NaN only if both may, excludes 0 if either does, and is loose only if both are.
+    """
     low, high = max(one.low, other.low), min(one.high, other.high)
     if low > high:
         return one
@@ -76,7 +88,12 @@ def meet(one: Range, other: Range) -> Range:
 
 
 def finite_part(r: Range, form: NumberFormat) -> Range:
-    """The finite numbers of a range: what goes on after a fault was reported, so that it is reported once."""
+    """The finite numbers of a range: what goes on after a fault was reported, so that it is reported once.
+
+    Args:
+        r: stays as it is; if it lies beyond the format, the result has its bounds in order all the same.
+        form: its largest and smallest finite numbers become the bounds that infinities had.
+    """
     low, high = max(r.low, form.lowest), min(r.high, form.biggest)
     return replace(r, low=min(low, high), high=max(low, high), nan=False)
 
@@ -117,7 +134,10 @@ def rounded(r: Range, form: NumberFormat, ulps: float = 0.0, low: float = -INF, 
 
 
 def add(a: Range, b: Range) -> Range:
-    """Exact sums; infinities of both signs give NaN."""
+    """The range of exact sums of an element of each operand, before any rounding.
+
+    NaN occurs if it may in an operand, or if infinities of opposite signs may meet. ``nonzero`` is never set.
+    """
     nan = a.nan or b.nan or (a.high == INF and b.low == -INF) or (a.low == -INF and b.high == INF)
     return Range(_sum(a.low, b.low, -INF), _sum(a.high, b.high, INF), nan, loose=a.loose or b.loose)
 
@@ -127,7 +147,9 @@ def _sum(a: float, b: float, both: float) -> float:
 
 
 def neg(a: Range) -> Range:
-    """Negated elements."""
+    """The range of the negated elements, which is exact: the bounds change places and signs, and everything else is
+    kept.
+    """
     return Range(-a.high, -a.low, a.nan, a.nonzero, a.loose)
 
 
@@ -137,7 +159,11 @@ def _product(a: float, b: float) -> float:
 
 
 def mul(a: Range, b: Range) -> Range:
-    """Exact products; 0 times an infinity gives NaN."""
+    """The range of exact products of an element of each operand, before any rounding.
+
+    NaN occurs if it may in an operand, or if 0 may meet an infinity. ``nonzero`` is never set, as a product of two
+    small numbers may underflow.
+    """
     ends = [_product(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     wild = (a.zero and (b.low == -INF or b.high == INF)) or (b.zero and (a.low == -INF or a.high == INF))
     # A product of two that are not zero underflows to zero.
@@ -145,19 +171,36 @@ def mul(a: Range, b: Range) -> Range:
 
 
 def square(a: Range) -> Range:
-    """Products of each element with itself."""
+    """The range of the exact products of each element with itself, which are never negative.
+
+    ``mul(a, a)`` is wider: it takes its operands for independent, so that [-1, 1] gives [-1, 1] and not [0, 1].
+    """
     ends = (_product(a.low, a.low), _product(a.high, a.high))
     return Range(0.0 if a.low <= 0 <= a.high else min(ends), max(ends), a.nan, loose=a.loose)
 
 
 def scaled(a: Range, factor: float) -> Range:
-    """Every element times a number."""
+    """The range of every element times one number, before any rounding. 0 times an infinity counts as 0 here, not as
+    NaN.
+
+    Args:
+        a: may have either sign.
+        factor: finite or infinite; a negative one makes the bounds change places.
+    """
     ends = (_product(a.low, factor), _product(a.high, factor))
     return Range(min(ends), max(ends), a.nan, loose=a.loose)
 
 
 def div(a: Range, b: Range, form: NumberFormat) -> Range:
-    """Exact quotients; if the divisor reaches 0, infinities are among them."""
+    """The range of exact quotients; if the divisor may be 0 and the dividend need not be, it is unbounded.
+
+    NaN occurs if it may in an operand, if both may be 0, or if both may be infinite.
+
+    Args:
+        a: the dividend.
+        b: the divisor.
+        form: of both; its smallest positive number is how near to 0 a divisor comes that is not 0.
+    """
     loose = a.loose or b.loose
     nan = a.nan or b.nan or (a.zero and b.zero) or (a.magnitude == INF and b.magnitude == INF)
     ends: list[float] = []
@@ -182,7 +225,12 @@ def _quotient(x: float, y: float) -> float:
 
 
 def sides(b: Range, smallest: float) -> list[tuple[float, float]]:
-    """The parts of a range below and above zero."""
+    """The parts of a range below and above zero, each as its lower and upper bound, the negative one first.
+
+    Args:
+        b: a range of nothing but 0 has no parts.
+        smallest: magnitude of the number that stands next to 0 on either side, and ends the part there.
+    """
     found = []
     if b.low < 0:
         found.append((b.low, min(b.high, -smallest)))
@@ -192,28 +240,44 @@ def sides(b: Range, smallest: float) -> list[tuple[float, float]]:
 
 
 def monotone(a: Range, f: Callable[[float], float]) -> Range:
-    """The image under a function that never decreases."""
+    """The image of a range under a function that never decreases, before any rounding.
+
+    Args:
+        a: NaN stays NaN; ``nonzero`` is not kept.
+        f: is called with the bounds, which may be infinite, and must return floats for them.
+    """
     return Range(f(a.low), f(a.high), a.nan, loose=a.loose)
 
 
 def absolute(a: Range) -> Range:
-    """Absolute values."""
+    """The range of the absolute values of the elements: from 0 if the range reaches or spans it; 0 is excluded if it
+    was.
+    """
     low = 0.0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
     return Range(low, a.magnitude, a.nan, a.nonzero, a.loose)
 
 
 def maximum(a: Range, b: Range) -> Range:
-    """The larger of two."""
+    """The range of the larger of an element of each operand. NaN in either operand may be the result.
+
+    ``nonzero`` is not kept, and the result is loose if either operand is.
+    """
     return Range(max(a.low, b.low), max(a.high, b.high), a.nan or b.nan, loose=a.loose or b.loose)
 
 
 def minimum(a: Range, b: Range) -> Range:
-    """The smaller of two."""
+    """The range of the smaller of an element of each operand, with NaN and looseness as for ``maximum``."""
     return neg(maximum(neg(a), neg(b)))
 
 
 def clipped(a: Range, low: float, high: float) -> Range:
-    """Numbers limited to ``[low, high]``; NaN stays."""
+    """The range of numbers limited to ``[low, high]``; NaN stays.
+
+    Args:
+        a: if it lies beyond a limit, all that is left of it is that limit.
+        low: ``-inf`` if there is no lower limit.
+        high: ``inf`` if there is no upper limit. The result of two finite limits is not loose.
+    """
     least, most = min(max(a.low, low), high), max(min(a.high, high), low)
     bounded = low > -INF and high < INF
     return Range(min(least, most), max(least, most), a.nan, loose=a.loose and not bounded)

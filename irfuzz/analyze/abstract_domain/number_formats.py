@@ -39,7 +39,11 @@ class NumberFormat:
         return -self.above(-x)
 
     def above(self, x: float) -> float:
-        """The smallest number of the format that is not below ``x``."""
+        """The smallest number of the format that is not below ``x``; ``x`` must be finite and within the format.
+
+        A format that ``struct`` does not know (bfloat16, integers) gives a number a little further up instead, never
+        one below ``x``.
+        """
         if not self.code:
             return x + self.eps * abs(x) + (self.smallest if x else 0.0)
         packed = struct.pack(self.code, x)
@@ -90,7 +94,11 @@ ANYTHING = NumberFormat(math.inf, -math.inf, 5e-324, 2.0**-52, floating=True)
 
 
 def format_of(dtype: ir.DataType | None) -> NumberFormat:
-    """The format of an element type."""
+    """The format of an element type of ONNX.
+
+    Floating-point types of 8 bits and fewer share ``ROUGH``. Complex numbers, strings, and ``None`` for an unknown type
+    give ``ANYTHING``, in which nothing overflows.
+    """
     if dtype is None:
         return ANYTHING
     known = _FORMATS.get(dtype)

@@ -64,22 +64,24 @@ class Tensor:
 
     @property
     def range(self) -> Range:
-        """Of all elements."""
+        """The hull of the ranges of all partitions, which bounds every element of the tensor."""
         return self.parts[0].range if len(self.parts) == 1 else hull(p.range for p in self.parts)
 
     @property
     def whole(self) -> bool:
-        """One partition."""
+        """Whether the tensor is one partition, so that nothing tells its elements apart."""
         return len(self.parts) == 1
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """Number of partitions in each dimension."""
+        """Number of partitions in each dimension: one more than it has cuts. Empty for scalars and unknown ranks."""
         return tuple(len(c) + 1 for c in self.cuts)
 
     @property
     def static(self) -> tuple[int, ...] | None:
-        """The shape if every size is known."""
+        """The shape as numbers if every size is known; ``None`` if the rank is unknown or some size is a
+        name or open.
+        """
         if self.shape is None:
             return None
         return (
@@ -88,12 +90,12 @@ class Tensor:
 
     @property
     def single(self) -> bool:
-        """It has exactly one element."""
+        """Whether it surely has exactly one element, whatever its rank. A shape that is not fully known says no."""
         static = self.static
         return static is not None and math.prod(static) == 1
 
     def count(self) -> float:
-        """Number of elements; infinite if it is not known."""
+        """Number of elements, the product of the sizes; infinite if any of them is not known."""
         static = self.static
         return INF if static is None else float(math.prod(static))
 
@@ -113,29 +115,58 @@ class Grid:
         self.most = most
 
     def part(self, symbol: Symbol, tests: tuple[ConditionTest, ...] = ()) -> Partition:
-        """A partition about which only its symbol is known."""
+        """A partition about which only its symbol is known: its range is the symbol's, and its form the symbol alone.
+
+        Args:
+            symbol: of the elements as they were computed.
+            tests: what holds if an element is true, for Boolean partitions.
+        """
         return Partition(symbol.range, symbol, self.symbols.form(symbol), tests)
 
     def fresh(self, bounds: Range) -> Partition:
-        """A partition that is related to no other."""
+        """A partition that is related to no other one: a new symbol stands for it, which has these bounds."""
         return self.part(self.symbols.fresh(bounds))
 
     def one(self, dtype: ir.DataType | None, shape: tuple[Dim, ...] | None, part: Partition) -> Tensor:
-        """A tensor of one partition."""
+        """A tensor that is not cut and so consists of one given partition.
+
+        Args:
+            dtype: its element type, ``None`` if unknown.
+            shape: its sizes, ``None`` if the rank is unknown.
+            part: stands for all elements.
+        """
         return Tensor(dtype, shape, ((),) * len(shape or ()), (part,))
 
     def plain(self, dtype: ir.DataType | None, shape: tuple[Dim, ...] | None, bounds: Range) -> Tensor:
-        """A tensor of which only the range is known."""
+        """A tensor of which only type, shape and range are known: one partition, related to no other.
+
+        Args:
+            dtype: its element type, ``None`` if unknown.
+            shape: its sizes, ``None`` if the rank is unknown.
+            bounds: of all elements.
+        """
         return self.one(dtype, shape, self.fresh(bounds))
 
     def smashed(self, tensor: Tensor) -> Tensor:
-        """The same as one partition (array smashing)."""
+        """The same tensor as one partition (array smashing), bounded by the hull of the ranges.
+
+        A tensor that is one already is returned as it is, with its relations; otherwise they are lost. The elements of
+        a constant are kept.
+        """
         if tensor.whole:
             return tensor
         return replace(self.plain(tensor.dtype, tensor.shape, tensor.range), array=tensor.array)
 
     def moved(self, part: Partition, how: tuple[object, ...]) -> Partition:
-        """A partition whose elements were put elsewhere; ``how`` decides where."""
+        """A partition whose elements were put elsewhere: equal moves of equal partitions give equal partitions.
+
+        Range, form and tests are kept, with each symbol replaced by that of its moved elements. Without affine
+        relations only the range is kept.
+
+        Args:
+            part: before the move; it stays as it is.
+            how: whatever decides which element goes to which place, hashable.
+        """
         if not self.symbols.affine:
             return self.fresh(part.range)
         symbol = self._moved(part.symbol, how)
@@ -150,7 +181,13 @@ class Grid:
         return self.symbols.make("moved", (symbol, *how), symbol.range)
 
     def refined(self, tensor: Tensor, cuts: Sequence[tuple[int, ...]]) -> Tensor:
-        """The same elements with at least these cuts (section 3.2.1, aligning)."""
+        """The same elements with at least these cuts (section 3.2.1, aligning).
+
+        Args:
+            tensor: returned as it is if it has all of these cuts.
+            cuts: for each dimension indices at which a partition has to begin, 0 excluded. If the grid would have more
+                partitions than allowed, the tensor becomes one partition instead, so look at the cuts of the result.
+        """
         wanted = tuple(tuple(sorted({*own, *more})) for own, more in zip(tensor.cuts, cuts, strict=True))
         if wanted == tensor.cuts:
             return tensor
@@ -169,7 +206,15 @@ class Grid:
         return Tensor(tensor.dtype, tensor.shape, wanted, tuple(parts), tensor.array)
 
     def merged(self, tensor: Tensor, keep: Callable[[int], bool]) -> Tensor:
-        """The same without the cuts of the dimensions that are not kept."""
+        """The same elements without the cuts of the dimensions that are not kept.
+
+        Each new partition has the hull of those that it replaces for a range, and no relations. The elements of a
+        constant are kept.
+
+        Args:
+            tensor: returned as it is if it has no such cuts.
+            keep: says of the index of a dimension whether its cuts stay.
+        """
         if all(keep(d) or not c for d, c in enumerate(tensor.cuts)):
             return tensor
         cuts = tuple(c if keep(d) else () for d, c in enumerate(tensor.cuts))
@@ -186,7 +231,18 @@ class Grid:
     def aligned(
         self, tensors: Sequence[Tensor], shape: tuple[Dim, ...] | None
     ) -> tuple[tuple[tuple[int, ...], ...], list[list[Partition]]]:
-        """Operands of an elementwise operator, broadcast to ``shape``: the common cuts, and each one's partitions."""
+        """Operands of an elementwise operator, broadcast to ``shape``: the common cuts, and each one's partitions.
+
+        If the shape or a rank is unknown, or the common grid would have too many partitions, each operand is one
+        partition.
+
+        Args:
+            tensors: the operands, broadcast as ONNX does: their last dimensions are aligned.
+            shape: of the result.
+
+        Returns:
+            The cuts of the result by dimension; and for each operand a list of partitions, row-major over these cuts.
+        """
         if shape is None or any(t.shape is None for t in tensors):
             return ((),) * len(shape or ()), [[self._spread(self.smashed(t), shape)] for t in tensors]
         rank = len(shape)
@@ -260,7 +316,12 @@ def _extent(size: Dim, cuts: tuple[int, ...], index: int) -> Dim:
 
 
 def place_in(index: Sequence[int], grid: tuple[int, ...]) -> int:
-    """The row-major position of a cell."""
+    """The row-major position of a cell in a grid, which is its index among ``Tensor.parts``.
+
+    Args:
+        index: of the cell in each dimension.
+        grid: number of cells in each dimension, as many as there are indices.
+    """
     place = 0
     for i, n in zip(index, grid, strict=True):
         place = place * n + i
@@ -268,5 +329,8 @@ def place_in(index: Sequence[int], grid: tuple[int, ...]) -> int:
 
 
 def constant_of(part: Partition) -> float | None:
-    """The one number that all elements are."""
+    """The one number that all elements are, if the form says so: no terms and no error.
+
+    ``None`` if they may differ.
+    """
     return part.form.constant if not part.form.terms and part.form.error == 0 else None

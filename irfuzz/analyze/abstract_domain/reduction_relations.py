@@ -9,6 +9,11 @@ def is_reduction(reduced: Symbol, kind: str, symbol: Symbol) -> bool:
     """``reduced`` reduces ``symbol``, and broadcasting puts each result back over the elements that it is of.
 
     If the reduced axes are dropped, it does so only if they were the first ones.
+
+    Args:
+        reduced: perhaps the result of a reduction; give what ``unspread`` returns.
+        kind: the operator, such as ``ReduceMax``.
+        symbol: what it has to be a reduction of.
     """
     if reduced.kind != kind or reduced.args[0] is not symbol:
         return False
@@ -17,7 +22,10 @@ def is_reduction(reduced: Symbol, kind: str, symbol: Symbol) -> bool:
 
 
 def unspread(symbol: Symbol) -> Symbol:
-    """What a symbol is a broadcast of; itself if it is none."""
+    """What a symbol is a broadcast of, however often it was broadcast; the symbol itself if it was not.
+
+    Only broadcasting is undone (moves by ``expand``), no other movement of elements.
+    """
     while symbol.kind == "moved" and symbol.args[1] == "expand":
         inner = symbol.args[0]
         assert isinstance(inner, Symbol)

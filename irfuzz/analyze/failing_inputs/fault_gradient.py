@@ -59,7 +59,10 @@ class Gradients:
             self._runner = None
 
     def start(self) -> bool:
-        """Start PyTorch if that has not been done; whether there is any."""
+        """Start PyTorch if that has not been done; whether there is any.
+
+        If not, ``absent`` says why, and further calls do not try again.
+        """
         if self._runner is None and not self.absent:
             mode = f"gradient {json.dumps([[kind, name, name] for kind, name in self._places])}"
             target = Target("torch:gradient", "torch", interpreter=sys.executable, options={"mode": mode})
@@ -79,12 +82,15 @@ class Gradients:
         feeds: Mapping[str, np.ndarray],
         ends: Mapping[str, tuple[float, float]],
     ) -> Iterator[dict[str, np.ndarray]]:
-        """Inputs that lie where the gradients at ``feeds`` lead; none if the lowering gives none.
+        """Inputs to which the gradients at ``feeds`` lead; none if the lowering gives none.
+
+        For each goal of the fault: four lengths of Newton's step, the corner that the gradient points to, and the
+        middle between there and here. Inputs without a gradient stay what they are.
 
         Args:
             probe: of the warning.
             fault: its fault.
-            feeds: where to start.
+            feeds: the inputs to start from; they stay as they are.
             ends: lowest and highest number of each input.
         """
         if not self.start() or self._runner is None:
@@ -108,7 +114,12 @@ class Gradients:
 
 
 def goals(fault: Fault, biggest: float) -> list[tuple[str, float]]:
-    """What is to grow beyond which number for a fault to occur; ``biggest`` is the largest number of the type."""
+    """What is to grow beyond which number for a fault to occur; ``biggest`` is the largest number of the type.
+
+    Returns:
+        Pairs of an objective (``zeros``, ``least``, ``most``, or ``largest`` if the fault has no limits) and the
+        number.
+    """
     found: list[tuple[str, float]] = []
     if fault.nonzero:
         found.append(("zeros", 0.0))

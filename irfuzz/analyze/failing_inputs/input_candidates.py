@@ -32,7 +32,9 @@ class Box:
         self._zero = {n: self._place(n, 0.0) for n in self._names}
 
     def ends(self, name: str) -> tuple[float, float]:
-        """Lowest and highest number of an input."""
+        """Lowest and highest number of an input, [-1, 1] if it has no range; limited to 1e300, so that their difference
+        is finite.
+        """
         bounds = self._bounds.get(name)
         if bounds is None:
             return -1.0, 1.0
@@ -40,7 +42,15 @@ class Box:
         return max(bounds.low, -1e300), min(bounds.high, 1e300)
 
     def filled(self, choose: Mapping[str, np.ndarray | float]) -> Feeds:
-        """Inputs at given places within their ranges: 0 is the low end and 1 the high one."""
+        """Inputs at given places within their ranges: 0 is the low end and 1 the high one.
+
+        Args:
+            choose: a place for each input, or an array of places that broadcasts to its shape.
+
+        Returns:
+            New arrays of the inputs' types and shapes: integers are rounded, Booleans true from 0.5 on; strings stay
+            what they are.
+        """
         made: Feeds = {}
         for name, array in self._base.items():
             low, high = self.ends(name)
@@ -75,7 +85,11 @@ class Box:
                     yield self._halved(name, axis, other)
 
     def corners(self) -> Iterator[Feeds]:
-        """Each combination of ends of the inputs that stand nearest; halves of every input."""
+        """Each combination of ends of the inputs that stand nearest; halves of every input.
+
+        At most 81 combinations of low end, high end and 0 are tried; then -1 for signed integers, and halves along each
+        axis. They are made one at a time, as they are asked for.
+        """
         for chosen in itertools.islice(itertools.product((0.0, 1.0, None), repeat=len(self._names)), 81):
             row = zip(self._names, chosen, strict=True)
             yield self.filled({n: self._zero[n] if c is None else c for n, c in row})
@@ -99,7 +113,12 @@ class Box:
         return 0.5 if high <= low else min(max((number - low) / (high - low), 0.0), 1.0)
 
     def draws(self, count: int) -> Iterator[Feeds]:
-        """Each element at an end, or anywhere."""
+        """Each element at an end, or anywhere: in turn rounded to ends, ends or 0, uniform draws, and one number for
+        all elements.
+
+        Args:
+            count: of inputs to draw.
+        """
         for index in range(count):
             shares = {n: self._rng.random(a.shape) for n, a in self._base.items()}
             if index % 4 == 3:

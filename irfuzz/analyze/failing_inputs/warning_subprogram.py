@@ -35,9 +35,14 @@ class WarningProbe:
 
 
 def probe_of(program: Program, warning: Alarm, ranges: Ranges) -> WarningProbe | None:
-    """The probe, ``None`` if the call is no call of a tensor operator.
+    """The probe of a warning, ``None`` if the call is no call of a tensor operator.
 
     For a call in a body the outputs are those of the control flow around it.
+
+    Args:
+        program: that was analysed; it stays as it is.
+        warning: one of its warnings.
+        ranges: that it was analysed with; they bound the inputs of the probe.
     """
     value = program.value(warning.output)
     node = None if value is None else value.producer()

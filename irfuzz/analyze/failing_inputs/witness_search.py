@@ -73,7 +73,18 @@ class WitnessSearch:
         self._gradients = gradients
 
     def find(self, program: Program, warning: Alarm, ranges: Ranges) -> Witness | None:
-        """Inputs for which the call gives NaN, an infinity or an error from operands without any."""
+        """Inputs for which the call gives NaN, an infinity or an error from operands without any.
+
+        If none are found, inputs with which it is NaN or infinite after an operand was are the second choice.
+
+        Args:
+            program: that was analysed; it stays as it is.
+            warning: one of its warnings.
+            ranges: that it was analysed with; no candidate lies outside.
+
+        Returns:
+            ``None`` if nothing was found in time, or if the call has no probe.
+        """
         probe = probe_of(program, warning, ranges)
         return (
             None

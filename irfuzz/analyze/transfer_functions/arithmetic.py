@@ -28,7 +28,11 @@ from irfuzz.analyze.transfer_functions.cell_rules import Rule, apply
 
 
 def neg(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Neg: exact, so it stays linear."""
+    """Neg: exact, so the form is negated and keeps its error.
+
+    Integers keep no form, and a range that holds the lowest one, which has no opposite in its type, becomes the whole
+    type.
+    """
     (part,) = parts
     made = ctx.related(node, parts, rounded(interval.neg(part.range), form, 0))
     if not form.floating:
@@ -40,7 +44,13 @@ def neg(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: N
 
 
 def plus(sign: float) -> Rule:
-    """Add and Sub (section 3.2.1): linear forms, and the sign of differences that are known."""
+    """The rule for Add and Sub (section 3.2.1): linear forms, and the sign of differences that are known.
+
+    Without affine forms, for integers, and if forms get too long or may overflow, no form is kept.
+
+    Args:
+        sign: 1.0 for Add, -1.0 for Sub.
+    """
 
     def rule(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
         a, b = parts
@@ -82,7 +92,11 @@ def _is_extreme_of(extreme: Symbol, symbol: Symbol, kind: str) -> bool:
 
 
 def multiply(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Mul: squares are not negative; times a number it stays linear."""
+    """Mul: squares are not negative; times a number it stays linear.
+
+    A square is a product of two operands of one symbol. Two operands of equal sign give results that rounding cannot
+    make negative; other products are bounded by intervals.
+    """
     a, b = parts
     if a.symbol is b.symbol and ctx.grid.symbols.relations:
         return ctx.related(node, parts, rounded(interval.square(a.range), form, low=0.0 if form.floating else -INF))
@@ -156,7 +170,11 @@ def _integer_quotient(a: Range, b: Range, form: NumberFormat) -> Range:
 
 
 def power(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Pow: exact monotonicity for a constant exponent, the corners else; NaN for roots of negative numbers."""
+    """Pow: exact monotonicity for a constant exponent, the corners else; NaN for roots of negative numbers.
+
+    Exponents 1 and 2 are the number itself and its square. Of floating-point numbers a base that may be 0 with a
+    negative exponent gives infinities, and negative bases with exponents that may not be whole give NaN.
+    """
     a, b = parts
     exponent = constant_of(b)
     if exponent == 2.0:
@@ -206,7 +224,11 @@ def _pow(x: float, y: float) -> float:
 
 
 def modulo(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Mod: between 0 and the divisor, or with the sign of the dividend (fmod)."""
+    """Mod: between 0 and the divisor, or with the sign of the dividend (fmod).
+
+    Floating-point remainders may be NaN if the divisor may be 0 or the dividend infinite; integers may then be anything
+    that their type holds.
+    """
     a, b = (p.range for p in parts)
     reach = min(b.magnitude, form.biggest)
     loose = a.loose or b.loose
@@ -226,7 +248,11 @@ def modulo(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form
 
 
 def extreme(larger: bool) -> Rule:
-    """Max and Min of any number of operands."""
+    """The rule for Max and Min of any number of operands; a single operand is returned as it is.
+
+    Args:
+        larger: the rule is that of Max, else that of Min.
+    """
     choose = interval.maximum if larger else interval.minimum
 
     def rule(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
@@ -243,7 +269,13 @@ def extreme(larger: bool) -> Rule:
 
 
 def total(mean: bool) -> Rule:
-    """Sum and Mean of any number of operands."""
+    """The rule for Sum and Mean of any number of operands, each partial sum rounded.
+
+    Sums of two keep linear forms as Add does; others are bounded by intervals.
+
+    Args:
+        mean: divide the sum by the number of operands.
+    """
     add = plus(1.0)
 
     def rule(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
@@ -260,7 +292,9 @@ def total(mean: bool) -> Rule:
 
 
 def prelu(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """PRelu."""
+    """PRelu: ``x`` if it is at least 0, else ``slope * x``; the hull of both sides, by intervals and without a linear
+    form.
+    """
     x, slope = parts
     below = interval.mul(
         Range(min(x.range.low, 0.0), min(x.range.high, 0.0), x.range.nan, loose=x.range.loose), slope.range
@@ -270,7 +304,15 @@ def prelu(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form:
 
 
 def clip(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Clip; limits are attributes before opset 11. If they cross, runtimes give either."""
+    """Clip; limits are attributes before opset 11. If they cross, runtimes give either.
+
+    A partition that already lies within the limits stays itself, with its relations.
+
+    Args:
+        ctx: of the analysis.
+        node: with ``min`` and ``max`` as attributes, if they are no inputs.
+        inputs: data, minimum, maximum; absent limits are infinite.
+    """
     data = operand(inputs)
     form = ctx.format(node)
 

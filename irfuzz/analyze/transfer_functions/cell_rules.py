@@ -16,7 +16,12 @@ Rule: TypeAlias = Callable[[AnalysisContext, ir.Node, Sequence[Partition], Numbe
 
 
 def elementwise(rule: Rule) -> Transfer:
-    """An operator that broadcasts its inputs and works on each element alone."""
+    """The transfer function of an operator that broadcasts its inputs and works on each element alone.
+
+    Args:
+        rule: gives one partition of the result from one of each input. Absent inputs are left out, so it cannot tell
+            which of them are missing.
+    """
 
     def transfer(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         return [apply(ctx, node, [t for t in inputs if t is not None], rule)]
@@ -25,7 +30,14 @@ def elementwise(rule: Rule) -> Transfer:
 
 
 def apply(ctx: AnalysisContext, node: ir.Node, operands: Sequence[Tensor], rule: Rule) -> Tensor:
-    """The rule for each cell of the common grid."""
+    """The rule for each cell of the common grid, put together as the node's first output.
+
+    Args:
+        ctx: gives shape, type and format of that output.
+        node: the call.
+        operands: are broadcast to the output's shape and cut alike.
+        rule: is called once for each cell, with a partition of each operand.
+    """
     shape, dtype, form = ctx.shape(node), ctx.dtype(node), ctx.format(node)
     if len(operands) == 1 and len(operands[0].cuts) != len(shape or ()):  # a rank that is known on one side only
         operands = [ctx.grid.plain(operands[0].dtype, shape, operands[0].range)]
@@ -39,7 +51,14 @@ def apply(ctx: AnalysisContext, node: ir.Node, operands: Sequence[Tensor], rule:
 
 
 def unary(op: str) -> Rule:
-    """A function of one number."""
+    """The rule of an operator that is a function of one number, from the table ``UNARY``.
+
+    Args:
+        op: name of the operator.
+
+    Raises:
+        KeyError: the table does not have it.
+    """
     function = UNARY[op]
 
     def rule(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
@@ -50,6 +69,8 @@ def unary(op: str) -> Rule:
 
 
 def identity(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Identity, and Dropout's first output if it does nothing."""
+    """Identity, and Dropout's first output if it does nothing: the input itself, with its partitions, relations and
+    constant elements.
+    """
     assert inputs[0] is not None
     return [inputs[0]]

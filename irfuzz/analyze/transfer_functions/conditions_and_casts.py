@@ -17,7 +17,15 @@ from irfuzz.analyze.transfer_functions.cell_rules import Rule, apply
 
 
 def compare(op: str) -> Rule:
-    """Comparisons: decided if the ranges are apart; true elements tell of their operands."""
+    """The rule for comparisons: decided if the ranges are apart; true elements tell of their operands.
+
+    Args:
+        op: one of ``>``, ``>=``, ``<``, ``<=`` and ``==``.
+
+    Returns:
+        A rule whose partitions are [1, 1] if it always holds, [0, 0] if it never does, else [0, 1], and whose test is
+        ``a - b op 0`` unless that form gets too long.
+    """
 
     def rule(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
         a, b = parts
@@ -42,7 +50,9 @@ def _decided(op: str, a: Range, b: Range) -> Range:
 
 
 def conjunction(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """And: both hold if it is true."""
+    """And: both hold if it is true, so the result has the tests of both operands; its range is the smaller
+    of theirs.
+    """
     made = ctx.related(node, parts, Range(min(p.range.low for p in parts), min(p.range.high for p in parts)))
     return Partition(made.range, made.symbol, made.form, tuple(t for p in parts for t in p.tests))
 
@@ -51,7 +61,10 @@ _OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 
 
 def negation(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Not: the opposite of a single test (of a NaN-free one: NaN fails both)."""
+    """Not: the opposite of a single test (of a NaN-free one: NaN fails both).
+
+    Several tests hold together, and their opposite is no test, so the result of more than one has none.
+    """
     (part,) = parts
     made = ctx.related(node, parts, Range(1.0 - part.range.high, 1.0 - part.range.low))
     tests = tuple(opposite(t) for t in part.tests) if len(part.tests) == 1 else ()
@@ -59,12 +72,20 @@ def negation(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], fo
 
 
 def opposite(test: ConditionTest) -> ConditionTest:
-    """What holds if a test fails."""
+    """What holds if a test fails: the same form with the opposite comparison, so that ``form > 0`` becomes
+    ``form <= 0``.
+
+    It is not true of NaN, which fails either.
+    """
     return ConditionTest(test.form, _OPPOSITE[test.op])
 
 
 def where(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Where: each branch under its condition; one that is never chosen does not count."""
+    """Where: each branch under its condition; one that is never chosen does not count.
+
+    What the condition tests narrows the range of the branch whose elements it tests, as in ``Where(x > 0, x, 1)``.
+    Without relations the result is the hull of both.
+    """
     condition, yes, no = parts
     if not ctx.grid.symbols.relations:
         return ctx.related(node, parts, hull([yes.range, no.range]))
@@ -77,7 +98,15 @@ def where(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form:
 
 
 def taken(condition: Tensor) -> list[tuple[str, tuple[ConditionTest, ...]]]:
-    """The branches of If that may be taken, and what holds in each of them of the condition's one element."""
+    """The branches of If that may be taken, and what holds in each of them of the condition's one element.
+
+    Args:
+        condition: its range says which of them may be; tests of a condition that may have several elements are not
+            used.
+
+    Returns:
+        Names of the attributes, ``then_branch`` first, each with its tests.
+    """
     bounds = condition.range
     tests = condition.parts[0].tests if condition.single else ()
     found: list[tuple[str, tuple[ConditionTest, ...]]] = []
@@ -125,7 +154,12 @@ def _between(part: Partition, tests: Sequence[ConditionTest]) -> Range:
 
 
 def under(part: Partition, tests: Sequence[ConditionTest]) -> Range:
-    """The range of a partition if tests hold of the same elements: those whose form is a multiple of its own."""
+    """The range of a partition if tests hold of the same elements: those whose form is a multiple of its own.
+
+    Args:
+        part: with range [-1, 1] and the test ``x > 0`` it gives [0, 1] without 0.
+        tests: hold all at once; those of other elements are ignored.
+    """
     bounds = part.range
     for test in tests:
         found = _implied(part, test)
@@ -178,7 +212,11 @@ def _implied(part: Partition, test: ConditionTest) -> tuple[str, float, float] |
 
 
 def cast(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Cast and CastLike: to floating point rounds; to integers truncates, and is anything beyond their range."""
+    """Cast and CastLike: to floating point rounds; to integers truncates, and is anything beyond their range.
+
+    A cast to the same type changes nothing. Casts of finite numbers to double precision keep the range and the linear
+    form (those from int64 excepted, which may round).
+    """
     data = operand(inputs)
     source = data.dtype
 
@@ -206,10 +244,10 @@ def cast(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def bits(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Operators on bits: only the format bounds them."""
+    """Operators on bits (BitShift, BitwiseAnd and their like): the result is bounded by the integer type alone."""
     return ctx.related(node, parts, whole(form))
 
 
 def logical(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:
-    """Or and Xor."""
+    """Or and Xor: false or true; what the operands test is not kept, as neither says which of them holds."""
     return ctx.related(node, parts, Range(0.0, 1.0))

@@ -17,7 +17,11 @@ from irfuzz.analyze.transfer_functions.reductions import OPEN_SIZE, added
 
 
 def rearranged(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """An operator that gives some elements of its first input, whatever the order: one partition, known by the call."""
+    """An operator that gives some elements of its first input, whatever the order: one partition, known by the call.
+
+    Equal calls on equal inputs give equal partitions, so range, form and tests of the input hold. Of further outputs
+    only the type is known.
+    """
     data = ctx.grid.smashed(operand(inputs))
     others = tuple(t.parts[0].symbol if t is not None and t.whole else t and node.outputs[0] for t in inputs[1:])
     part = ctx.grid.moved(data.parts[0], (node.op_type, *ctx.key(node)[1:], *others, repr(data.shape)))
@@ -26,7 +30,11 @@ def rearranged(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tens
 
 
 def reshape(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Reshape, Flatten, Squeeze and Unsqueeze: in place if only sizes of 1 come and go, else as one partition."""
+    """Reshape, Flatten, Squeeze and Unsqueeze: in place if only sizes of 1 come and go, else as one partition.
+
+    A constant keeps its elements. A grid that cannot be kept is smashed, and its relations are lost; one partition
+    keeps them.
+    """
     data = operand(inputs)
     shape = ctx.shape(node)
     array = None
@@ -65,7 +73,9 @@ def _kept(before: tuple[object, ...], after: tuple[object, ...]) -> list[int | N
 
 
 def transpose(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Transpose: the grid is transposed with the elements."""
+    """Transpose: the grid is transposed with the elements, each partition moved to its new place; constants stay
+    constants.
+    """
     data = operand(inputs)
     shape = ctx.shape(node)
     if data.shape is None or shape is None:
@@ -86,7 +96,12 @@ def transpose(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tenso
 
 
 def concat(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Concat (section 3.2.2)."""
+    """Concat (section 3.2.2): the partitions of the operands side by side along the axis, with common cuts in the
+    others.
+
+    One partition, the hull of all, is left if a shape or a size along the axis is unknown, or if there would be too
+    many. Operands of size 0 along the axis do not count.
+    """
     tensors = [t for t in inputs if t is not None]
     shape = ctx.shape(node)
     if len(tensors) == 1:
@@ -138,7 +153,18 @@ def window(
     boxes: Mapping[int, tuple[int, int]],
     dtype: ir.DataType | None,
 ) -> Tensor:
-    """The elements of ``data`` within ``boxes`` (start and end by dimension)."""
+    """The elements of ``data`` within ``boxes``, as Slice and Split take them.
+
+    Args:
+        ctx: of the analysis.
+        data: of known rank; the sizes of the dimensions in ``boxes`` must be known.
+        shape: of the result.
+        boxes: start and end by dimension, non-negative; dimensions that are not named are kept whole.
+        dtype: of the result.
+
+    Returns:
+        The cut partitions; if cutting makes too many, one partition with the range of all elements.
+    """
     cuts = [tuple(c for c in boxes[d] if 0 < c < _known(data, d)) if d in boxes else () for d in range(len(data.cuts))]
     fine = ctx.grid.refined(data, cuts)
     if any(not set(c) <= set(f) for c, f in zip(cuts, fine.cuts, strict=True)):
@@ -170,7 +196,10 @@ def _known(data: Tensor, dimension: int) -> int:
 
 
 def split(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Split (section 3.2.3)."""
+    """Split (section 3.2.3): each output is its window of the input, by the sizes that shape inference found.
+
+    An output of unknown size along the axis may be any of the elements.
+    """
     data = operand(inputs)
     found: list[Tensor] = []
     start = 0
@@ -188,7 +217,11 @@ def split(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def slice_(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Slice: exact for known starts and steps of 1; else any of the elements."""
+    """Slice: exact for known starts and steps of 1; else any of the elements.
+
+    Before opset 10 starts, ends and axes are attributes. Empty slices and sizes that are no numbers count as unknown,
+    too.
+    """
     data = operand(inputs)
     boxes = _boxes(ctx, node, inputs, data)
     if boxes is None:
@@ -227,7 +260,11 @@ def _boxes(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, data: Tensor) ->
 
 
 def gather(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Gather: for known indices the hull of the rows that they take, else of all."""
+    """Gather: for known indices the hull of the rows that they take, else of all.
+
+    Gathering from a constant gives a constant, and one row keeps its relations. Indices that may lie outside are
+    treated as unknown.
+    """
     data, indices = operand(inputs), inputs[1]
     assert indices is not None
     if data.shape is not None and indices.array is not None and indices.array.size:
@@ -261,7 +298,7 @@ def _squeezed(ctx: AnalysisContext, node: ir.Node, row: Tensor, axis: int, rank:
 
 
 def expand(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Expand."""
+    """Expand: the input is broadcast to the output's shape, and keeps its cuts in the dimensions that do not grow."""
     data = operand(inputs)
     shape = ctx.shape(node)
     cuts, ((*parts,),) = ctx.grid.aligned([data], shape)
@@ -269,7 +306,11 @@ def expand(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def pad(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Pad: a border of the constant; of elements of the input in the other modes."""
+    """Pad: a border of the constant; of elements of the input in the other modes.
+
+    Pads and value are attributes before opset 11. If the amounts are unknown or negative, the result is one partition,
+    which holds elements and the constant.
+    """
     data = operand(inputs)
     if str(ctx.attr(node, "mode", "constant")) != "constant":
         return rearranged(ctx, node, inputs)
@@ -292,7 +333,15 @@ def pad(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def united(*indices: int, zero: bool = False) -> Transfer:
-    """An operator whose elements are those of some of its inputs, and 0."""
+    """The transfer function of an operator whose elements are those of some of its inputs, and 0.
+
+    Args:
+        *indices: of these inputs; absent ones are left out, but at least one must be there.
+        zero: 0 is among the elements, too.
+
+    Returns:
+        A function that gives the first output one partition with the hull of their ranges, and the others any number.
+    """
 
     def transfer(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         found = [t.range for i in indices if i < len(inputs) and (t := inputs[i]) is not None]
@@ -303,7 +352,11 @@ def united(*indices: int, zero: bool = False) -> Transfer:
 
 
 def scatter(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """ScatterElements and ScatterND: elements of either; reductions make anything of them."""
+    """ScatterElements and ScatterND: elements of either input, or what the reduction makes of both.
+
+    Known indices cut the grid around what they overwrite. ``max`` and ``min`` give elements of either input; with
+    ``add`` an element gets none or any number of the updates; ``mul`` may give any number.
+    """
     reduction = str(ctx.attr(node, "reduction", "none"))
     data, indices, updates = inputs[:3]
     if reduction == "none" and data is not None and indices is not None and updates is not None:
@@ -321,7 +374,11 @@ def scatter(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]
 
 
 def indices_below(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """An operator that gives positions or sizes."""
+    """An operator that gives positions or sizes: constants if shape inference knows them, else at least 0 and at most
+    2**62.
+
+    Shape and Size give at least 1 unless a size is 0, as symbolic sizes are analysed from 1 on.
+    """
     fact = ctx.fact(node)
     if fact is not None and fact.known and fact.value:
         array = np.array(fact.value, dtype=np.int64).reshape([d for d in fact.shape or () if isinstance(d, int)])
@@ -335,17 +392,19 @@ def indices_below(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[T
 
 
 def top_k(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """TopK."""
+    """TopK: the values are elements of the input, in one partition; the indices are from 0 to 2**62."""
     return [*united(0)(ctx, node, inputs)[:1], ctx.plain(node, Range(0.0, 2.0**62), 1)]
 
 
 def one_hot(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """OneHot: the two values."""
+    """OneHot: each element is one of the two values of the third input, so the result has its range."""
     return united(2)(ctx, node, inputs)
 
 
 def of_shape(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """ConstantOfShape."""
+    """ConstantOfShape: the number in its attribute ``value``, 0 without it, as a constant partition; NaN gives [0, 0]
+    with NaN.
+    """
     value = ctx.attr(node, "value")
     number = 0.0 if value is None else float(np.asarray(value.numpy()).reshape(-1)[0])
     if math.isnan(number):
@@ -355,7 +414,7 @@ def of_shape(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor
 
 
 def range_(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Range: from start towards the limit."""
+    """Range: numbers from start towards the limit, so from the smaller to the larger of them, whatever the step is."""
     start, limit, _ = (t.range for t in inputs if t is not None)
     return [
         ctx.plain(node, Range(min(start.low, limit.low), max(start.high, limit.high), loose=start.loose or limit.loose))
@@ -363,12 +422,17 @@ def range_(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def triangle(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Trilu: elements and zeros."""
+    """Trilu: the elements of the input, or 0 in the triangle that is cut off; the grid is not followed."""
     return united(0, zero=True)(ctx, node, inputs)
 
 
 def numbers(low: float, high: float) -> Transfer:
-    """Operators whose outputs lie in a fixed range."""
+    """The transfer function of operators whose outputs lie in a fixed range, whatever their inputs are.
+
+    Args:
+        low: of every output.
+        high: likewise.
+    """
     return lambda ctx, node, inputs: [ctx.plain(node, Range(low, high), i) for i in range(len(node.outputs))]
 
 

@@ -19,7 +19,16 @@ TINY = 1e-30
 
 
 def loss(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss: weighted means are between the extremes."""
+    """SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss: weighted means are between the extremes.
+
+    Sums and single losses are bounded by the number of labels and the weights. A mean whose weights may add up to 0, or
+    whose sum may overflow, may be anything; if labels may be ignored, it may be NaN.
+
+    Args:
+        ctx: of the analysis.
+        node: its attribute ``reduction`` decides.
+        inputs: scores (or log-probabilities), labels, and weights of the classes if there are any.
+    """
     data, labels = inputs[0], inputs[1]
     weights = inputs[2] if len(inputs) > 2 else None
     assert data is not None
@@ -66,7 +75,12 @@ def _may_be_ignored(ctx: AnalysisContext, node: ir.Node, labels: Tensor) -> bool
 
 
 def nothing_counts(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> Iterator[tuple[int, Range, str]]:
-    """Which operand may let a mean divide by a sum of weights of 0, and what that needs."""
+    """Which operand may let a mean divide by a sum of weights of 0, and what that needs.
+
+    Yields:
+        Index of the input (1 the labels, 2 the weights), its range, and the condition under which it cannot happen, for
+        people. Nothing for reductions other than ``mean``.
+    """
     labels = inputs[1]
     if str(ctx.attr(node, "reduction", "mean")) != "mean" or labels is None:
         return

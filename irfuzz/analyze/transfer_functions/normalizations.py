@@ -18,7 +18,11 @@ from irfuzz.analyze.transfer_functions.unary_functions import sqrt
 
 
 def batch_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """BatchNormalization: with constant statistics channel by channel, else by intervals."""
+    """BatchNormalization: with constant statistics channel by channel, else by intervals.
+
+    In training mode the statistics are those of the batch, so a deviation is at most sqrt(n - 1) standard deviations of
+    n elements per channel; of further outputs only the type is known.
+    """
     data, scale, bias, mean, var = (t for t in inputs if t is not None)
     form = ctx.format(node)
     epsilon = float(ctx.attr(node, "epsilon"))
@@ -93,7 +97,9 @@ def _over(error: float, floor: float) -> float:
 
 
 def layer_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """LayerNormalization."""
+    """LayerNormalization: an element is at most sqrt(n - 1) standard deviations from the mean of the n elements from
+    ``axis`` on; then scale and bias are applied by intervals.
+    """
     data = operand(inputs)
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
@@ -116,7 +122,10 @@ def _affine(ctx: AnalysisContext, node: ir.Node, inputs: Inputs, ratio: Range) -
 
 
 def rms_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """RMSNormalization: x / sqrt(mean(x * x) + epsilon) is at most sqrt(n) in magnitude."""
+    """RMSNormalization: x / sqrt(mean(x * x) + epsilon) is at most sqrt(n) in magnitude.
+
+    n is the number of elements from ``axis`` on; scale is applied by intervals.
+    """
     data = operand(inputs)
     axis = ctx.attr(node, "axis", -1)
     _, terms = counted(data, None if data.shape is None else tuple(range(axis % len(data.shape), len(data.shape))))
@@ -126,7 +135,9 @@ def rms_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor
 
 
 def instance_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """InstanceNormalization."""
+    """InstanceNormalization: an element is at most sqrt(n - 1) standard deviations from the mean of its channel, of n
+    elements; then scale and bias are applied by intervals.
+    """
     data = operand(inputs)
     _, terms = counted(data, None if data.shape is None else tuple(range(2, len(data.shape))))
     epsilon = float(ctx.attr(node, "epsilon", 1e-5))
@@ -135,7 +146,11 @@ def instance_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[T
 
 
 def group_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """GroupNormalization: its function body takes the variance as mean(x * x) - mean(x) ** 2."""
+    """GroupNormalization: its function body takes the variance as mean(x * x) - mean(x) ** 2.
+
+    Elements so large that rounding may make that negative (``equal_limit``) give anything, NaN too; of others the usual
+    bound of sqrt(n - 1) deviations holds.
+    """
     data = operand(inputs)
     terms, form, epsilon = grouped(ctx, node, data)
     if data.range.magnitude > equal_limit(terms, form, epsilon):
@@ -145,7 +160,10 @@ def group_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tens
 
 
 def grouped(ctx: AnalysisContext, node: ir.Node, data: Tensor) -> tuple[float, NumberFormat, float]:
-    """Most elements of a group of GroupNormalization, the format that it computes in, and epsilon in that format."""
+    """Most elements of a group of GroupNormalization, the format that it computes in, and epsilon in that format.
+
+    The format is single precision if ``stash_type`` says so, else that of the output. An unknown size counts as 2**31.
+    """
     _, terms = counted(data, None if data.shape is None else tuple(range(1, len(data.shape))))
     if data.shape is not None and isinstance(data.shape[1], int):
         terms /= max(int(ctx.attr(node, "num_groups")), 1)
@@ -154,12 +172,22 @@ def grouped(ctx: AnalysisContext, node: ir.Node, data: Tensor) -> tuple[float, N
 
 
 def equal_limit(terms: float, form: NumberFormat, epsilon: float) -> float:
-    """The largest magnitude of ``terms`` elements so that rounding takes at most epsilon / 2 from their variance."""
+    """The largest magnitude of ``terms`` elements so that rounding takes at most epsilon / 2 from their variance.
+
+    Args:
+        terms: number of elements of a group; the variance of one alone is exact, and the limit infinite.
+        form: that mean(x * x) - mean(x) ** 2 is computed in.
+        epsilon: is added to the variance; without one the limit is 0.
+    """
     return INF if terms <= 1 else math.sqrt(epsilon / (2 * (2 * terms + 4) * form.eps)) if epsilon > 0 else 0.0
 
 
 def mean_variance(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """MeanVarianceNormalization: 1e-9 is added to the deviation."""
+    """MeanVarianceNormalization: 1e-9 is added to the deviation.
+
+    Mean and variance are over ``axes``, 0, 2 and 3 by default; an element is at most sqrt(n - 1) deviations from the
+    mean.
+    """
     data = operand(inputs)
     axes = tuple(ctx.attr(node, "axes") or (0, 2, 3))
     _, terms = counted(data, None if data.shape is None else axes)
@@ -167,7 +195,11 @@ def mean_variance(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[T
 
 
 def lrn(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """LRN: x / (bias + alpha / size * sum of squares) ** beta."""
+    """LRN: x / (bias + alpha / size * sum of squares) ** beta.
+
+    If bias is positive, neither alpha nor beta negative, and no sum of squares overflows, the result is within x * bias
+    ** -beta; else it may be anything.
+    """
     data = operand(inputs)
     form = ctx.format(node)
     bias, alpha, beta = (float(ctx.attr(node, n)) for n in ("bias", "alpha", "beta"))
@@ -179,7 +211,10 @@ def lrn(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def lp_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """LpNormalization: shares of a norm; NaN if that is 0 (ONNX leaves it open)."""
+    """LpNormalization: shares of a norm; NaN if that is 0 (ONNX leaves it open).
+
+    The result is within [-1, 1] but for rounding; NaN is possible if the input may hold 0, NaN or an infinity.
+    """
     data = operand(inputs)
     form = ctx.format(node)
     wild = data.range.zero or not data.range.finite
@@ -187,7 +222,11 @@ def lp_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]
 
 
 def recurrent(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """RNN, LSTM and GRU with their default activations: hidden states are within [-1, 1] or of the initial one."""
+    """RNN, LSTM and GRU with their default activations: hidden states are within [-1, 1] or of the initial one.
+
+    An LSTM's cell state grows by at most 1 in each step of the sequence. With an attribute ``activations`` the outputs
+    may be anything. All outputs may be NaN if an input may be infinite or products may overflow.
+    """
     if node.attributes.get("activations") is not None:
         return [ctx.top(node, i) for i in range(len(node.outputs))]
     first = inputs[5] if len(inputs) > 5 else None
@@ -213,7 +252,9 @@ def recurrent(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tenso
 
 
 def quantize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """QuantizeLinear and its like: saturated to the integer type."""
+    """QuantizeLinear and its like: saturated to the integer type of each output; floating-point (float8) outputs may be
+    anything.
+    """
     found: list[Tensor] = []
     for index in range(len(node.outputs)):
         form = ctx.format(node, index)
@@ -224,7 +265,7 @@ def quantize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor
 
 
 def dequantize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """DequantizeLinear: (x - zero point) * scale."""
+    """DequantizeLinear: (x - zero point) * scale, by intervals over all channels; an absent zero point is 0."""
     data, scale = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     zero = inputs[2].range if len(inputs) > 2 and (inputs[2] is not None) else Range(0.0, 0.0)  # type: ignore[union-attr]
@@ -233,7 +274,11 @@ def dequantize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tens
 
 
 def dynamic_quantize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """DynamicQuantizeLinear: the scale is the width of the range, 0 included, over 255."""
+    """DynamicQuantizeLinear: the scale is the width of the range, 0 included, over 255.
+
+    The quantised elements and the zero point are from 0 to 255. Input that may be infinite or NaN gives an unlimited
+    scale.
+    """
     data = operand(inputs)
     r = hull([data.range, Range(0.0, 0.0)])
     # Where all elements are 0, runtimes give 1.
@@ -247,7 +292,11 @@ def dynamic_quantize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> lis
 
 
 def resize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Resize and Upsample: between the extremes; cubic weights overshoot by at most 1.5 in each dimension."""
+    """Resize and Upsample: between the extremes; cubic weights overshoot by at most 1.5 in each dimension.
+
+    ``nearest`` gives elements of the input unrounded. ``tf_crop_and_resize`` adds its ``extrapolation_value`` to what
+    may come.
+    """
     data = operand(inputs)
     form = ctx.format(node)
     mode = str(ctx.attr(node, "mode", "nearest"))
@@ -267,7 +316,10 @@ def resize(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def dropout(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Dropout: its input; in training some elements are 0 and the others are scaled up."""
+    """Dropout: its input; in training some elements are 0 and the others are scaled up.
+
+    The scale is 1 / (1 - ratio), with a ratio of 0.5 if it is not given. A mask, if asked for, is 0 or 1.
+    """
     data = operand(inputs)
     training = inputs[2] if len(inputs) > 2 else None
     form = ctx.format(node)

@@ -15,7 +15,17 @@ from irfuzz.analyze.transfer_functions.analysis_context import MOST_ELEMENTS, An
 
 
 def ends_of(inputs: Inputs, amounts: tuple[int, ...], rank: int) -> list[tuple[int, int]] | None:
-    """How much is put before and after each dimension."""
+    """How much Pad puts before and after each dimension.
+
+    Args:
+        inputs: of Pad; the fourth names the axes that the amounts are for, all without it.
+        amounts: first what goes before each of these axes, then what goes behind it.
+        rank: of the data.
+
+    Returns:
+        A pair for each dimension, (0, 0) for axes that are not named; ``None`` if the axes are unknown or too few or
+        many.
+    """
     given = inputs[3] if len(inputs) > 3 else None
     if given is not None and given.array is None:
         return None
@@ -32,7 +42,18 @@ def ends_of(inputs: Inputs, amounts: tuple[int, ...], rank: int) -> list[tuple[i
 def bordered(
     ctx: AnalysisContext, node: ir.Node, data: Tensor, amounts: Sequence[tuple[int, int]], border: Range
 ) -> Tensor | None:
-    """A tensor with so many elements before and after it in each dimension; ``None`` if partitions do not tell."""
+    """A tensor with so many elements before and after it in each dimension; ``None`` if partitions do not tell.
+
+    That is the case for unknown ranks, for negative amounts, for amounts in dimensions of unknown size, and if there
+    would be too many partitions.
+
+    Args:
+        ctx: of the analysis.
+        node: the Pad.
+        data: its partitions stay what they are, inside.
+        amounts: before and after each dimension.
+        border: range of the elements around it.
+    """
     shape = ctx.shape(node)
     if shape is None or data.shape is None:
         return None
@@ -62,7 +83,18 @@ def bordered(
 def overwritten(
     ctx: AnalysisContext, node: ir.Node, data: Tensor, indices: np.ndarray | None, updates: Range
 ) -> Tensor | None:
-    """A tensor with elements replaced at known indices; ``None`` if partitions do not tell."""
+    """A tensor with elements replaced at known indices; ``None`` if partitions do not tell.
+
+    The smallest box around the indices becomes partitions of their own: with the range of the updates if every element
+    in it is replaced, else with the hull of both.
+
+    Args:
+        ctx: of the analysis.
+        node: ScatterND, or an operator that has an axis.
+        data: of known shape, not too large.
+        indices: a constant's elements, ``None`` if they are unknown.
+        updates: range of what is written.
+    """
     static = data.static
     if indices is None or not indices.size or not static or not 0 < math.prod(static) <= MOST_ELEMENTS:
         return None

@@ -17,7 +17,14 @@ from irfuzz.analyze.transfer_functions.reductions import OPEN_SIZE, added
 
 
 def dot(a: Range, b: Range, terms: tuple[float, float], form: NumberFormat) -> Range:
-    """Sums of ``terms`` products (matrix product: the interval product times the inner size)."""
+    """Sums of ``terms`` products (matrix product: the interval product times the inner size).
+
+    Args:
+        a: range of one operand.
+        b: range of the other.
+        terms: fewest and most products of one sum.
+        form: that each product and sum is rounded to.
+    """
     return added(rounded(interval.mul(a, b), form), *terms, form)
 
 
@@ -52,7 +59,10 @@ def _bounded(data: Range) -> bool:
 
 
 def matmul(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """MatMul."""
+    """MatMul: the interval product times the inner size, and bounds by rows if one operand is a constant.
+
+    If neither operand is cut, equal products of equal operands are one symbol.
+    """
     a, b = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     size = _inner(a, b)
@@ -81,7 +91,10 @@ def _inner(a: Tensor, b: Tensor) -> tuple[float, float]:
 
 
 def gemm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Gemm: alpha * A @ B + beta * C."""
+    """Gemm: alpha * A @ B + beta * C, with A and B transposed as the attributes say.
+
+    A constant B is weighed column by column; an absent C, or a beta of 0, adds nothing.
+    """
     a, b = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     alpha, beta = float(ctx.attr(node, "alpha", 1.0)), float(ctx.attr(node, "beta", 1.0))
@@ -103,7 +116,11 @@ def gemm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def conv(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Conv: padding adds 0 to what the input may be."""
+    """Conv: padding adds 0 to what the input may be.
+
+    Each result is a sum of as many products as a filter has elements; constant filters are weighed one by one. The bias
+    is added by intervals.
+    """
     data, weight = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     r = hull([data.range, Range(0.0, 0.0)]) if _pads(ctx, node) else data.range
@@ -127,7 +144,11 @@ def _biased(bounds: Range, inputs: Inputs, form: NumberFormat) -> Range:
 
 
 def conv_transpose(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """ConvTranspose: each result gets at most all taps of the kernel for each channel of its group, or none."""
+    """ConvTranspose: each result gets at most all taps of the kernel for each channel of its group, or none.
+
+    By intervals, without looking at the elements of constant weights; an unknown weight shape gives up to 2**31
+    products.
+    """
     data, weight = operand(inputs), operand(inputs, 1)
     form = ctx.format(node)
     static = weight.static
@@ -138,7 +159,11 @@ def conv_transpose(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[
 
 
 def einsum(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Einsum: products of all operands, summed over the letters that the result lacks."""
+    """Einsum: products of all operands, summed over the letters that the result lacks.
+
+    If an operand alone may overflow when it is summed, the result may be anything, NaN too. Equations with ``...`` or
+    without ``->`` count as sums of up to 2**31 products.
+    """
     tensors = [t for t in inputs if t is not None]
     form = ctx.format(node)
     equation = str(ctx.attr(node, "equation")).replace(" ", "")
@@ -162,7 +187,10 @@ def einsum(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def integer_product(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """MatMulInteger and ConvInteger: exact, modulo 2**32; zero points are taken off first."""
+    """MatMulInteger and ConvInteger: exact, modulo 2**32; zero points are taken off first.
+
+    Sums that may exceed int32 may be any of its numbers. ConvInteger pads with what counts as 0.
+    """
     a, b = operand(inputs), operand(inputs, 1)
     points = [t.range if t is not None else Range(0.0, 0.0) for t in (*inputs[2:4], None, None)][:2]
     left = interval.add(a.range, interval.neg(points[0]))

@@ -22,7 +22,16 @@ OPEN_SIZE = 2.0**31
 
 
 def reduced_axes(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> tuple[int, ...] | None:
-    """Axes that a reduction reduces, non-negative; ``None`` if they are not known. Empty: it does nothing."""
+    """Axes that a reduction reduces, non-negative; ``None`` if they are not known. Empty: it does nothing.
+
+    Args:
+        ctx: of the analysis.
+        node: has the axes as an attribute in older opsets, and ``noop_with_empty_axes``.
+        inputs: the data, and the axes if they are an input.
+
+    Returns:
+        Sorted; all axes if none are given. ``None`` for axes that are computed and for data of unknown rank.
+    """
     data = operand(inputs)
     rank = None if data.shape is None else len(data.shape)
     given = inputs[1] if len(inputs) > 1 else None
@@ -40,7 +49,12 @@ def reduced_axes(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> tuple[i
 
 
 def counted(data: Tensor, axes: tuple[int, ...] | None) -> tuple[float, float]:
-    """Fewest and most elements that go into one result; a size that has a name is at least 1."""
+    """Fewest and most elements that go into one result; a size that has a name is at least 1.
+
+    Args:
+        data: what is reduced.
+        axes: over which; ``None`` if they are not known, which gives 0 and 2**31. An unknown size counts up to 2**31.
+    """
     if axes is None or data.shape is None:
         return 0.0, OPEN_SIZE
     least = most = 1.0
@@ -52,7 +66,14 @@ def counted(data: Tensor, axes: tuple[int, ...] | None) -> tuple[float, float]:
 
 
 def added(r: Range, least: float, most: float, form: NumberFormat) -> Range:
-    """Sums of ``least`` to ``most`` elements in any order: every partial sum is rounded."""
+    """Sums of ``least`` to ``most`` elements in any order: every partial sum is rounded.
+
+    Args:
+        r: of the elements.
+        least: number of them; may be 0.
+        most: likewise, perhaps infinite; 0 gives exactly 0.
+        form: of the sum. Integers wrap around to anything if the exact sum may overflow.
+    """
     if most == 0:
         return Range(0.0, 0.0)
     low = r.low * (most if r.low < 0 else least) if r.low else 0.0
@@ -159,7 +180,15 @@ Summary = Callable[[Range, float, float, NumberFormat], Range]
 
 
 def reduction(summary: Summary) -> Transfer:
-    """A reduction, for each partition of what is left of the grid."""
+    """The transfer function of a reduction, for each partition of what is left of the grid.
+
+    Cuts of reduced axes are merged first. Without axes to reduce (``noop_with_empty_axes``) the result covers the
+    elements as they are and, for ReduceSumSquare, ReduceLogSum and their like, with the function taken, as ONNX says
+    since opset 18.
+
+    Args:
+        summary: gives the range of one result from that of the elements, their fewest and most, and the format.
+    """
 
     def transfer(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         data = operand(inputs)
@@ -219,7 +248,11 @@ def _of_exponentials(symbol: Symbol, axes: tuple[int, ...], bounds: Range, form:
 
 
 def softmax(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Softmax: within [0, 1]; above 0 if the inputs are not too far apart; NaN of infinities."""
+    """Softmax: within [0, 1]; above 0 if the inputs are not too far apart; NaN of infinities.
+
+    The upper end is what runtimes were measured to compute (``most_of``). Before opset 13 the sum is over everything
+    from the axis on.
+    """
     data = operand(inputs)
     form = ctx.format(node)
     r = data.range
@@ -250,7 +283,10 @@ def _terms(ctx: AnalysisContext, node: ir.Node, data: Tensor) -> float:
 
 
 def log_softmax(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """LogSoftmax: at most 0, and no further below than the inputs are apart plus the logarithm of their number."""
+    """LogSoftmax: at most 0, and no further below than the inputs are apart plus the logarithm of their number.
+
+    Both ends are widened for rounding. Inputs that may be infinite or NaN give negative infinity and NaN.
+    """
     data = operand(inputs)
     form = ctx.format(node)
     r = data.range
@@ -262,12 +298,12 @@ def log_softmax(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Ten
 
 
 def hardmax(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """Hardmax."""
+    """Hardmax: 0 or 1, whatever its input is; the analysis does not follow which element is the 1."""
     return [ctx.plain(node, Range(0.0, 1.0))]
 
 
 def position(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """ArgMax and ArgMin."""
+    """ArgMax and ArgMin: from 0 to the size of the axis less 1, or to 2**62 if that size is not known."""
     data = operand(inputs)
     size = None
     if data.shape:
@@ -276,7 +312,10 @@ def position(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor
 
 
 def running(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """CumSum and CumProd: sums (products) of one to all elements along the axis, or of none."""
+    """CumSum and CumProd: sums (products) of one to all elements along the axis, or of none.
+
+    If the axis is not known, it is taken for the longest; unknown sizes count up to 2**31.
+    """
     data = operand(inputs)
     form = ctx.format(node)
     axis = inputs[1]
@@ -300,7 +339,11 @@ def _area(data: Tensor) -> tuple[float, float]:
 
 
 def average_pool(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """AveragePool: means of windows, with padding if it is included."""
+    """AveragePool: means of windows, with padding if it is included.
+
+    With ``count_include_pad`` or ``ceil_mode`` zeros may be among the elements. Rounding and overflow of a sum of a
+    whole window count.
+    """
     data = operand(inputs)
     padded = bool(ctx.attr(node, "count_include_pad", 0)) or bool(ctx.attr(node, "ceil_mode", 0))
     r = hull([data.range, Range(0.0, 0.0)]) if padded else data.range
@@ -308,7 +351,11 @@ def average_pool(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Te
 
 
 def max_pool(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """MaxPool: its elements; windows of padding alone do not occur in valid calls but give the lowest number."""
+    """MaxPool: its elements; windows of padding alone do not occur in valid calls but give the lowest number.
+
+    If the input may hold NaN, the lower end is negative infinity, as onnxruntime leaves NaN out. Indices are from 0 to
+    2**62.
+    """
     data = operand(inputs)
     return [
         ctx.plain(node, _windowed(data.range)),
@@ -322,13 +369,19 @@ def _windowed(r: Range) -> Range:
 
 
 def global_maximum(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """GlobalMaxPool."""
+    """GlobalMaxPool: the range of the input; if that may hold NaN, down to negative infinity, as onnxruntime leaves NaN
+    out.
+    """
     (found,) = global_pool(_extreme)(ctx, node, inputs)
     return [ctx.plain(node, _windowed(found.range))]
 
 
 def global_pool(summary: Summary) -> Transfer:
-    """GlobalAveragePool and its like."""
+    """The transfer function of GlobalAveragePool and its like, over all dimensions behind the channel.
+
+    Args:
+        summary: gives the range of one result from that of the elements, their fewest and most, and the format.
+    """
 
     def transfer(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         data = operand(inputs)
@@ -338,7 +391,13 @@ def global_pool(summary: Summary) -> Transfer:
 
 
 def lp(area: Callable[[AnalysisContext, ir.Node, Tensor], tuple[float, float]]) -> Transfer:
-    """LpPool and GlobalLpPool: at most count ** (1 / p) times the largest magnitude."""
+    """The transfer function of LpPool and GlobalLpPool: at most count ** (1 / p) times the largest magnitude.
+
+    Infinite if the sum of the powers may overflow.
+
+    Args:
+        area: gives fewest and most elements of one result.
+    """
 
     def transfer(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
         data = operand(inputs)

@@ -29,7 +29,16 @@ LIBRARY = 32.0
 
 
 def library(f: Callable[[float], float], low: float = -INF, high: float = INF) -> Unary:
-    """A function that never decreases, with bounds that no implementation passes by more than its rounding."""
+    """A function that never decreases, with bounds that no implementation passes by more than its rounding.
+
+    Args:
+        f: computes it for a float, infinities included.
+        low: least value; 0 is never passed, not even by rounding.
+        high: largest value. If both are finite, the result is not loose.
+
+    Returns:
+        The range of results from that of arguments, for the table ``UNARY``.
+    """
 
     def apply(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
         exact = monotone(r, f)
@@ -51,7 +60,13 @@ def _exp(x: float) -> float:
 
 
 def exp(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Exp: never negative; the error of the argument's reduction grows with it."""
+    """Exp: never negative; the error of the argument's reduction grows with it.
+
+    Args:
+        r: of the arguments; none above 0 gives results of at most 1 and its rounding.
+        attrs: not used.
+        form: of the result; what exceeds it is infinite.
+    """
     exact = monotone(r, _exp)
     reach = LIBRARY + 2 * (abs(r.low) if r.low > -INF else 0) if r.high < 1 else LIBRARY + 2 * min(abs(r.high), 800)
     one = 1.0 if r.high <= 0 else INF
@@ -59,7 +74,11 @@ def exp(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
 
 
 def log(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Log: NaN below 0, negative infinity at 0."""
+    """Log: NaN below 0, negative infinity at 0.
+
+    If the range starts at 0 but excludes it (``nonzero``), the logarithm of the smallest positive number of the format
+    is the lower end.
+    """
     low = form.smallest if r.nonzero and r.low == 0 else r.low
     exact = Range(_log(low), _log(r.high), r.nan or r.low < 0, loose=r.loose)
     return rounded(exact, form, LIBRARY)
@@ -70,13 +89,16 @@ def _log(x: float) -> float:
 
 
 def sqrt(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Sqrt: NaN below 0."""
+    """Sqrt: NaN below 0. The root of the negative part counts as 0, and 0 stays excluded if it was."""
     exact = Range(math.sqrt(max(r.low, 0.0)), math.sqrt(max(r.high, 0.0)), r.nan or r.low < 0, r.nonzero, r.loose)
     return rounded(exact, form, 1.0, 0.0)
 
 
 def reciprocal(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Reciprocal."""
+    """Reciprocal: 1 / x, exactly rounded.
+
+    If the range holds 0, the result is unbounded with both infinities, as the zero may have either sign.
+    """
     return rounded(div(Range(1.0, 1.0), r, form), form)
 
 
@@ -97,7 +119,7 @@ _LIMITED = 2.0**-23
 
 
 def tanh(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Tanh."""
+    """Tanh: within [-1, 1], but for what runtimes were measured to exceed that by (``most_of``)."""
     found = library(math.tanh, -1.0, 1.0)(r, attrs, form)
     most = most_of("Tanh", form)
     return clipped(found, -most, most)
@@ -122,18 +144,22 @@ def _elu(alpha: float) -> Callable[[float], float]:
 
 
 def elu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Elu; with a negative alpha it is not monotone."""
+    """Elu; with a negative alpha it is not monotone, and so the ends and 0 are looked at."""
     return _branches(r, form, lambda x: x, _elu(float(attrs("alpha"))))
 
 
 def selu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Selu."""
+    """Selu: gamma * x from 0 on, gamma * alpha * (exp(x) - 1) below; the ends and 0 are looked at, so any sign of the
+    attributes is fine.
+    """
     alpha, gamma = float(attrs("alpha")), float(attrs("gamma"))
     return _branches(r, form, lambda x: gamma * x, lambda x: gamma * alpha * math.expm1(max(x, -1e4)))
 
 
 def celu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Celu: the negative side is that of x / alpha."""
+    """Celu: the negative side is that of x / alpha, times alpha; an alpha that is not positive gives
+    anything, NaN too.
+    """
     alpha = float(attrs("alpha"))
     if alpha <= 0:
         return _anything(r, form)
@@ -141,13 +167,16 @@ def celu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
 
 
 def leaky_relu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """LeakyRelu."""
+    """LeakyRelu: x from 0 on and alpha * x below, with alpha of any sign; widened for rounding."""
     alpha = float(attrs("alpha"))
     return _branches(r, form, lambda x: x, lambda x: alpha * x if x else 0.0)
 
 
 def thresholded_relu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """ThresholdedRelu: 0 up to alpha."""
+    """ThresholdedRelu: 0 up to alpha, x above it.
+
+    Nothing is computed, so nothing is rounded; a range above alpha stays as it is.
+    """
     alpha = float(attrs("alpha"))
     if r.low > alpha:
         return r
@@ -160,7 +189,10 @@ def thresholded_relu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
 
 
 def shrink(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Shrink: 0 between -lambd and lambd, moved towards it by bias beyond."""
+    """Shrink: 0 between -lambd and lambd, moved towards it by bias beyond.
+
+    The result is widened by the rounding of single precision even for doubles, as onnxruntime computes it so.
+    """
     lambd, bias = float(attrs("lambd")), float(attrs("bias"))
     found = [Range(0.0, 0.0, r.nan, loose=r.loose)] if r.low <= lambd and r.high >= -lambd else []
     if r.high > lambd:
@@ -187,7 +219,7 @@ def _anything(r: Range, form: NumberFormat) -> Range:
 
 
 def hard_sigmoid(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """HardSigmoid."""
+    """HardSigmoid: alpha * x + beta, rounded, then limited to [0, 1]; alpha may have any sign. NaN stays NaN."""
     line = rounded(_line(r, float(attrs("alpha")), float(attrs("beta"))), form, 2)
     return clipped(line, 0.0, 1.0)
 
@@ -198,7 +230,7 @@ def _line(r: Range, slope: float, shift: float) -> Range:
 
 
 def hard_swish(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """HardSwish: x * clip(x / 6 + 1 / 2, 0, 1)."""
+    """HardSwish: x * clip(x / 6 + 1 / 2, 0, 1), which has its least value at -1.5; negative infinity gives NaN."""
     return _humped(r, form, lambda x: x * min(max(x / 6 + 0.5, 0.0), 1.0) if math.isfinite(x) else max(x, 0.0), -1.5)
 
 
@@ -207,18 +239,23 @@ def _gelu(x: float) -> float:
 
 
 def gelu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Gelu, exact or by tanh, which differ by less than 0.001."""
+    """Gelu, exact or by tanh, which differ by less than 0.001: the range of the exact one is widened by that much for
+    either.
+    """
     found = _humped(r, form, _gelu, -0.7517915)
     return Range(found.low - 1e-3, found.high + 1e-3 if found.high < INF else INF, found.nan, loose=found.loose)
 
 
 def mish(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Mish: x * tanh(softplus(x))."""
+    """Mish: x * tanh(softplus(x)), which has its least value near -1.19; negative infinity gives NaN."""
     return _humped(r, form, lambda x: x * math.tanh(_softplus(x)) if math.isfinite(x) else max(x, 0.0), -1.1924312)
 
 
 def swish(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Swish: x * sigmoid(alpha * x)."""
+    """Swish: x * sigmoid(alpha * x), which has its least value near -1.28 / alpha.
+
+    If alpha is not positive, the sigmoid counts as any number from 0 to 1.
+    """
     alpha = float(attrs("alpha"))
     if alpha <= 0:
         return rounded(mul(r, Range(0.0, 1.0)), form, LIBRARY)
@@ -237,13 +274,20 @@ def _humped(r: Range, form: NumberFormat, f: Callable[[float], float], bottom: f
 
 
 def softsign(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Softsign: x / (1 + |x|), which is NaN for infinities."""
+    """Softsign: x / (1 + |x|), which is NaN for infinities; within [-1, 1] but for rounding, and never loose."""
     ratio = monotone(r, lambda x: x / (1 + abs(x)) if math.isfinite(x) else math.copysign(1.0, x))
     return rounded(Range(ratio.low, ratio.high, r.nan or r.magnitude == INF), form, LIBRARY)
 
 
 def periodic(f: Callable[[float], float]) -> Unary:
-    """Sin and Cos: exact ends only if the argument cannot turn; NaN for infinities."""
+    """The function for Sin and Cos: exact ends only if the argument cannot turn; NaN for infinities.
+
+    Ranges narrower than 1.5, of numbers below 10,000, are sampled, with the distance of two samples as slack; wider
+    ones give [-1, 1].
+
+    Args:
+        f: ``math.sin`` or ``math.cos``.
+    """
 
     def apply(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
         wild = r.low == -INF or r.high == INF
@@ -262,7 +306,10 @@ def periodic(f: Callable[[float], float]) -> Unary:
 
 
 def tan(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Tan: anything if a pole may lie between."""
+    """Tan: anything if a pole may lie between, exact ends if the argument stays within (-pi / 2, pi / 2).
+
+    Other intervals between two poles count as if there were one.
+    """
     edge = math.pi / 2 - 1e-3
     if -edge < r.low and r.high < edge:
         return rounded(monotone(r, math.tan), form, 4 * LIBRARY)
@@ -270,7 +317,13 @@ def tan(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
 
 
 def between(f: Callable[[float], float], low: float, high: float) -> Unary:
-    """A function that never decreases with a domain: NaN outside of it."""
+    """A function that is monotone with a domain: NaN outside of it.
+
+    Args:
+        f: is called only with numbers of the domain; it may fall (Acos) or rise.
+        low: least argument.
+        high: largest argument.
+    """
 
     def apply(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
         ends = f(min(max(r.low, low), high)), f(min(max(r.high, low), high))
@@ -285,7 +338,7 @@ def _atanh(x: float) -> float:
 
 
 def cosh(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Cosh: even."""
+    """Cosh: even, so that of the absolute values is taken; never below 1 but for rounding, infinite if it overflows."""
     return rounded(monotone(absolute(r), _cosh), form, 100 * LIBRARY, 1.0 - form.eps)
 
 
@@ -304,38 +357,52 @@ def _sinh(x: float) -> float:
 
 
 def sign(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Sign."""
+    """Sign: -1, 0 or 1; 0 stays excluded if it was, and the result is not loose."""
     step = lambda x: (x > 0) - (x < 0)  # noqa: E731
     return Range(float(step(r.low)), float(step(r.high)), r.nan, r.nonzero)
 
 
 def relu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Relu; some runtimes give 0 for NaN, and ONNX leaves it open."""
+    """Relu; some runtimes give 0 for NaN, and ONNX leaves it open.
+
+    The result is exact, and may be NaN if the input may.
+    """
     return Range(max(r.low, 0.0), max(r.high, 0.0), r.nan, loose=r.loose)
 
 
 def negative(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Neg; the smallest integer has no opposite."""
+    """Neg; the smallest integer has no opposite, so a range of integers that holds it becomes the whole type."""
     return rounded(neg(r), form, 0)
 
 
 def magnitude(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Abs; the smallest integer has none."""
+    """Abs; the smallest integer has none in its type, so a range that holds it becomes the whole type.
+
+    Exact otherwise.
+    """
     return rounded(absolute(r), form, 0, 0.0)
 
 
 def truth(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """What gives a Boolean."""
+    """What gives a Boolean: 0 or 1, whatever the argument is (IsInf, IsNaN, Not).
+
+    All arguments are only there for the common signature.
+    """
     return Range(0.0, 1.0)
 
 
 def same(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """What gives its input."""
+    """What gives its input: the range itself, with all that is said of it."""
     return r
 
 
 def whole_number(f: Callable[[float], float]) -> Unary:
-    """Floor, Ceil and Round: exact."""
+    """The function for Floor, Ceil and Round: exact, with infinities kept; 0 may occur in the result even if it was
+    excluded.
+
+    Args:
+        f: rounds a finite float to a whole number and never decreases.
+    """
     return lambda r, attrs, form: Range(_kept(f, r.low), _kept(f, r.high), r.nan, loose=r.loose)
 
 

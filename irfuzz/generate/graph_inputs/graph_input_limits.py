@@ -36,7 +36,11 @@ class GraphInputLimits:
         self._exits: dict[ir.Value, list[ir.Value]] | None = None
 
     def of(self, value: ir.Value) -> Limit | None:
-        """The limit on ``value``, or ``None`` if anything of its type will do."""
+        """The limit on the elements of a graph input, or ``None`` if anything of its type will do.
+
+        Its uses are followed through casts, reshapes, arithmetic with constants, bodies and functions. If two uses
+        exclude each other, the one that is met first wins.
+        """
         found: Limit | None = None
         seen: set[int] = set()
         # offset_low, offset_high: what is added to an element on its way; scale: what it is multiplied with before.

@@ -131,7 +131,9 @@ def _allowed(
 
 
 def ranges_of_samples(samples: Sequence[Mapping[str, Value]]) -> dict[str, tuple[float, float]]:
-    """The smallest and largest element of each input of numbers, over all samples; none for NaN and infinities."""
+    """The smallest and largest element of each input of numbers, over all samples, by name; none for inputs with NaN or
+    infinities, for truth values, text and complex numbers.
+    """
     found: dict[str, tuple[float, float]] = {}
     for name in {name: None for sample in samples for name in sample}:
         arrays = [array for sample in samples if isinstance(array := sample.get(name), np.ndarray) and array.size]

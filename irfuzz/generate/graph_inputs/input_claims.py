@@ -59,7 +59,7 @@ Place = str | tuple[str, int]
 
 
 def input_facts(program: Program) -> dict[str, TensorFact | None]:
-    """Inputs without a default by name; ``None`` for what is no tensor."""
+    """Inputs without a default by name, in the graph's order; ``None`` for what is no tensor, such as a sequence."""
     graph = program.graph
     found: dict[str, TensorFact | None] = {}
     for value in graph.inputs:
@@ -70,7 +70,9 @@ def input_facts(program: Program) -> dict[str, TensorFact | None]:
 
 
 def dimension_names(program: Program) -> list[str]:
-    """Names of the dimensions of inputs, in order."""
+    """Names of the dimensions of inputs without a default, each once, in order; those of tensors in sequences and
+    optionals count.
+    """
     facts = [tensors_in(program.fact(value)) for value in program.graph.inputs if not value.is_initializer()]
     shapes = [fact.shape or () for fact in facts if fact is not None]
     return list(dict.fromkeys(size for shape in shapes for size in shape if isinstance(size, str)))
@@ -212,7 +214,7 @@ def _real(dtype: ir.DataType) -> bool:
 
 
 def limits_of(dtype: ir.DataType) -> tuple[float, float]:
-    """The smallest and the largest finite number of an element type that is real."""
+    """The smallest and the largest finite number of an element type that is real; 0 and 1 for truth values."""
     if dtype == ir.DataType.BOOL:
         return 0.0, 1.0
     return float(dtype.min), float(dtype.max)

@@ -27,7 +27,9 @@ SHARES_OF_WHOLE = {"ordinary": 0.35, "edges": 0.1, "nan": 0.0, "wide": 0.55}
 
 
 def draw_numbers(program: Program, choices: Choices) -> Numbers:
-    """Which numbers the inputs of a program are to hold."""
+    """Which numbers the inputs of a program are to hold, drawn by the shares of its kind: of integers only, of few
+    nodes, or any other. ``make_inputs`` takes the answer as ``numbers``.
+    """
     facts = [program.fact(value) for value in program.graph.inputs]
     whole = bool(facts) and all(isinstance(fact, TensorFact) and fact.dtype.is_integer() for fact in facts)
     shares = SHARES_OF_WHOLE if whole else SHARES_OF_FEW if len(program.graph) <= FEW else SHARES

@@ -51,34 +51,40 @@ class NodeSizes:
         self._dims = dims
 
     def is_opaque(self, node: ir.Node) -> bool:
-        """Whether nothing defines the node's operator."""
+        """Whether nothing defines the node's operator: no schema of ONNX's, no rules and no function of the model."""
         return self._program.inference.is_opaque(node)
 
     def fact(self, node: ir.Node, index: int) -> TensorFact | None:
-        """What is known of an input that is a tensor."""
+        """What is known of an input that is a tensor; ``None`` if it is omitted, absent or something else."""
         value = node.inputs[index] if index < len(node.inputs) else None
         fact = None if value is None else self._program.fact(value)
         return fact if isinstance(fact, TensorFact) else None
 
     def shape(self, node: ir.Node, index: int) -> tuple[int | None, ...] | None:
-        """Sizes of an input, if its rank is known."""
+        """Sizes of an input, with numbers for the program's named dimensions; ``None`` if it is omitted or its rank is
+        not known.
+        """
         value = node.inputs[index] if index < len(node.inputs) else None
         return None if value is None else self.of(value)
 
     def of(self, value: ir.Value) -> tuple[int | None, ...] | None:
-        """Sizes of a value, if its rank is known."""
+        """Sizes of a value, if its rank is known; ``None`` stands for a size that is unknown, or named without a
+        number.
+        """
         fact = self._program.fact(value)
         if not isinstance(fact, TensorFact) or fact.shape is None:
             return None
         return tuple(d if isinstance(d, int) else self._dims.get(d) if isinstance(d, str) else None for d in fact.shape)
 
     def dim(self, node: ir.Node, index: int, axis: int) -> int | None:
-        """One size of an input."""
+        """One size of an input, of which the axis may count from the end; ``None`` if it is not known or there is no
+        such axis.
+        """
         shape = self.shape(node, index)
         return shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
 
     def length(self, node: ir.Node, index: int) -> int | None:
-        """Number of elements of a one-dimensional input."""
+        """Number of elements of a one-dimensional input; ``None`` if it is not known, or if the input is a scalar."""
         shape = self.shape(node, index)
         return shape[0] if shape else None
 
@@ -91,14 +97,17 @@ class NodeSizes:
         return Limit(*found) if isinstance(found, list) else found
 
     def scalar(self, node: ir.Node, index: int) -> float | None:
-        """First element of a constant input."""
+        """First element of a constant input, as a float; ``None`` if the input is no constant or has no elements."""
         value = node.inputs[index] if index < len(node.inputs) else None
         array = None if value is None else self._program.const_array(value)
         return float(array.reshape(-1)[0]) if array is not None and array.size else None
 
 
 def limit_at(sizes: NodeSizes, node: ir.Node, index: int) -> Limit | None:
-    """What input ``index`` of ``node`` may hold; ``None`` if anything of its type will do."""
+    """What input ``index`` of ``node`` may hold; ``None`` if anything of its type will do.
+
+    Operators of other domains that nothing defines get 0 and 1 at integers of more than 8 bits.
+    """
     # The only operator of its domain with an input that is no data.
     if node.domain == "ai.onnx.ml" and node.op_type == "ArrayFeatureExtractor" and index == 1:
         return _index(sizes.dim(node, 0, -1))

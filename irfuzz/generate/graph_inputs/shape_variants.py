@@ -53,7 +53,13 @@ def _agrees(shapes: Mapping[str, tuple[tuple[Dim, ...], tuple[int, ...]]], sizes
 
 
 def filled(fact: TensorFact, variant: InputVariant | None, sizes: dict[str, int]) -> tuple[Dim, ...] | None:
-    """The shape of ``fact`` with unknown sizes from ``variant``; named ones are put into ``sizes`` if they are new."""
+    """The shape of ``fact`` with unknown sizes from ``variant``; named ones are put into ``sizes`` if they are new.
+
+    Args:
+        fact: of an input.
+        variant: shape to take sizes from; without one, or of another rank, the shape stays as it is.
+        sizes: number by name; it is changed.
+    """
     if fact.shape is None or variant is None or len(fact.shape) != len(variant.shape):
         return fact.shape
     for dim, size in zip(fact.shape, variant.shape, strict=True):

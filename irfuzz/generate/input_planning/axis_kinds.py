@@ -77,7 +77,9 @@ class AxisReader:
 
 
 def first_reader(program: Program, flow: Flow, value: ir.Value) -> AxisReader | None:
-    """The nearest call that does more than pass an input on, also inside bodies."""
+    """The nearest call that does more than pass an input on, also inside bodies; ``None`` if there is none among the
+    first ``MOST_FOLLOWED`` calls.
+    """
     for node, _ in flow.calls(value, lambda node, index: has_trait(node, "keeps_kind"), MOST_FOLLOWED):
         if not has_trait(node, "keeps_kind"):
             facts = [program.tensor(given) for given in node.inputs[:2]]

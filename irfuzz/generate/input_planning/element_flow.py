@@ -34,7 +34,7 @@ class Flow:
         """Nodes that read a value, with the position at which they do, then those that read what these pass on.
 
         Args:
-            value: where to begin.
+            value: the one to begin with.
             passes: whether the outputs of a node are followed, for a value that it reads at a position.
             most: calls that are given.
         """

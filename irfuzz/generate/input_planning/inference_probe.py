@@ -38,7 +38,9 @@ class InferenceProbe:
 
     @property
     def settled(self) -> bool:
-        """True if no run is needed to know that all sizes fit."""
+        """True if no run is needed to know that all sizes fit: no rule is broken, no size unknown, and no inner tensor
+        empty.
+        """
         return not self.why_not and not self.unknown and not self.empty
 
 

@@ -84,7 +84,9 @@ class ModelInputPlan:
 
 
 def annotate(program: Program, plan: ModelInputPlan) -> None:
-    """Write a plan into the metadata of the inputs, so that mutants of the program have it, too."""
+    """Write a plan into the metadata of the inputs, in place, so that mutants of the program have it, too. What the
+    plan does not name stays as it is.
+    """
     for value in inputs_of(program):
         name = value.name or ""
         if name in plan.variants:
@@ -94,7 +96,9 @@ def annotate(program: Program, plan: ModelInputPlan) -> None:
 
 
 def without_floats(program: Program, plan: ModelInputPlan) -> ModelInputPlan:
-    """The plan with no range for an input of floats, for a search that is to go everywhere."""
+    """The plan with no range for an input of floats, for a search that is to go everywhere; shapes, and ranges of
+    integers, stay. The given plan is not changed.
+    """
     floats = {
         value.name
         for value in inputs_of(program)
@@ -112,6 +116,9 @@ def plan_inputs(program: Program, *, runtime: Runtime | None = None, specs: Spec
         program: stays as it is; ``annotate`` writes the plan.
         runtime: runs the program if inference leaves something open; ``None``: inference alone decides.
         specs: rules of operators, the shipped ones by default.
+
+    Returns:
+        The plan; if no sizes were found, its ``why_not`` says why, and it has meanings of elements at most.
     """
     return _Planner(at_defaults(program), specs or load_specs(), runtime).plan()
 

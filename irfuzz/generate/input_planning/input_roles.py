@@ -61,7 +61,9 @@ class _Reads:
 
 
 def roles_of(program: Program) -> dict[str, InputRole]:
-    """The roles of inputs that have one, by name; those whose metadata says something already have none."""
+    """The roles of inputs that have one, by name; those whose metadata says something already have none. Readers and
+    names are asked; the first rule that finds something counts.
+    """
     found: dict[str, InputRole] = {}
     flow = Flow(program)
     for value in inputs_of(program):
@@ -274,7 +276,12 @@ def _size(fact: TensorFact | None, axis: int) -> int | None:
 
 
 def unlimited(program: Program, roles: Collection[str]) -> frozenset[str]:
-    """Inputs of integers that nothing is known of, so that only a run tells whether those that are drawn will do."""
+    """Inputs of integers that nothing is known of, so that only a run tells whether those that are drawn will do.
+
+    Args:
+        program: it is not changed.
+        roles: names of inputs whose meaning is known.
+    """
     limits = GraphInputLimits(program, {})
     return frozenset(
         value.name or ""

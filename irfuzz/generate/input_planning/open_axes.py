@@ -52,7 +52,9 @@ class AxisGroup:
 
 
 def inputs_of(program: Program) -> list[ir.Value]:
-    """Graph inputs that have to be given and are dense tensors of known rank."""
+    """Graph inputs that have to be given and are dense tensors of known rank, in order; inputs with a default are left
+    out.
+    """
     return [
         value
         for value in program.graph.inputs
@@ -63,7 +65,9 @@ def inputs_of(program: Program) -> list[ir.Value]:
 
 
 def open_axes(program: Program) -> list[tuple[ir.Value, int, str | None]]:
-    """Input, axis and perhaps name of every size that is no number."""
+    """Input, axis and name of every size that is no number, in the order of the inputs; the name is ``None`` if it has
+    none.
+    """
     found: list[tuple[ir.Value, int, str | None]] = []
     for value in inputs_of(program):
         fact = program.fact(value)

@@ -31,23 +31,25 @@ class Ties:
     _same: dict[str, str] = field(default_factory=dict[str, str])
 
     def root(self, name: str) -> str:
-        """The one of all equal names that stands for them."""
+        """The one of all equal names that stands for them, the first in alphabetical order; a name without ties stands
+        for itself.
+        """
         while (above := self._same.get(name, name)) != name:
             name = above
         return name
 
     def join(self, one: str, other: str) -> None:
-        """Note that two names are one size."""
+        """Note that two names are one size; what is noted of either holds for both from then on."""
         first, second = self.root(one), self.root(other)
         if first != second:
             self._same[max(first, second)] = min(first, second)
 
     def pin(self, name: str, size: int) -> None:
-        """Note that a name is a number; what was noted first stays."""
+        """Note that a name is a number, and with it all that are equal; what was noted first stays."""
         self.numbers.setdefault(name, size)
 
     def number(self, name: str) -> int | None:
-        """The number that a name, or one that is equal to it, has to be."""
+        """The number that a name, or one that is equal to it, has to be; ``None`` if any will do."""
         root = self.root(name)
         return next((size for other, size in self.numbers.items() if self.root(other) == root), None)
 

@@ -144,7 +144,9 @@ def _sizes(groups: Sequence[AxisGroup], free: Sequence[AxisGroup], ranks: tuple[
 
 
 def with_totals(groups: Sequence[AxisGroup], sizes: Sizes) -> dict[str, int]:
-    """``sizes`` with those of groups that are sums of others."""
+    """A copy of ``sizes`` with those of groups that are sums of others; terms that have no size count with the group's
+    first one.
+    """
     found = dict(sizes)
     for group in groups:
         if group.total:

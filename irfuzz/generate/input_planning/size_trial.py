@@ -74,7 +74,7 @@ class Trial:
         self._runs: dict[tuple[tuple[str, int], ...], Grade] = {}
 
     def shapes(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:
-        """Of all inputs."""
+        """Shapes of all inputs by name, with ``sizes`` of the groups in place of open axes."""
         found: dict[str, tuple[int, ...]] = {}
         for value in inputs_of(self._program):
             name, fact = value.name or "", self._program.fact(value)
@@ -84,26 +84,35 @@ class Trial:
         return found
 
     def elements(self, sizes: Sizes) -> int:
-        """Of all inputs together."""
+        """Number of elements of all inputs together, under these sizes of the groups."""
         return sum(math.prod(shape) for shape in self.shapes(sizes).values())
 
     def row(self, sizes: Sizes) -> dict[str, InputVariant]:
-        """What each input is with these sizes."""
+        """What each input is with these sizes, by name: its shape, and its elements if only one content is right."""
         return {
             name: InputVariant(shape, self._exact(name, shape, sizes)) for name, shape in self.shapes(sizes).items()
         }
 
     def inner(self, sizes: Sizes) -> int:
-        """Elements of all inner tensors together, as far as inference knows."""
+        """Elements of all computed values of the main graph together, as far as inference knows; what has no known size
+        counts 0.
+        """
         return self._probe(sizes).elements
 
     def settled(self, sizes: Sizes) -> bool:
-        """Whether inference alone says that the program runs."""
+        """Whether inference alone says that the program runs, and its inner tensors have no more than ``MOST_INNER``
+        elements in all.
+        """
         found = self._probe(sizes)
         return found.settled and found.elements <= MOST_INNER
 
     def probe(self, sizes: Sizes) -> Grade:
-        """What inference says; whether a run is needed, too, is in ``ran``."""
+        """What inference says, without a run; equal sizes are inferred once.
+
+        Returns:
+            ``REFUSED`` if too many elements or a broken rule forbid the sizes, ``RUNS`` with ``ran`` if no run is
+            needed, and ``EMPTY`` without it if one has to decide.
+        """
         if self.elements(sizes) > MOST_ELEMENTS:
             return Grade(REFUSED, why=f"more than {MOST_ELEMENTS} elements")
         found = self._probe(sizes)
@@ -115,7 +124,7 @@ class Trial:
         return Grade(EMPTY, -found.empty, found.why_not)
 
     def run(self, sizes: Sizes) -> Grade:
-        """What a run says."""
+        """What a run says; there must be a runtime. Equal sizes are run once, and the answer is remembered."""
         key = tuple(sorted(sizes.items()))
         if key not in self._runs:
             self._runs[key] = self._run(sizes)

@@ -40,7 +40,13 @@ class Runtime(Protocol):
 
 
 def with_shapes(program: Program, names: Sequence[str]) -> tuple[Program, tuple[str, ...]]:
-    """A copy that also gives the shapes of some inner tensors, and the names of the outputs that hold them."""
+    """A copy that also gives the shapes of some inner tensors, and the names of the outputs that hold them.
+
+    Args:
+        program: it stays as it is.
+        names: of values of the main graph; those that are no dense tensors, and all beyond ``MOST_SHAPES``, are left
+            out.
+    """
     copy = program.clone()
     outputs: list[str] = []
     for name in names[:MOST_SHAPES]:

@@ -43,7 +43,7 @@ class WantedFeatures:
     several: dict[Feature, tuple[frozenset[Feature], int]]
 
     def missing(self, covered: set[Feature]) -> list[Feature]:
-        """Features that are not covered; of those of which some are enough, as many as are wanting."""
+        """Features that are not covered, sorted; of those of which some are enough, as many as are wanting."""
         found = [f for f in self.named if f not in covered]
         for these, enough in self.several.values():
             lacking = enough - len(these & covered)
@@ -53,12 +53,14 @@ class WantedFeatures:
 
     @property
     def size(self) -> int:
-        """How many features are wanted."""
+        """How many features are wanted; of those of which some are enough, only so many count."""
         return len(self.named) + sum(enough for _, enough in self.several.values())
 
 
 def wanted_of(found: Iterable[Feature]) -> WantedFeatures:
-    """What covers as much as a program with these features does, with n_shape and sigma of five."""
+    """What covers as much as a program with these features does: every feature, but of shapes and tensor attributes no
+    more than five an operator or attribute (n_shape and sigma of the paper).
+    """
     named: set[Feature] = set()
     several: dict[Feature, set[Feature]] = {}
     for feature in found:
@@ -72,7 +74,13 @@ def wanted_of(found: Iterable[Feature]) -> WantedFeatures:
 
 
 def features_of(program: ProgramView, specs: Specs, nodes: Iterable[ir.Node] | None = None) -> set[Feature]:
-    """All features of some nodes and their bodies (default: the whole main graph)."""
+    """All features of some nodes and their bodies (default: the whole main graph), those of ONNX's own operators only.
+
+    Args:
+        program: it gives constants and the opset.
+        specs: operator specs, for defaults of attributes and inputs that are parameters.
+        nodes: in place of the main graph's.
+    """
     found: set[Feature] = set()
     for node in program.graph if nodes is None else nodes:
         for each in (node, *nodes_within(node)):
@@ -89,7 +97,9 @@ def own_features(program: ProgramView, specs: Specs, node: ir.Node) -> set[Featu
 
 
 def counts(found: Iterable[Feature]) -> dict[str, int]:
-    """How many features there are of each of COMET's criteria."""
+    """How many features there are of each of COMET's criteria: ``input`` (types, ranks and shapes), ``parameter`` and
+    ``sequence``. Repeats count.
+    """
     kinds = Counter(f[0] for f in found)
     inputs = kinds["dtype"] + kinds["rank"] + kinds["shape"]
     return {"input": inputs, "parameter": kinds["parameter"] + kinds["data"], "sequence": kinds["sequence"]}
@@ -143,13 +153,15 @@ def spelled_attribute(attr: ir.Attr) -> str:
 
 
 def spelled_input(program: ProgramView, value: ir.Value) -> str | None:
-    """A constant input as it is compared; ``None`` if it is none, or large."""
+    """A constant input as it is compared; ``None`` if it is none, or has more elements than are compared."""
     array = program.const_array(value)
     return None if array is None or array.size > _LARGEST else spelled(array.reshape(-1).tolist())
 
 
 def spelled(value: Any) -> str:
-    """A parameter's value as it is compared."""
+    """A parameter's value as text, as it is compared: floats with six digits, lists element by element, bytes
+    as UTF-8.
+    """
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, float):

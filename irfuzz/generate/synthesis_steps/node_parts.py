@@ -66,7 +66,12 @@ class NodePart:
 
 
 def parts_of(program: Program, specs: Specs) -> list[NodePart]:
-    """Every node of the main graph as a part."""
+    """Every node of the main graph as a part, in the graph's order.
+
+    Args:
+        program: without functions; inferred facts say what may stand for what.
+        specs: operator specs.
+    """
     place, deciding = program.positions(), _deciding(program)
     needs: list[frozenset[int]] = []
     parts: list[NodePart] = []
@@ -102,7 +107,9 @@ def parts_of(program: Program, specs: Specs) -> list[NodePart]:
 
 
 def weights_of(node: ir.Node) -> int:
-    """Elements of the constants that a node reads or holds."""
+    """Elements of the initializers that a node reads and of its tensor attributes; what stands in its bodies is not
+    counted.
+    """
     count = sum(attr.as_tensor().size for attr in node.attributes.values() if _is_tensor(attr))
     for value in node.inputs:
         if value is not None and value.is_initializer() and value.const_value is not None:
@@ -111,7 +118,9 @@ def weights_of(node: ir.Node) -> int:
 
 
 def all_weights(program: Program) -> int:
-    """Elements of all constants of a program, each once."""
+    """Elements of all constants of a program: initializers of the main graph and of its nodes' bodies, and tensor
+    attributes of all nodes, nested ones included.
+    """
     tensors = [v.const_value for v in program.graph.initializers.values() if v.const_value is not None]
     for node in program.graph:
         for each in (node, *nodes_within(node)):

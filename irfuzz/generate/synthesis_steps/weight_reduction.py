@@ -22,7 +22,9 @@ _TARGET = 0.9
 
 
 def is_shrinkable(node: ir.Node) -> bool:
-    """True if the number of channels that a node gives hangs on its weights alone."""
+    """True if the number of channels that a node gives hangs on its weights alone, and these are an initializer that
+    only it reads.
+    """
     return has_trait(node, "channels_from_weights") and node.domain in ("", "ai.onnx") and _weight(node) is not None
 
 

@@ -47,7 +47,11 @@ class ExactIntegers:
             self._follow(node)
 
     def of(self, value: ir.Value | None) -> np.ndarray | None:
-        """The elements of a value; ``None`` if they are not known."""
+        """The elements of a value; ``None`` if they are not known.
+
+        Integers are as a processor leaves them, modulo two to the number of bits of their type. Strings, complex
+        numbers and tensors of more than ``MOST`` elements are never known.
+        """
         if value is None:
             return None
         found = self._known.get(value)
@@ -59,12 +63,15 @@ class ExactIntegers:
         return found if found is not None and found.dtype.kind in "iufb" else None
 
     def exceeds(self, node: ir.Node) -> bool | None:
-        """Whether a result of a node lies beyond its integer type; ``None`` if that is not known."""
+        """Whether a result of a node lies beyond its integer type; ``None`` if that is not known.
+
+        For some operators intermediate results count as well (``ON_THE_WAY``).
+        """
         return self._exceeded.get(node)
 
     @property
     def fit(self) -> bool:
-        """Whether no result that is known lies beyond its type."""
+        """Whether no result that is known lies beyond its type; true as well if none is known."""
         return not any(self._exceeded.values())
 
     def _follow(self, node: ir.Node) -> None:

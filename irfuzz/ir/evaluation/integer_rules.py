@@ -26,7 +26,11 @@ _LARGE_POWER = 128
 
 
 def exact(array: np.ndarray | None) -> np.ndarray:
-    """The elements as Python's integers."""
+    """The elements as Python's integers, in a new array of objects of the same shape.
+
+    Raises:
+        ValueError: the input is left out (``None``).
+    """
     if array is None:
         raise ValueError("an input is left out")
     return array.astype(object)
@@ -85,7 +89,18 @@ def _clip(attrs: Attrs, given: Given) -> np.ndarray:
 
 
 def axes_of(attrs: Attrs, given: Given, rank: int) -> tuple[int, ...]:
-    """The axes along which a call reduces: of its second input or its attribute, else all or none."""
+    """The axes along which a call reduces: of its second input or its attribute, else all or none.
+
+    Without axes it reduces along all of them, unless ``noop_with_empty_axes`` is set.
+
+    Args:
+        attrs: of the call.
+        given: its inputs.
+        rank: of its first input.
+
+    Returns:
+        Axes as they are written, negative ones too.
+    """
     second = given[1] if len(given) > 1 else None
     axes = attrs.get("axes", ()) if second is None else second.reshape(-1).tolist()
     return tuple(axes) or (() if attrs.get("noop_with_empty_axes") else tuple(range(rank)))

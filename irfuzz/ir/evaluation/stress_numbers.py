@@ -27,7 +27,13 @@ _MODERATE_BITS, _MOST_BITS = 12, 0.9
 
 
 def whole(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
-    """Integers of a type: powers of two and their neighbours, random patterns of bits, or magnitudes of all scales."""
+    """Integers of a type: powers of two and their neighbours, random patterns of bits, or magnitudes of all scales.
+
+    Args:
+        shape: of the array.
+        dtype: of integers.
+        rng: decides which of the three the whole array is made of, and its elements.
+    """
     way: Callable[..., Any] = rng.choice(np.array(_WHOLE, object), p=(0.4, 0.2, 0.4))
     return np.asarray(way(shape, dtype, rng)).astype(dtype).reshape(shape)
 
@@ -60,7 +66,16 @@ _WHOLE = (_edges, _patterns, _scales)
 
 
 def real(shape: tuple[int, ...], dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
-    """Floats: of one scale or of many, a rounding apart, that cancel, whole ones of a byte, halves, or all alike."""
+    """Floats: of one scale or of many, a rounding apart, that cancel, whole ones of a byte, halves, or all alike.
+
+    Args:
+        shape: of the array.
+        dtype: of floating point, those of ``ml_dtypes`` included.
+        rng: decides which of these the whole array is, and its elements.
+
+    Returns:
+        Finite numbers, at most a quarter of the largest one of the type.
+    """
     way: Callable[..., np.ndarray] = rng.choice(np.array(_REAL, object), p=(0.25, 0.2, 0.15, 0.15, 0.1, 0.1, 0.05))
     info: Any = ml_dtypes.finfo(dtype)
     with np.errstate(all="ignore"):

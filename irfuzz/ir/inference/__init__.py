@@ -1,7 +1,7 @@
 """Every value of a program gets a fact: its type, shape, range and known elements.
 
 A fact holds on every conforming runtime; what does not follow is left open, never guessed. ONNX's own inference is
-asked for types, except where it would not survive the call (`crash_guards`).
+asked for types, unless it would not survive the call (`crash_guards`).
 
 Read `graph_facts` first, which walks a graph; `call_types` asks about one call, `static_shape_rules` answers the
 common ones quickly; `control_flow` goes through subgraphs; `shape_rules`, `known_element_rules`, `range_rules` and

@@ -47,7 +47,16 @@ class CallKey:
 
 
 def hashable_attrs(attributes: Mapping[str, ir.Attr]) -> tuple[tuple[str, int, AttrValue], ...]:
-    """Attributes as a hashable tuple, in the order in which the node holds them."""
+    """Attributes as a hashable tuple, in the order in which the node holds them.
+
+    Args:
+        attributes: by name.
+
+    Returns:
+        ``(name, attribute type, value)`` of each: numbers and strings as they are, lists of them as tuples, everything
+        else
+        as a serialised ``AttributeProto``.
+    """
     found: list[tuple[str, int, AttrValue]] = []
     for name, attr in attributes.items():
         kind, value = attr.type, attr.value
@@ -116,7 +125,13 @@ def _asked(call: CallKey, schema: defs.OpSchema) -> tuple[Fact, ...]:
 
 @lru_cache(maxsize=4096)
 def schema_of(op: str, opset: int, domain: str = "") -> defs.OpSchema | None:
-    """The operator's schema at an opset, ``None`` if there is none (or it is deprecated there)."""
+    """The operator's schema at an opset, ``None`` if there is none (or it is deprecated there).
+
+    Args:
+        op: operator type.
+        opset: version of the domain that a model imports; the schema is the newest one up to it.
+        domain: ``"ai.onnx"`` is the default one too.
+    """
     domain = "" if domain == "ai.onnx" else domain
     try:
         schema = defs.get_schema(op, opset, domain)
@@ -128,8 +143,14 @@ def schema_of(op: str, opset: int, domain: str = "") -> defs.OpSchema | None:
 def infer_attribute_types(op: str, opset: int, domain: str, attrs: Mapping[str, Any]) -> dict[str, ir.Attr]:
     """Python values as typed attributes, with the types that the operator's schema gives them.
 
+    Args:
+        op: operator type.
+        opset: version of the domain.
+        domain: ``""`` for the default one. If neither ONNX nor an overlay states the types, onnx-ir guesses them.
+        attrs: by name; ``None`` leaves one out, and a ready ``ir.Attr`` stays as it is.
+
     Raises:
-        InvalidProgram: the operator or one of its attributes is unknown.
+        InvalidProgram: the operator has no attribute of that name.
     """
     known = _kinds(op, opset, domain)
     typed: dict[str, ir.Attr] = {}
@@ -186,7 +207,13 @@ def _attr_value(kind: ir.AttributeType, value: Any) -> Any:
 
 
 def attr_proto(name: str, kind: int, value: AttrValue) -> onnx.AttributeProto:
-    """The inverse of one entry of ``hashable_attrs``."""
+    """The inverse of one entry of ``hashable_attrs``.
+
+    Args:
+        name: of the attribute.
+        kind: number of its ``AttributeType``.
+        value: a number, a string, a tuple of them, or a serialised ``AttributeProto``.
+    """
     if isinstance(value, bytes) and kind not in _PLAIN_NUMBERS:
         return onnx.AttributeProto.FromString(value)
     proto = onnx.AttributeProto(name=name, type=kind)  # type: ignore[arg-type]
@@ -207,7 +234,10 @@ def attr_proto(name: str, kind: int, value: AttrValue) -> onnx.AttributeProto:
 
 
 def known_tensor(fact: TensorFact) -> onnx.TensorProto | None:
-    """A tensor with the fact's elements if all of them are known numbers of a plain dtype."""
+    """A tensor with the fact's elements if all of them are known numbers of a plain dtype; else ``None``.
+
+    Plain are float, double, bool, the signed integers and uint8. The tensor has no name.
+    """
     if not fact.known or fact.dtype not in _KNOWN_DTYPES:
         return None
     elements = np.array(fact.value, dtype=fact.dtype.numpy()).astype(fact.dtype.numpy().newbyteorder("<"), copy=False)
@@ -220,6 +250,6 @@ _KNOWN_DTYPES = frozenset({_D.FLOAT, _D.DOUBLE, _D.INT64, _D.INT32, _D.INT16, _D
 
 
 def one_line(text: str) -> str:
-    """The first line of a component's message that says something."""
+    """The first line of a component's message that says something, without blanks around it; empty if none does."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else text.strip()

@@ -118,7 +118,14 @@ def _comparable(elements: tuple[Element, ...]) -> tuple[Element, ...]:
 
 
 def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
-    """Everything that is known of a constant; the elements are read only if there are few."""
+    """Everything that is known of a constant; the elements are read only if there are few.
+
+    Type and shape are always stated; elements and range only up to ``MAX_KNOWN_ELEMENTS`` elements of a type that numpy
+    holds as it is (no half precision, no strings).
+
+    Raises:
+        InvalidProgram: there is no tensor (``None``).
+    """
     if tensor is None:
         raise InvalidProgram("an initializer has no data")
     shape = tuple(int(d) for d in tensor.shape.numpy())
@@ -130,7 +137,15 @@ def constant_fact(tensor: ir.TensorProtocol | None) -> TensorFact:
 
 
 def fact_of_elements(fact: TensorFact, array: np.ndarray) -> TensorFact:
-    """``fact`` with the elements and bounds of an array of its shape."""
+    """``fact`` with the elements and bounds of an array of its shape.
+
+    Args:
+        fact: its type and shape are kept.
+        array: of any size; whether so many elements belong into a fact is for the caller to say.
+
+    Returns:
+        A new fact. A negative zero in it is unknown, since it equals the positive one.
+    """
     elements = tuple(np.asarray(array).ravel().tolist())
     low, high = bounds_of(TensorFact(fact.dtype, fact.shape, fact.low, fact.high, elements))
     known = _comparable(elements)
@@ -169,11 +184,14 @@ class Inference:
         return self._opsets.get("" if domain == "ai.onnx" else domain, 1)
 
     def import_domain(self, domain: str, version: int) -> None:
-        """Note that the model imports a domain now."""
+        """Note that the model imports a domain now, at this version; the model itself is not changed."""
         self._opsets[domain] = version
 
     def graph(self, graph: ir.Graph | ir.Function, where: str = "", depth: int = 0) -> None:
         """Infer a whole graph whose inputs already carry facts, and check it against its declarations.
+
+        Facts are left on its values. The place that is given stands in front of what messages say. Beyond
+        ``MAX_CALL_DEPTH`` bodies and calls, of which ``depth`` says how many the graph stands in, values stay untyped.
 
         Raises:
             InvalidProgram: a node is ill-typed or a declaration contradicts what is computed.
@@ -186,6 +204,8 @@ class Inference:
 
     def visit(self, node: ir.Node, where: str, depth: int = 0) -> None:
         """Infer one node, and leave its outputs the facts that inference and their declarations give together.
+
+        Its inputs carry facts already. Messages call it as is said here, and ``depth`` is that of its graph.
 
         Raises:
             InvalidProgram: the node is ill-typed or a declaration contradicts what is computed.
@@ -222,7 +242,17 @@ class Inference:
         set_fact(value, fact)
 
     def node(self, node: ir.Node, where: str, depth: int = 0) -> Sequence[Fact]:
-        """Facts of one node's outputs from the facts on its inputs."""
+        """Facts of one node's outputs from the facts on its inputs.
+
+        It may be an operator, a Constant, control flow or a call of a local function. Nothing is written to the
+        outputs, and what they declare is not looked at: see ``visit``.
+
+        Returns:
+            One fact for each output, ``UNTYPED`` if nothing follows.
+
+        Raises:
+            InvalidProgram: the node is ill-typed.
+        """
         inputs = tuple(None if v is None else fact_of(v) for v in node.inputs)
         function = self._functions.get(node.op_identifier())
         if depth >= MAX_CALL_DEPTH:
@@ -291,7 +321,11 @@ def _facts_of(values: Sequence[ir.Value | None]) -> list[Any]:
 
 
 def fact_of_constant(attributes: Mapping[str, ir.Attr]) -> Fact | None:
-    """The fact of a Constant with these attributes; ``None`` if they do not say it (sparse values)."""
+    """The fact of a Constant with these attributes; ``None`` if they do not say it (sparse values).
+
+    Args:
+        attributes: of the node, by name; ``UNTYPED`` is given if one refers to an attribute of a function.
+    """
     for name, attr in attributes.items():
         if attr.is_ref():
             return UNTYPED
@@ -307,7 +341,14 @@ def fact_of_constant(attributes: Mapping[str, ir.Attr]) -> Fact | None:
 
 
 def instantiate(function: ir.Function, node: ir.Node) -> ir.Function:
-    """A copy of a function's body with the call's attributes in place of the references to them."""
+    """A copy of a function's body with the call's attributes in place of the references to them.
+
+    An attribute that the call leaves out has the function's default; without one it is left out in the body as well.
+
+    Args:
+        function: stays as it is.
+        node: calls it.
+    """
     given = {name: attr for name, attr in function.attributes.items() if attr.value is not None}
     given.update(node.attributes)
     body = clone(function)
@@ -338,7 +379,12 @@ _CONSTANT_DTYPES = {
 
 
 def label(node: ir.Node, index: int | None = None) -> str:
-    """How messages name a node: its own name, or its place in the graph."""
+    """How messages name a node: its own name, or its place in the graph.
+
+    Args:
+        node: has perhaps no name.
+        index: its place, counted from 0; a question mark stands for it if it is left out.
+    """
     return (
         f"node {node.name!r} ({node.op_type})"
         if node.name
@@ -347,7 +393,10 @@ def label(node: ir.Node, index: int | None = None) -> str:
 
 
 def tensor_of(node: ir.Node) -> ir.TensorProtocol | None:
-    """The tensor of a Constant node, whichever attribute holds it; ``None`` for other nodes and sparse values."""
+    """The tensor of a Constant node, whichever attribute holds it; ``None`` for other nodes and sparse values.
+
+    ``None`` as well if the attribute refers to one of a function. Numbers and strings become a new tensor.
+    """
     if not is_constant(node):
         return None
     for name, attr in node.attributes.items():

@@ -41,7 +41,10 @@ class MisdeclaredValue(InvalidProgram):
 
     @property
     def only_in_shape(self) -> bool:
-        """Whether both are tensors of one element type."""
+        """Whether both are tensors of one element type.
+
+        Then the shape that is computed may take the declared one's place.
+        """
         return (
             isinstance(self.computed, TensorFact)
             and isinstance(self.declared, TensorFact)

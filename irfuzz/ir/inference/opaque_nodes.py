@@ -38,28 +38,43 @@ class OpaqueNodeTypes:
 
 
 def is_foreign(node: ir.Node) -> bool:
-    """Whether a node's domain is not the default one: only such a node can be opaque."""
+    """Whether a node's domain is not the default one: only such a node can be opaque.
+
+    The default domain is ``""`` or ``"ai.onnx"``.
+    """
     return node.domain not in _DEFAULT
 
 
 def remember(node: ir.Node, inputs: Sequence[Fact | None], outputs: Sequence[Fact]) -> None:
-    """Keep the types of an opaque node's outputs for the inputs that it has."""
+    """Keep the types of an opaque node's outputs for the inputs that it has.
+
+    Args:
+        node: they are kept in its ``meta``, in place of what was remembered.
+        inputs: a fact for each, ``None`` for an omitted one; elements and ranges are dropped.
+        outputs: a fact for each.
+    """
     node.meta[TYPING] = OpaqueNodeTypes(tuple(map(_plain, inputs)), tuple(_plain(fact) or UNTYPED for fact in outputs))
 
 
 def is_remembered(node: ir.Node) -> bool:
-    """Whether the types of an opaque node's outputs are known already: those of the first time hold."""
+    """Whether the types of an opaque node's outputs are known already: those of the first time hold.
+
+    It is false if one of them is ``UNTYPED``.
+    """
     typing: OpaqueNodeTypes | None = node.meta.get(TYPING)
     return typing is not None and UNTYPED not in typing.outputs
 
 
 def forget(node: ir.Node) -> None:
-    """Have the types of a node's outputs read anew from what they declare."""
+    """Have the types of a node's outputs read anew from what they declare; nothing happens if none are remembered."""
     node.meta.pop(TYPING, None)
 
 
 def outputs_of(node: ir.Node, inputs: Sequence[Fact | None], where: str) -> Sequence[Fact]:
     """Facts of an opaque node's outputs; ``UNTYPED`` if nobody has said anything of them.
+
+    They are those that ``remember`` kept, for the facts that the inputs have now. A named size is what it has become in
+    the inputs; all sizes are unknown if one of the inputs' that was a number is open.
 
     Raises:
         InvalidProgram: its inputs are of other types or sizes than those for which its outputs are known.

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 
 def stated_spec(op: str, opset: int, domain: str) -> OpSpec | None:
-    """The spec of an operator whose overlay states the sizes of what it gives; ``None`` if none does."""
+    """The spec of an operator whose overlay states the sizes of what it gives; ``None`` if none does.
+
+    Args:
+        op: operator type.
+        opset: version of its domain.
+        domain: of the operator.
+    """
     spec = load_specs().get(op, opset, domain)
     return spec if spec is not None and spec.overlay is not None and spec.overlay.results else None
 
@@ -33,6 +39,12 @@ def stated_results(
     """Facts of the first ``count`` outputs of a call; ``UNTYPED`` for one of which nothing follows.
 
     Named sizes of inputs keep their names in the outputs.
+
+    Args:
+        spec: its overlay states results (``stated_spec``).
+        inputs: a fact for each, ``None`` for an omitted one.
+        attrs: those that the call states, by name.
+        count: of outputs.
     """
     assert spec.overlay is not None
     env, _ = bindings(spec, inputs, attrs)
@@ -51,7 +63,12 @@ def stated_results(
 
 
 def completed(found: Sequence[Fact], stated: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Facts that ONNX inferred, with the type or rank that it left open as an overlay states it."""
+    """Facts that ONNX inferred, with the type or rank that it left open as an overlay states it.
+
+    Args:
+        found: by ONNX; what it says is never overruled.
+        stated: by the overlay, as many as ``found``.
+    """
     whole: list[Fact] = []
     for fact, own in zip(found, stated, strict=True):
         if fact is UNTYPED:

@@ -21,7 +21,10 @@ _ONE = 1 + 2.0**-20
 
 
 def bounds_of(fact: TensorFact | None) -> Bounds:
-    """Bounds of a value, from its known elements if all of them are known."""
+    """Bounds ``(low, high)`` of a value, from its known elements if all of them are known.
+
+    Either is ``None`` if nothing bounds that side; both are for ``None``. NaN among the elements does not count.
+    """
     if fact is None:
         return UNBOUNDED
     if fact.known and fact.value:

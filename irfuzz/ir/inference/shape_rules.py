@@ -17,13 +17,16 @@ ShapeRule: TypeAlias = Callable[[Mapping[str, Any], Inputs, int], "Shape | None"
 
 
 def tensor(inputs: Inputs, index: int) -> TensorFact | None:
-    """Input ``index`` if it is there and a tensor."""
+    """The fact of input ``index`` if it is there and a tensor; ``None`` if it is omitted or anything else."""
     fact = inputs[index] if index < len(inputs) else None
     return fact if isinstance(fact, TensorFact) else None
 
 
 def elements(fact: TensorFact | None) -> tuple[Element, ...] | None:
-    """The elements of a one-dimensional shape value; all unknown if only their number is known."""
+    """The elements of a one-dimensional shape value; all unknown if only their number is known.
+
+    ``None`` if not even that is, or if there are more than 64 that are not spelled out.
+    """
     if fact is None:
         return None
     if fact.value is not None:
@@ -34,7 +37,14 @@ def elements(fact: TensorFact | None) -> tuple[Element, ...] | None:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """The shape of an operator with multidirectional broadcasting (ONNX Broadcasting.md)."""
+    """The shape of an operator with multidirectional broadcasting (ONNX Broadcasting.md).
+
+    A number other than 1 decides an axis, whatever named or unknown sizes stand beside it; two such numbers, or two
+    names alone, leave it unknown: nothing is raised.
+
+    Args:
+        shapes: at least one; if one of them is ``None``, so is the result.
+    """
     if any(s is None for s in shapes):
         return None
     rank = max(len(s) for s in shapes if s is not None)
@@ -55,14 +65,20 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 
 def as_size(element: Element) -> Dim:
-    """A shape element as a size; negative or non-integer ones are unknown."""
+    """A shape element as a size: an integer from 0 on, or a name.
+
+    Negative or non-integer ones are unknown (``None``).
+    """
     if isinstance(element, str):
         return element
     return element if type(element) is int and element >= 0 else None
 
 
 def product(dims: Sequence[Element]) -> tuple[int, Counter[str]] | None:
-    """Product of sizes as ``(integer factor, named factors)``; ``None`` if one is unknown."""
+    """Product of sizes as ``(integer factor, named factors)``; ``None`` if one is unknown.
+
+    ``[2, "N", 3, "N"]`` gives ``(6, Counter({"N": 2}))``, and no sizes at all give ``(1, Counter())``.
+    """
     factor, names = 1, Counter[str]()
     for d in dims:
         if d is None:
@@ -75,7 +91,19 @@ def product(dims: Sequence[Element]) -> tuple[int, Counter[str]] | None:
 
 
 def reshape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
-    """The shape that the second input, or the attribute, asks for."""
+    """The shape that the second input of Reshape, or the attribute of Reshape-1, asks for.
+
+    A 0 takes the size of the input (unless ``allowzero``), and -1 what is left, if known sizes or one name say what
+    that is.
+
+    Args:
+        attrs: of the call.
+        inputs: a fact for each.
+        opset: below 5 the shape is an attribute.
+
+    Returns:
+        The shape, in which ``None`` is an unknown size; ``None`` if not even its rank is known.
+    """
     data, wanted = tensor(inputs, 0), elements(tensor(inputs, 1))
     if opset < 5:
         wanted = attrs.get("shape")
@@ -127,7 +155,13 @@ def _constant_of_shape(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> 
 
 
 def tile(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
-    """Each size times its repeats."""
+    """Each size times its repeats, the elements of the second input; a size is unknown if its repeats are.
+
+    Args:
+        attrs: not looked at.
+        inputs: facts of data and repeats.
+        opset: below 6 Tile has other inputs, and nothing is known.
+    """
     data, repeats = tensor(inputs, 0), elements(tensor(inputs, 1))
     if data is None or data.shape is None or opset < 6:
         return None
@@ -145,7 +179,16 @@ def _times(size: Dim, factor: Element) -> Dim:
 
 
 def pad(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
-    """Each size with what is added before and behind it."""
+    """Each size with what is added before and behind it; negative pads take away.
+
+    Args:
+        attrs: of the call.
+        inputs: facts of data, pads, value and axes (since opset 18).
+        opset: below 11 pads are an attribute.
+
+    Returns:
+        The shape; all sizes are unknown if the pads or axes are, and it is ``None`` if the rank of the data is.
+    """
     data = tensor(inputs, 0)
     if data is None or data.shape is None:
         return None
@@ -194,7 +237,18 @@ def _resize(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | Non
 
 
 def slice_(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
-    """How many elements are taken along each axis."""
+    """How many elements Slice takes along each axis; the other sizes stay.
+
+    Args:
+        attrs: not looked at.
+        inputs: facts of data, starts, ends, axes and steps.
+        opset: below 10 these are attributes, and nothing is known.
+
+    Returns:
+        The shape; all sizes are unknown if the axes are. ``None`` if the rank of the data is unknown, if an axis is
+        beyond
+        it or if the lists are not of one length.
+    """
     data = tensor(inputs, 0)
     if data is None or data.shape is None or opset < 10:
         return None
@@ -231,7 +285,13 @@ def _slice_size(size: Dim, begin: Element, end: Element, step: Element) -> Dim:
 def slice_positions(size: int, begin: int, end: int, step: int) -> range:
     """The positions along an axis that a slice takes (Slice-13).
 
-    Backwards ONNX clamps a beginning before the first position to it, where Python takes nothing.
+    Backwards ONNX clamps a beginning before the first position to it; Python takes nothing then.
+
+    Args:
+        size: of the axis.
+        begin: negative counts from the end.
+        end: not included; negative counts from the end.
+        step: not 0.
     """
     if step > 0 or not size:
         return range(*slice(begin, end, step).indices(size))
@@ -321,7 +381,12 @@ SHAPE_RULES: Mapping[str, ShapeRule] = {
 
 
 def refine(inferred: Shape | None, ours: Shape | None) -> Shape | None:
-    """ONNX's answer if it is an integer, else ours, in which a negative size says that no such call can run."""
+    """ONNX's answer if it is an integer, else ours, in which a negative size says that no such call can run.
+
+    Args:
+        inferred: by ONNX; ``None`` if it leaves the rank open. It is taken as a whole if the ranks differ.
+        ours: of a ``ShapeRule``; negative sizes count as unknown.
+    """
     if ours is not None and any(type(d) is int and d < 0 for d in ours):
         ours = tuple(None if type(d) is int and d < 0 else d for d in ours)
     if ours is None or inferred is None:

@@ -30,7 +30,13 @@ _INT64 = ir.DataType.INT64
 
 
 def direct_outputs(call: CallKey, schema: defs.OpSchema) -> tuple[TensorFact, ...] | None:
-    """Type and shape of the only output of a plain call; ``None`` if ONNX has to be asked."""
+    """Type and shape of the only output of a plain call; ``None`` if ONNX has to be asked.
+
+    Args:
+        call: plain if all inputs are tensors of static shape and of types that the schema has, all attributes are
+            known, and a rule here has its operator.
+        schema: of the operator at the call's opset.
+    """
     rule = _RULES.get(call.op)
     if rule is None or call.domain or call.outputs != (True,):
         return None

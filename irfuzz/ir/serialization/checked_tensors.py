@@ -47,7 +47,7 @@ def array_tensor(array: np.ndarray, dtype: ir.DataType | None = None, name: str 
 
 
 def element_count(dims: Sequence[int]) -> int:
-    """Number of elements of a tensor with these sizes.
+    """Number of elements of a tensor with these sizes; 1 for a scalar, which has none.
 
     Raises:
         InvalidProgram: a size is negative.
@@ -82,12 +82,12 @@ def _dtype(data_type: int) -> ir.DataType:
 def check_tensor(proto: onnx.TensorProto, held: int | None = None) -> None:
     """Compare the data that is present with what type and sizes promise.
 
-    Tensors whose data are in another file pass: their data are checked where that file is read. Of a tensor whose
+    Tensors whose data are in another file pass: their data are checked when that file is read. Of a tensor whose
     ``raw_data`` are held elsewhere (``irfuzz.ir.serialization.lazy_tensor``), ``held`` is their length in bytes.
 
     Raises:
-        InvalidProgram: unknown type, negative size, data in two places, in the wrong field, or too
-            few or too many of them, or bits that have to be zero.
+        InvalidProgram: unknown type, negative size, data in two places, in the wrong field, or too few or too many of
+            them, or bits that have to be zero.
     """
     try:
         _check_data(proto, held)

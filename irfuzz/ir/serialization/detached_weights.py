@@ -45,6 +45,11 @@ def detach(program: Program) -> tuple[onnx.ModelProto, dict[str, memoryview]]:
 def attach(model: onnx.ModelProto, views: Mapping[str, memoryview]) -> Program:
     """A program of a message, with the weights that ``detach`` gave.
 
+    Args:
+        model: initializers that have no weights in ``views`` hold their own. It belongs to the program from then on if
+            there are any views.
+        views: elements by names of initializers; they are not copied.
+
     Raises:
         InvalidProgram: see ``Program.from_proto``.
     """

@@ -44,7 +44,12 @@ def byte_size(tensor: ir.TensorProtocol) -> int:
 
 
 def referring(tensor: ir.TensorProtocol, away: ExternalLocation) -> bytes:
-    """The ``TensorProto``, without its name, of a tensor whose elements stand elsewhere."""
+    """The ``TensorProto``, without its name, of a tensor whose elements stand elsewhere.
+
+    Args:
+        tensor: its type, sizes, comment and metadata are written.
+        away: is written as ``external_data``; nothing is written to that file.
+    """
     if isinstance(tensor, LazyTensor):
         stated = tensor.stated()
     else:

@@ -38,25 +38,32 @@ class LazyTensor(ir.Tensor):
 
     @property
     def span(self) -> FileSpan | None:
-        """Where in a mapped file the elements lie; ``None`` if they were read into memory."""
+        """The place of the elements in a mapped file; ``None`` if they were read into memory."""
         return self._span
 
     def stated(self) -> bytes:
-        """The ``TensorProto`` without its name and its elements."""
+        """The ``TensorProto`` without its name and its elements, with all other fields that it was read with."""
         return self._front + self._behind
 
     def wire(self) -> bytes:
-        """The ``TensorProto`` without its name, with the fields that it was read with."""
+        """The ``TensorProto`` without its name, with the fields that it was read with.
+
+        The elements are copied into it.
+        """
         return b"".join(self.wire_parts())
 
     def wire_parts(self) -> tuple[bytes | memoryview, ...]:
-        """What ``wire`` joins; the elements are a view."""
+        """What ``wire`` joins, in order; the elements are a view of the file's bytes."""
         data = self.raw.reshape(-1).view(np.uint8).data if sys.byteorder == "little" else self.tobytes()
         return self._front, block_tag(_RAW), varint(len(data)), data, self._behind
 
 
 def can_hold(data_type: int) -> bool:
-    """Whether the elements of this type stand in memory as they do in ``raw_data``."""
+    """Whether the elements of this type stand in memory as they do in ``raw_data``: each takes whole bytes.
+
+    Args:
+        data_type: number of the ``TensorProto.DataType``, which ONNX defines.
+    """
     return ir.DataType(data_type).bitwidth % 8 == 0
 
 

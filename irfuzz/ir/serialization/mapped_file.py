@@ -35,14 +35,23 @@ class MappedFile(mmap.mmap):
 
     @classmethod
     def of(cls, file: BinaryIO, path: Path) -> MappedFile:
-        """Map a file that is open and not empty; ``path`` is where it was found."""
+        """Map a file that is open and not empty; it may be closed afterwards.
+
+        Args:
+            file: open for reading, as bytes.
+            path: of the file; symbolic links in it are resolved.
+        """
         made = cls(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
         made.path = path.resolve()
         return made
 
 
 def span_of(data: object) -> FileSpan | None:
-    """Where in a file the elements of an array or view lie; ``None`` if they lie in memory or are not contiguous."""
+    """The place in a file of the elements of an array or view; ``None`` if they lie in memory or are not contiguous.
+
+    Args:
+        data: a numpy array or ``memoryview``, perhaps a view of views of a ``MappedFile``.
+    """
     owner = data
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj

@@ -40,7 +40,9 @@ _MESSAGES = frozenset({"t", "g", "sparse_tensor", "tp"})
 
 
 def read_text(value: str, where: str) -> str:
-    """A string of a message.
+    """A string of a message, as protobuf gives it.
+
+    Messages of errors begin with the place that is given, such as ``name of a tensor``.
 
     Raises:
         InvalidProgram: its bytes are not UTF-8 (protobuf then hands out ``bytes``).
@@ -51,7 +53,9 @@ def read_text(value: str, where: str) -> str:
 
 
 def check_text(message: Message, where: str) -> None:
-    """Check every string of a message that is handed to onnx-ir as a whole.
+    """Check every string of a message that is handed to onnx-ir as a whole, and of the messages inside of it.
+
+    It is only read. Messages of errors begin with the place that is given.
 
     Raises:
         InvalidProgram: see ``read_text``.
@@ -67,8 +71,10 @@ def check_text(message: Message, where: str) -> None:
 def read_strings(entries: Iterable[onnx.StringStringEntryProto], where: str) -> dict[str, str] | None:
     """``metadata_props``, in order; ``None`` if there are none.
 
+    Messages of errors say whose they are.
+
     Raises:
-        InvalidProgram: a key stands twice.
+        InvalidProgram: a key stands twice, or a text is not UTF-8.
     """
     found: dict[str, str] = {}
     for entry in entries:
@@ -97,7 +103,13 @@ def _without_defaults(message: Message) -> Any:
 
 
 def read_tensor(proto: onnx.TensorProto, where: str, held: bytes | memoryview | None = None) -> ir.TensorProtocol:
-    """A stored tensor, its size checked against its data; ``held`` are its ``raw_data`` if they stand elsewhere.
+    """A stored tensor, its size checked against its data.
+
+    The message belongs to the tensor from then on. ``held`` is its ``raw_data``, if they stand elsewhere; they are not
+    copied unless elements are narrower than a byte.
+
+    Returns:
+        A tensor; elements that stand in another file cannot be read from it.
 
     Raises:
         InvalidProgram: see ``irfuzz.ir.serialization.checked_tensors.check_tensor``.
@@ -141,6 +153,11 @@ def read_value_info(proto: onnx.ValueInfoProto, value: ir.Value) -> None:
 
 def read_type(proto: onnx.TypeProto, where: str) -> tuple[ir.TypeProtocol | None, ir.Shape | None, VerbatimType | None]:
     """Type and shape as onnx-ir has them, and the message itself if they say less than it.
+
+    Maps and opaque types have no type in onnx-ir, so that they are kept as they were read.
+
+    Returns:
+        Type, shape and message, each ``None`` if there is none (or, for the message, if it need not be kept).
 
     Raises:
         InvalidProgram: unknown element type.
@@ -198,7 +215,9 @@ def _shape(data: bytes) -> ir.Shape:
 def read_attribute(
     proto: onnx.AttributeProto, where: str, read_graph: Callable[[onnx.GraphProto], ir.Graph]
 ) -> ir.Attr:
-    """An attribute; ``read_graph`` reads those of type GRAPH.
+    """An attribute of a node: it has a value, or refers to an attribute of a function.
+
+    Those of type GRAPH and GRAPHS are read by ``read_graph``; messages of errors begin with the place that is given.
 
     Raises:
         InvalidProgram: it has no value, several, or one that its type does not announce.

@@ -71,7 +71,13 @@ def encode_parts(
     residue: Residue = Residue(),  # noqa: B008 (frozen)
     placing: Placing | None = None,
 ) -> list[bytes | memoryview]:
-    """What ``encode_bytes`` joins, of any length in all; weights that lie in a file are views of it, not copies."""
+    """What ``encode_bytes`` joins, of any length in all; weights that lie in a file are views of it, not copies.
+
+    Args:
+        model: is not changed.
+        residue: what onnx-ir could not hold of it.
+        placing: which initializers stand in other files, as for ``encode_bytes``.
+    """
     parts: list[bytes | memoryview] = [_I[1], varint(model.ir_version)]
     for field, string in ((2, model.producer_name), (3, model.producer_version), (4, model.domain)):
         if string:
@@ -94,7 +100,7 @@ def encode_parts(
 
 
 def encode(model: ir.Model, residue: Residue = Residue()) -> onnx.ModelProto:  # noqa: B008 (frozen)
-    """``encode_bytes``, parsed.
+    """``encode_bytes``, parsed: a message that shares nothing with the model.
 
     Raises:
         InvalidProgram: as ``encode_bytes``, and if subgraphs are nested deeper than protobuf reads.
@@ -146,7 +152,7 @@ def _own_name(name: str) -> bytes:
 
 
 def value_bytes(value: ir.Value) -> bytes:
-    """The ``ValueInfoProto`` of a value.
+    """The ``ValueInfoProto`` of a value: its name, type, comment and metadata.
 
     Raises:
         InvalidProgram: the value has no name.
@@ -163,7 +169,10 @@ def value_bytes(value: ir.Value) -> bytes:
 
 
 def type_bytes(value: ir.Value) -> bytes | None:
-    """The ``TypeProto`` of a value, or ``None`` if nothing is known of its type."""
+    """The ``TypeProto`` of a value, or ``None`` if nothing is known of its type.
+
+    A type that onnx-ir reads as less than it says is written as it was read, as long as the value has it still.
+    """
     type_ = value.type
     shape = value.shape
     if type(type_) is not ir.TensorType:
@@ -176,7 +185,15 @@ def type_bytes(value: ir.Value) -> bytes | None:
 
 
 def type_and_shape_bytes(type_: ir.TypeProtocol, shape: ir.Shape | None) -> bytes:
-    """The ``TypeProto`` of a type of the IR; the shape belongs to the innermost tensor."""
+    """The ``TypeProto`` of a type of the IR; the shape belongs to the innermost tensor.
+
+    Args:
+        type_: tensor, sparse tensor, sequence or optional.
+        shape: ``None`` if the rank is unknown.
+
+    Raises:
+        InvalidProgram: ONNX has no such type.
+    """
     if isinstance(type_, ir.TensorType | ir.SparseTensorType):
         dims: tuple[Any, ...] | None = None
         denotations: tuple[str | None, ...] = ()
@@ -365,7 +382,10 @@ def _nodes(
 
 
 def seldom_fields(node: ir.Node) -> bytes:
-    """The fields that few nodes have."""
+    """The fields that few nodes have, serialised; empty for a node without them.
+
+    They are documentation, metadata and device configurations.
+    """
     out = text(_T[6], node.doc_string) if node.doc_string else b""
     if node.metadata_props:
         out += _strings(9, node.metadata_props)

@@ -54,7 +54,10 @@ class NativeMismatch(Exception):
 
 @cache
 def native_fault() -> str | None:
-    """Why this process does not clone and write models natively, after a warning; ``None`` if it does."""
+    """Say why this process does not clone and write models natively, after a warning; ``None`` if it does.
+
+    The check (``check_native``) is made once, at the first call.
+    """
     try:
         check_native()
     except Exception as error:  # noqa: BLE001 - whatever another version of onnx-ir makes of it
@@ -73,7 +76,7 @@ def check_native() -> None:
     """Clone, write and edit a small model natively and publicly.
 
     Raises:
-        Unlike: the results differ, or a clone shares with its original what it must not.
+        NativeMismatch: the results differ, or a clone shares with its original what it must not.
         Exception: of any kind, if the native code does not find what it looks for.
     """
     model = _model()

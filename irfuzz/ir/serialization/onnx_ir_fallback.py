@@ -22,12 +22,17 @@ _DOMAIN, _OVERLOAD = block_tag(7), block_tag(8)
 
 
 def public_clone(part: Part) -> Part:
-    """``irfuzz.ir.clone.clone`` by onnx-ir's own method."""
+    """``irfuzz.ir.clone.clone`` by onnx-ir's own method; facts and types as they were read are carried over."""
     return public_twins(part)[0]
 
 
 def public_clone_with(model: ir.Model, values: Mapping[str, ir.Value]) -> tuple[ir.Model, dict[str, ir.Value]]:
-    """``irfuzz.ir.clone.clone_with`` by onnx-ir's own method."""
+    """``irfuzz.ir.clone.clone_with`` by onnx-ir's own method.
+
+    Args:
+        model: stays as it is.
+        values: by name; those that are not of the model are left out of the second result.
+    """
     copy, twins = public_twins(model)
     return copy, {name: twins[value] for name, value in values.items() if value in twins}
 
@@ -43,7 +48,10 @@ def public_twins(part: Part) -> tuple[Part, dict[ir.Value, ir.Value]]:
 
 
 def values_of(part: ir.Model | ir.Function) -> Iterator[ir.Value]:
-    """Every value of a model or function, those of bodies too; the same order for equal ones."""
+    """Every value of a model or function, those of bodies too; the same order for equal ones.
+
+    Of each graph come inputs, initializers and node outputs; an input with a default comes twice.
+    """
     for graph in graphs_of(part):
         yield from graph.inputs
         yield from graph.initializers.values()
@@ -52,7 +60,10 @@ def values_of(part: ir.Model | ir.Function) -> Iterator[ir.Value]:
 
 
 def graphs_of(part: ir.Model | ir.Function) -> list[ir.Graph]:
-    """The graphs of a model with its functions, or of a function, and all bodies in them."""
+    """The graphs of a model with its functions, or of a function, and all bodies in them.
+
+    The main graph is the first, and bodies come behind the graphs that they stand in.
+    """
     todo = [part.graph] if isinstance(part, ir.Function) else [part.graph, *(f.graph for f in part.functions.values())]
     for graph in todo:  # grows meanwhile
         for node in graph:
@@ -78,6 +89,10 @@ class PublicNodeWriter:
 
     def write(self, field: int, graph: ir.Graph) -> tuple[bytes, list[ir.Value]]:
         """The fields of a graph's nodes, as bytes, and the outputs that have a name.
+
+        Args:
+            field: number of the field that each node is written as.
+            graph: its nodes are written in order.
 
         Raises:
             ValueError: a value has no name.

@@ -20,23 +20,23 @@ def varint(value: int) -> bytes:
 
 
 def block_tag(field: int) -> bytes:
-    """Tag of a length-delimited field: a string, bytes or a message."""
+    """Tag of a length-delimited field (wire type 2): a string, bytes or a message; ``field`` is its number."""
     return varint(field << 3 | 2)
 
 
 def int_tag(field: int) -> bytes:
-    """Tag of an integer or enum field."""
+    """Tag of an integer or enum field (wire type 0); ``field`` is its number."""
     return varint(field << 3)
 
 
 def block(tag: bytes, data: bytes) -> bytes:
-    """A length-delimited field."""
+    """A length-delimited field: its tag, as ``block_tag`` gives it, the number of bytes, and the bytes."""
     size = len(data)
     return tag + (_SHORT[size] if size < 128 else varint(size)) + data
 
 
 def text(tag: bytes, value: str) -> bytes:
-    """A string field."""
+    """A string field: its tag, as ``block_tag`` gives it, the number of bytes, and the string as UTF-8."""
     data = value.encode()
     size = len(data)
     return tag + (_SHORT[size] if size < 128 else varint(size)) + data

@@ -51,11 +51,14 @@ class ValueBinding:
 
     @classmethod
     def of(cls, value: ir.Value) -> ValueBinding:
-        """The present look of ``value``."""
+        """The present look of ``value``: its type, shape and constant, not copied."""
         return cls(value.type, value.shape, value.const_value)
 
     def holds(self, value: ir.Value | None) -> bool:
-        """True while ``value`` still has the type, shape and tensor it had."""
+        """True while ``value`` still has the type, shape and tensor it had.
+
+        False for ``None``, a value that is gone.
+        """
         return (
             value is not None
             and self.tensor is value.const_value
@@ -76,7 +79,7 @@ class ValueStatement:
     proto: bytes
 
     def holds(self, values: dict[str, ir.Value]) -> bool:
-        """True if the statement may still be written for a graph with these values."""
+        """True if the statement may still be written for a graph with these values, given by name."""
         return self.binding is None or self.binding.holds(values.get(self.name))
 
 

@@ -43,7 +43,11 @@ class Allowed:
     memory: int | None = None
 
     def named(self, result: RunResult) -> str:
-        """The limit that ended a run, and its flag; empty if none did."""
+        """The limit that ended a run, and its flag; empty if none did.
+
+        Args:
+            result: of the run; only hangs and lack of memory are ends by a limit.
+        """
         if result.exit is Exit.HANG:
             return f"no answer within {self.seconds:g} s (--timeout SECONDS allows more)"
         if result.exit is Exit.MEMORY and self.memory is not None:
@@ -52,7 +56,9 @@ class Allowed:
 
 
 def starved(result: RunResult) -> RunResult:
-    """The result, as over the memory limit if what the component printed says that memory ran out."""
+    """The result, as over the memory limit if what the component printed says that memory ran out; any other result is
+    returned as it is.
+    """
     told = result.exit is Exit.REJECTED and MEMORY.search(f"{result.error}\n{result.log}") is not None
     return replace(result, exit=Exit.MEMORY) if told else result
 

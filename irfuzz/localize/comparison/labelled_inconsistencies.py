@@ -33,7 +33,13 @@ class Labels:
 
 
 def inconsistencies_of(measured: Mapping[str, list[Value]], labels: Labels, done: int) -> Iterator[Inconsistency]:
-    """CRADLE's distances for every pair of targets that gave all outputs alike."""
+    """CRADLE's distances for every pair of targets that gave all outputs alike.
+
+    Args:
+        measured: by target, its values of the labelled output, one a sample.
+        labels: the truth, and how the distance to it is measured.
+        done: how many samples were compared; targets that lack one, or whose shapes differ, are left out.
+    """
     stacked: dict[str, np.ndarray] = {}
     for name, values in measured.items():
         arrays = [v for v in values if isinstance(v, np.ndarray)]

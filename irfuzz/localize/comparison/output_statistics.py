@@ -145,7 +145,9 @@ class Measures:
 
     @property
     def ranges(self) -> tuple[OutputRange, ...]:
-        """What the base computed, by output."""
+        """What the base computed so far, by output, in the order in which outputs came; NaN as bounds and mean if
+        nothing was finite.
+        """
         found: list[OutputRange] = []
         for name, r in self._ranges.items():
             low, high, mean = (r.low, r.high, r.total / r.finite) if r.finite else (math.nan, math.nan, math.nan)
@@ -154,7 +156,11 @@ class Measures:
 
     @property
     def distances(self) -> tuple[OutputDistance, ...]:
-        """How far every target is from the base, by target and output."""
+        """How far every target is from the base, by target and output.
+
+        Median and percentile come from samples of the differences if there are many (``sampled``); distances are
+        infinite if types, shapes or kinds of numbers differ.
+        """
         found: list[OutputDistance] = []
         for (target, output), d in self._distances.items():
             pool = np.concatenate(d.pool) if d.pool else np.zeros(0)

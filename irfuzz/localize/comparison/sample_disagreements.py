@@ -54,7 +54,7 @@ class Disagreement:
         distance: the largest absolute difference, infinite if it is one of kind.
         bound: what was allowed.
         what: one line.
-        undecided: it differs, but where ONNX leaves open what is right, or a limit of our own ended the run.
+        undecided: it differs, but ONNX leaves open what is right there, or a limit of our own ended the run.
         symptom: what is wrong.
         also: other targets of the same component that show the same.
         message: what the component said, without what differs from input to input; empty for values.
@@ -80,7 +80,14 @@ class Disagreement:
 
 
 def beyond(number: int, ran: Sequence[RunResult], main: Target, tolerance: Tolerance) -> Iterator[Disagreement]:
-    """Outputs beyond fixed bounds of the largest group that keeps them; of equal groups the base's is right."""
+    """Outputs beyond fixed bounds of the largest group that keeps them; of equal groups the base's is right.
+
+    Args:
+        number: of the sample.
+        ran: what each target did; those that did not run through are left out.
+        main: the base.
+        tolerance: the bounds.
+    """
     through = sorted((r for r in ran if r.exit is Exit.OK), key=lambda r: r.target.name != main.name)
     for name in through[0].outputs if through else ():
         groups: list[list[RunResult]] = []

@@ -85,11 +85,11 @@ class Clock:
 
     @property
     def over(self) -> bool:
-        """Whether no time is left."""
+        """Whether no time is left; never if there is no limit."""
         return self._end is not None and time.monotonic() >= self._end
 
     def stop(self) -> None:
-        """Leave workers alone from now on."""
+        """Leave workers alone from now on, and let new ones start again if the time was up."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
@@ -99,7 +99,11 @@ class Clock:
 
 @contextmanager
 def clock(seconds: float | None) -> Generator[Clock]:
-    """A clock that runs inside the ``with``."""
+    """A clock that runs inside the ``with``, and is stopped at its end.
+
+    Args:
+        seconds: from now; ``None`` for no limit.
+    """
     made = Clock(seconds)
     try:
         yield made
@@ -153,16 +157,18 @@ class SampleComparison:
 
     @property
     def keeps(self) -> bool:
-        """Whether all outputs are kept."""
+        """Whether all outputs of all targets are kept, as the setting says."""
         return self._setting.keep
 
     @property
     def differs(self) -> bool:
-        """Whether targets are known to disagree."""
+        """Whether targets are known to disagree by now; undecided differences do not count."""
         return any(not d.undecided for d in self.found)
 
     def run(self, progress: Progress, over: Callable[[], bool]) -> None:
-        """Take all samples, or as many as there is time for.
+        """Take all samples, or as many as there is time for; what is found stands in the attributes.
+
+        It ends early if ``fail_fast`` is set and targets disagree, or if no target is left that can run the program.
 
         Args:
             progress: see ``Progress``.
@@ -277,7 +283,7 @@ class SampleComparison:
         return kept
 
     def refused(self) -> str:
-        """Why nothing could be compared, each reason once."""
+        """Why nothing could be compared, each reason once, separated by semicolons; empty if there is none."""
         limits = [f"{d.target}: {d.what}" for d in self.found if d.limit]
         absent: dict[str, list[str]] = {}
         for name, why in self.absent.items():

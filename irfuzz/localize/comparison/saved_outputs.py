@@ -25,11 +25,18 @@ class SavedOutputs:
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """How many samples there are of every output."""
         return min(map(len, self.outputs.values()))
 
     def result(self, number: int) -> RunResult:
-        """What it computed on one sample."""
+        """What it computed on one sample, as a run that went through.
+
+        Args:
+            number: of the sample, from 0.
+
+        Raises:
+            IndexError: there are fewer.
+        """
         return RunResult(self.target, Stage.RUN, Exit.OK, {name: rows[number] for name, rows in self.outputs.items()})
 
 

@@ -53,7 +53,12 @@ class SparingShadow:
         return self._timed(self._runner.shadow, program, inputs)
 
     def quick(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
-        """Run the quick one, unless it took long before and came to nothing."""
+        """Run the quick one, unless it took long before and came to nothing; then that result is given again.
+
+        Args:
+            program: stays as it is.
+            inputs: values by graph input name.
+        """
         if self._given_up:
             return self._given_up
         began = time.monotonic()
@@ -70,13 +75,24 @@ class SparingShadow:
         return run
 
     def accept(self, ran: Sequence[RunResult], main: str) -> None:
-        """Remember the distances of an input that was judged and found to be right."""
+        """Remember the distances of an input that was judged and found to be right; nothing is kept before a shadow
+        took long.
+
+        Args:
+            ran: what each target did.
+            main: name of the base.
+        """
         if self._slow:
             for key, far in _relative(ran, main).items():
                 self._accepted[key] = max(self._accepted.get(key, 0.0), far)
 
     def accepts(self, ran: Sequence[RunResult], main: str) -> bool:
-        """Whether an input differs no more than those that were judged; never before a shadow took long."""
+        """Whether an input differs no more than those that were judged; never before a shadow took long.
+
+        Args:
+            ran: what each target did; each output may be ``SLACK`` times as far from the base's as it was before.
+            main: name of the base.
+        """
         if not self._accepted:
             return False
         return all(far <= SLACK * self._accepted.get(key, 0.0) for key, far in _relative(ran, main).items())

@@ -114,11 +114,13 @@ class CausalTest:
         self._specs: Specs = load_specs()
 
     def causes(self, program: Program, inputs: Mapping[str, Value]) -> Causes:
-        """The sources of an inconsistency.
+        """The sources of an inconsistency, found layer by layer in the order of computation.
+
+        Each source is fixed before the next one is looked for, ``LAYERS`` of them at most.
 
         Args:
             program: stays as it is.
-            inputs: that show it.
+            inputs: that show it; others are searched for if no change rate is above ``T1``.
         """
         states = self._states(program, inputs)
         if isinstance(states, str):

@@ -63,7 +63,9 @@ class _Turns:
 
 
 def has_bodies(program: Program) -> bool:
-    """Whether a node of the main graph holds bodies or calls a local function."""
+    """Whether a node of the main graph holds bodies or calls a local function, so that ``unfold`` has
+    something to do.
+    """
     return any(_folded(program, node) for node in program.nodes())
 
 
@@ -132,7 +134,9 @@ def _apart(one: RunResult, two: RunResult) -> float:
 
 
 def place_of(node: ir.Node) -> str:
-    """Where a node comes from in the model; empty if it stands in the main graph."""
+    """Where a node comes from in the model, as ``unfold`` noted it in its metadata; empty if it stands in the main
+    graph.
+    """
     return node.metadata_props.get(PLACE, "")
 
 

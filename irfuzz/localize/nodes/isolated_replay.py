@@ -84,7 +84,7 @@ class Replayed:
 
     @property
     def faulty(self) -> bool:
-        """Whether it computes something else, or fails."""
+        """Whether it computes something else, or fails; what ONNX leaves open is no fault."""
         return self.outcome in (ReplayOutcome.DIFFERS, ReplayOutcome.FAILS)
 
 
@@ -144,7 +144,19 @@ def faulty_parts(
     most: int,
     stopping: Callable[[], bool] = lambda: False,
 ) -> list[tuple[Program, dict[str, Value]]]:
-    """What ``replay`` finds at fault, ``most`` of it at most, each as a program of its own with its inputs."""
+    """What ``replay`` finds at fault, each as a program of its own with its inputs; the worst first.
+
+    Parts that are no valid program alone are left out.
+
+    Args:
+        runner: has both targets.
+        program: stays as it is.
+        known: values by name, as in ``replay``.
+        base: whose inputs every node gets.
+        other: the target under suspicion.
+        most: parts that are looked at.
+        stopping: asked now and then; true once what was found so far has to do.
+    """
     cutter = Cutter(program, known)
     found: list[tuple[Program, dict[str, Value]]] = []
     for one in [r for r in replay(runner, program, known, base, other, stopping=stopping) if r.faulty][:most]:
@@ -154,7 +166,13 @@ def faulty_parts(
 
 
 def feeds(program: Program, name: str, output: str) -> bool:
-    """Whether a value is, or goes into, a graph output."""
+    """Whether a value is, or goes into, a graph output.
+
+    Args:
+        program: bodies on the way count as read.
+        name: of the value.
+        output: of the graph; if there is none of that name, nothing goes into it.
+    """
     todo = [value for value in program.graph.outputs if value.name == output]
     seen = set(todo)
     while todo:

@@ -70,12 +70,17 @@ class LocalizationMap:
 
     @property
     def ranked(self) -> list[MapLayer]:
-        """The layers, the highest rate first."""
+        """The layers, the highest rate first; layers of equal rates keep the program's order."""
         return sorted(self.layers, key=lambda layer: -layer.rate)
 
 
 def rate(delta: float, before: float) -> float:
-    """The inconsistency introduction rate (equation 6): ``(delta - before) / (before + EPSILON)``."""
+    """The inconsistency introduction rate (equation 6): ``(delta - before) / (before + EPSILON)``.
+
+    Args:
+        delta: of the layer.
+        before: largest of those that feed it; if it is infinite, the rate is 0 for an infinite ``delta``, else -1.
+    """
     if math.isinf(before):
         return 0.0 if math.isinf(delta) else -1.0
     return (delta - before) / (before + EPSILON)

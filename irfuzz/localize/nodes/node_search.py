@@ -59,11 +59,11 @@ class Locator:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time is up that it was given when it was made."""
         return time.monotonic() >= self._end
 
     def located(self, report: CheckResult, farthest: Mapping[str, int], *, always: bool) -> tuple[Located, ...]:
-        """Where the targets part, for the worst disagreement of each component.
+        """The nodes at which the targets part, for the worst disagreement of each component.
 
         Args:
             report: what disagrees.

@@ -69,7 +69,12 @@ def guilty(found: Sequence[ResponsibleParameter]) -> tuple[ResponsibleParameter,
 
 
 def moved(before: RunResult, after: RunResult) -> float:
-    """The share of elements that are others after a change of a parameter; 1 of another shape or type."""
+    """The share of elements that are others after a change of a parameter; 1 of another shape or type.
+
+    Args:
+        before: what a target computed.
+        after: what it computes with the change; the output that changed most counts, and rounding does not.
+    """
     most = 0.0
     for name, a in before.outputs.items():
         b = after.outputs.get(name)
@@ -81,7 +86,12 @@ def moved(before: RunResult, after: RunResult) -> float:
 
 
 def tells_nothing(before: RunResult, after: RunResult) -> bool:
-    """Whether a change leaves nothing to compare: no elements, NaN or infinities, or one number in all places."""
+    """Whether a change leaves nothing to compare: no elements, NaN or infinities, or one number in all places.
+
+    Args:
+        before: what a target computed; if it was no better in this, the change is not to blame.
+        after: what it computes with the change.
+    """
     for name, a in before.outputs.items():
         b = after.outputs.get(name)
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.dtype.kind in "OUSc" or not a.size:

@@ -42,14 +42,25 @@ class BodyDraft:
         self._mark = set(program.graph)
 
     def input(self, hint: str, fact: TensorFact, *, whole: bool = True) -> ir.Value:
-        """An input of the body; ``whole``: its declaration says the shape as well as the element type."""
+        """A new input of the body, behind those that were added before.
+
+        Args:
+            hint: what its name begins with.
+            fact: its type and shape.
+            whole: its declaration says the shape as well as the element type.
+        """
         value = new_value(self.program.fresh(hint), fact=fact)
         _declare(value, fact, whole=whole)
         self.inputs.append(value)
         return value
 
     def copy(self, nodes: Sequence[ir.Node], mapping: Mapping) -> None:
-        """Copies of main-graph nodes, without declarations; ``mapping`` is used and filled."""
+        """Add copies of main-graph nodes, under new names and without declarations of what they compute.
+
+        Args:
+            nodes: in topological order.
+            mapping: what copies read in place of outer values; what stands for each copied value is added to it.
+        """
         copies = copy_nodes(nodes, mapping, self.program.fresh)
         for node in copies:
             for value in node.outputs:
@@ -108,7 +119,9 @@ def _own_constants(program: Program, nodes: list[ir.Node], *, as_nodes: bool) ->
 
 
 def is_plain_constant(program: Program, value: ir.Value) -> bool:
-    """True for an initializer of the main graph that no input overrides, and that is no sparse tensor."""
+    """True for an initializer of the main graph that no input overrides, and that is no sparse tensor; false for what a
+    Constant node gives.
+    """
     return (
         value.is_initializer()
         and not value.is_graph_input()
@@ -119,7 +132,12 @@ def is_plain_constant(program: Program, value: ir.Value) -> bool:
 
 
 def constant_node(program: Program, value: ir.Value) -> ir.Node:
-    """A detached Constant node that computes a value which belongs to nothing yet."""
+    """A detached Constant node that computes a value which belongs to nothing yet.
+
+    Args:
+        program: gives the node a name that is free.
+        value: whose tensor the node gets as its attribute ``value``; the value holds none any more.
+    """
     tensor = value.const_value
     assert tensor is not None
     value.const_value = None
@@ -135,7 +153,16 @@ def control_node(
     attributes: Sequence[ir.Attr],
     before: ir.Node | None,
 ) -> ir.Node:
-    """A finished If, Loop or Scan, inferred, in front of ``before``.
+    """A finished If, Loop or Scan, inferred, in front of ``before``; its results have names of their own and no
+    readers.
+
+    Args:
+        program: it is edited.
+        op: ``If``, ``Loop`` or ``Scan``.
+        inputs: what it reads, ``None`` for what is omitted.
+        outputs: how many results it has.
+        attributes: its bodies, and what else it needs.
+        before: a node of the main graph; ``None``: at the end.
 
     Raises:
         InvalidProgram: a body is ill-typed.
@@ -147,7 +174,13 @@ def control_node(
 
 
 def require_types(op: str, values: Sequence[ir.Value], wanted: Sequence[Fact]) -> None:
-    """Raise ``InvalidProgram`` unless values have the types and shapes that their readers had before."""
+    """Raise ``InvalidProgram`` unless values have the types and shapes that their readers had before.
+
+    Args:
+        op: what computes them, for the message.
+        values: what replaces something.
+        wanted: for each value the fact of what it replaces, of which element type and shape must be equal.
+    """
     for value, fact in zip(values, wanted, strict=True):
         found = fact_of(value)
         if not same_type(found, fact):
@@ -155,7 +188,12 @@ def require_types(op: str, values: Sequence[ir.Value], wanted: Sequence[Fact]) -
 
 
 def require_no_less(program: Program, before: Sequence[tuple[str | None, Fact]]) -> None:
-    """Raise ``InvalidProgram`` unless the graph's outputs have the types that they had, or more exact ones."""
+    """Raise ``InvalidProgram`` unless the graph's outputs have the shapes that they had, or more exact ones.
+
+    Args:
+        program: after the edit.
+        before: name and fact of each output from before it, in order; what was of unknown rank is not compared.
+    """
     for value, (name, fact) in zip(program.graph.outputs, before, strict=True):
         found = program.fact(value)
         if isinstance(fact, TensorFact) and fact.shape is not None:
@@ -165,7 +203,14 @@ def require_no_less(program: Program, before: Sequence[tuple[str | None, Fact]])
 
 
 def stand_in(inserter: Inserter, fact: TensorFact, choices: Choices) -> ir.Value:
-    """A constant of a static type; small integers, numbers around 0, or zeros."""
+    """A constant of a static type, with drawn elements: three times in ten zeros, else integers from 0 to 3, booleans,
+    or normally distributed floats.
+
+    Args:
+        inserter: in whose program it is stored.
+        fact: all of whose sizes are numbers.
+        choices: draw the elements.
+    """
     shape = fact.static_shape
     assert shape is not None
     rng = np.random.default_rng(choices.seed())

@@ -21,7 +21,9 @@ _D = ir.DataType
 
 
 def readable(program: Program, specs: Specs, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Those of the values from which a condition can be computed: numbers or booleans that are not constant."""
+    """Those of the values from which a condition can be computed: numbers or booleans of known rank that are not
+    constant, have elements, and that Cast is known to take. The order stays.
+    """
     found: list[ir.Value] = []
     for value in values:
         fact = program.tensor(value)
@@ -41,7 +43,7 @@ def condition(
     """A boolean of one element: constant, a new graph input, or computed from a source; and how it came to be.
 
     Args:
-        inserter: where it is computed.
+        inserter: puts in what computes it.
         sources: what it may be computed from (``readable``).
         choices: draw the way.
         shapes: what a constant may have.
@@ -71,7 +73,14 @@ def _of_elements(inserter: Inserter, value: ir.Value, choices: Choices) -> ir.Va
 
 
 def trip_count(inserter: Inserter, sources: Sequence[ir.Value], choices: Choices, most: int) -> ir.Value:
-    """A number of turns from 1 to ``most``: constant, or computed from the size of a source."""
+    """An int64 of one element, from 1 to ``most``: constant, or computed from the size of a source.
+
+    Args:
+        inserter: puts in what computes it.
+        sources: values of which the number of elements may be used; if there are none it is constant.
+        choices: draw the way and the number.
+        most: largest number of turns.
+    """
     if not sources or choices.boolean(0.7):
         shape = choices.pick(((), (), (1,)))
         return inserter.constant(np.full(shape, choices.integer(1, most), np.int64), "trips")
@@ -82,7 +91,9 @@ def trip_count(inserter: Inserter, sources: Sequence[ir.Value], choices: Choices
 
 
 def is_true(program: Program, value: ir.Value) -> bool | None:
-    """The condition's only element, if it is known."""
+    """The only element of a condition as a Python truth value; ``None`` if it is not known or there is not
+    exactly one.
+    """
     fact = program.tensor(value)
     if fact is None or fact.value is None or len(fact.value) != 1 or fact.value[0] is None:
         return None

@@ -25,13 +25,17 @@ class InlineFunction:
     profile: ClassVar[Profile] = Profile(weight=2.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Calls in the main graph."""
+        """Calls of local functions in the main graph that have an output, each by the name of its first one."""
         if not program.model.functions:
             return []
         return [program.site_of(n) for n in program.graph if function_of(program, n) is not None and n.outputs]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Replace the call."""
+        """Replace the call ``y = f(x)`` by copies of the nodes of ``f``; nothing is drawn.
+
+        Calls of functions that import other versions, or whose outputs are inputs or given twice, are skipped. Raises
+        ``InvalidProgram`` if less is known of an output's shape then.
+        """
         node = node_at(program, site)
         reason = why_not_inlined(program, node)
         if reason is not None:

@@ -71,11 +71,19 @@ class OutlineFunction:
     profile: ClassVar[Profile] = Profile(weight=0.75)
 
     def sites(self, program: Program) -> list[str]:
-        """Nodes that may stand in a function."""
+        """Nodes that may stand in a function: known operators and calls, nothing random, that read something and give
+        dense tensors of known rank.
+        """
         return region_sites(program, self.context.specs)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the region, what is a parameter, and replace every region like it."""
+        """Draw a region around the node and what of it is a parameter, and replace it, with up to three others like it,
+        by calls of one function.
+
+        Constants become inputs of the function or stand inside. Up to three attributes become its own, some with a
+        default that a call may leave out. The model imports ``DOMAIN``, and its IR version rises to 8, or to 9 for
+        defaults.
+        """
         regions = Regions(program, self.context.specs)
         region = regions.draw(node_at(program, site), choices)
         if region is None:

@@ -25,11 +25,17 @@ class UnwrapControlFlow:
     profile: ClassVar[Profile] = Profile(weight=2.0)
 
     def sites(self, program: Program) -> list[str]:
-        """Control flow nodes of which facts tell how often their bodies run."""
+        """Control flow nodes of which facts tell how often their bodies run: an If of known condition, a Loop of known
+        turns, a Scan along a known size.
+        """
         return [program.site_of(n) for n in program.graph if turns_of(program, n) is not None]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Replace the node."""
+        """Replace the node by a copy of its body for each turn; nothing is drawn.
+
+        Nodes of too many turns are skipped, and those whose results are no dense tensors. Raises ``InvalidProgram`` if
+        less is known of an output's shape then.
+        """
         node = node_at(program, site)
         reason = why_not_unrolled(program, node)
         if reason is not None:

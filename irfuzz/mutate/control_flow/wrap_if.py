@@ -37,11 +37,18 @@ class WrapIf:
     profile: ClassVar[Profile] = Profile(weight=0.75)
 
     def sites(self, program: Program) -> list[str]:
-        """Nodes that may stand in a body."""
+        """Nodes that may stand in a body: known operators and calls, nothing random, that read something and give dense
+        tensors of known rank.
+        """
         return region_sites(program, self.context.specs)
 
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
-        """Draw the region, the condition and what the other branch computes."""
+        """Draw the region, the condition and what the other branch computes; the If's results take the places of the
+        region's.
+
+        The relation is ``EQUIVALENT`` if both branches compute the same, or the condition is known to choose the
+        region.
+        """
         specs = self.context.specs
         region = drawn_for_body(program, specs, node_at(program, site), choices)
         if isinstance(region, Skipped):

@@ -49,11 +49,18 @@ class WrapLoop:
     profile: ClassVar[Profile] = Profile(weight=0.75, cost=0.8)
 
     def sites(self, program: Program) -> list[str]:
-        """Nodes that may stand in a body."""
+        """Nodes that may stand in a body: known operators and calls, nothing random, that read something and give dense
+        tensors of known rank.
+        """
         return region_sites(program, self.context.specs)
 
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
-        """Draw the region, what is carried, how often it runs and how the turns' results become one."""
+        """Draw the region, what is carried, how often it runs and how the turns' results become one.
+
+        Outputs that are not carried from turn to turn are stacked; the last or first one is taken of a stack, or their
+        maximum or mean. The edit is ``EQUIVALENT`` if the loop surely gives what the region gave. Regions whose results
+        decide a shape are skipped.
+        """
         specs = self.context.specs
         region = drawn_for_body(program, specs, node_at(program, site), choices)
         if isinstance(region, Skipped):

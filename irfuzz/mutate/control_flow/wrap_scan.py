@@ -68,11 +68,19 @@ class WrapScan:
     profile: ClassVar[Profile] = Profile(cost=0.9)
 
     def sites(self, program: Program) -> list[str]:
-        """Nodes that may stand in a body."""
+        """Nodes of the default domain that may stand in a body, have inputs and no body of their own, and read more
+        than shapes.
+        """
         return [site for site in region_sites(program, self.context.specs) if _is_plain(node_at(program, site))]
 
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
-        """Draw, predict what the body computes from slices, build it and restore the results."""
+        """Draw a region and axes of its inputs, predict what the body computes from slices, build it and restore the
+        results.
+
+        One or two inputs are cut along an axis of at most ``MAX_LENGTH`` or of a named size, and some results are
+        summed up as well. The edit is ``EQUIVALENT`` if the nodes treat slices alike and nothing is turned, summed or
+        adapted; else ``CHANGED``. Skipped if no plan fits after five tries.
+        """
         specs = self.context.specs
         region = drawn_for_body(program, specs, node_at(program, site), choices, most=5, also=_is_plain)
         if isinstance(region, Skipped):

@@ -43,7 +43,18 @@ _BYTES = {ir.DataType.UINT8: 2.0, ir.DataType.INT8: 2.0}
 
 
 def quantise(context: Context, opset: int, draft: PatternDraft, choices: Choices, limit: int) -> PatternDraft | None:
-    """A judged draft whose result is quantised; ``None`` if it gives no floats, or the specs forbid it."""
+    """A judged draft whose result is quantised; ``None`` if it gives no floats, or the specs forbid it.
+
+    Before: ``y = Op(x)``. After: ``q = QuantizeLinear(y)``, mostly with a DequantizeLinear behind it, and often one
+    between ``x`` and its readers.
+
+    Args:
+        context: specs, and what was quantised to which type before.
+        opset: of the program.
+        draft: it stays as it is.
+        choices: draw type, scale and zero point.
+        limit: most elements of a value.
+    """
     result = draft.facts[draft.result]
     quantizer = context.specs.get("QuantizeLinear", opset)
     types = () if quantizer is None else zero_point_types(quantizer)
@@ -66,7 +77,9 @@ def quantise(context: Context, opset: int, draft: PatternDraft, choices: Choices
 
 
 def zero_point_types(spec: OpSpec) -> tuple[ir.DataType, ...]:
-    """The element types of QuantizeLinear's zero point that NumPy's integers have, or half of a byte."""
+    """The element types of QuantizeLinear's zero point that are known to run: integers of 4 bits or more. The
+    specification must be that of QuantizeLinear, with the zero point as its third input.
+    """
     found = spec.portable.get(spec.inputs[2].type_str, ())
     return tuple(d for d in found if d.is_integer() and d.bitwidth >= 4)
 

@@ -35,7 +35,9 @@ _EXPOSED = 0.15
 
 
 def bare(program: Program) -> ir.Node | None:
-    """The Identity that is all of a program, if it is."""
+    """The Identity node that is all of a program, if it reads the graph's only input and gives its only output; else
+    ``None``.
+    """
     nodes = program.nodes()
     # The one node of the model that nothing was inserted in yet (``fresh``).
     if len(nodes) != 1 or nodes[0].op_type != "Identity":
@@ -46,14 +48,28 @@ def bare(program: Program) -> ir.Node | None:
 
 
 def draw_type(choices: Choices) -> ir.DataType:
-    """An element type of the input."""
+    """An element type of the input: float32 half of the time, else any of ``CASTABLE``, of which int64, int32 and
+    double are drawn more often than the others.
+    """
     if choices.boolean(_FLOAT):
         return ir.DataType.FLOAT
     return choices.weighted(CASTABLE, [_OFTEN.get(dtype, 1.0) for dtype in CASTABLE])
 
 
 def feed(specs: Specs, opset: int, draft: PatternDraft, choices: Choices, limit: int) -> None:
-    """Turn some constants of a judged draft into inputs: what is known before a run is folded and fused otherwise."""
+    """Turn some constants of a judged draft into inputs, in place: what is known before a run is folded and fused
+    otherwise.
+
+    Constants that decide shapes or indices stay, and so do those with NaN or infinities. Of the others four in ten
+    become inputs, if the draft is still allowed then.
+
+    Args:
+        specs: of operators.
+        opset: of the program.
+        draft: its ``given``, ``constants`` and ``facts`` change.
+        choices: decide for each constant.
+        limit: most elements of a value.
+    """
     exact = {n for s in draft.steps for i, n in enumerate(s.inputs) if n and is_exact_input(s.op, i)}
     for name in sorted(draft.constants.keys() - exact):
         array = draft.constants[name]
@@ -91,7 +107,16 @@ def detour(specs: Specs, opset: int, draft: PatternDraft, choices: Choices, limi
 
 
 def start_anew(specs: Specs, program: Program, node: ir.Node, draft: PatternDraft, choices: Choices) -> None:
-    """Let a program compute a judged draft instead of the copy that is all it has."""
+    """Let a program compute a judged draft instead of the copy that is all it has.
+
+    Args:
+        specs: of operators.
+        program: one that ``bare`` takes; its input gets the type and shape of the draft's ``x``, and further inputs are
+            added.
+        node: the Identity, which is removed.
+        draft: judged, without a reason against it.
+        choices: decide which inner values become outputs, too.
+    """
     x = program.graph.inputs[0]
     program.declare_inputs({x: draft.given["x"]})
     given = {name: x if name == "x" else program.add_input(fact, "w") for name, fact in draft.given.items()}

@@ -93,7 +93,12 @@ class InsertNeighbours:
         return sized_sites(program, CASTABLE)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw until the specs allow the calls."""
+        """Draw until the specs allow the calls; then put them behind the value, or in place of all that the program
+        computes.
+
+        A program that is one Identity is mostly exchanged for the calls, on inputs of drawn types and sizes. Else the
+        value is adapted to what the first call reads, and the result takes its place or becomes an output.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value)
         if fact.dtype not in CASTABLE or dims_of([fact]) is None:
@@ -251,7 +256,10 @@ def _emptied(shape: tuple[int, ...], choices: Choices) -> tuple[int, ...]:
 
 
 def draw_shape(choices: Choices) -> tuple[int, ...]:
-    """Sizes as they make a difference: all alike, with ones, or all different; ranks that operators want first."""
+    """Sizes as they make a difference: all alike, with ones, or all different; ranks that operators want first.
+
+    Ranks go from 0 to 5, of which 2 and 4 are the most frequent; sizes go from 1 to 5, and none is 0.
+    """
     rank = choices.weighted((0, 1, 2, 3, 4, 5), (1, 3, 8, 5, 9, 1))
     way = choices.weighted(("alike", "ones", "any"), (3, 3, 4))
     if way == "alike":

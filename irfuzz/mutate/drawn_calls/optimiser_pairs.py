@@ -41,7 +41,7 @@ def pairs() -> tuple[tuple[tuple[str, str], ...], tuple[float, ...]]:
 
 @cache
 def looked_for() -> tuple[str, ...]:
-    """Operators of all patterns, in alphabetical order."""
+    """Operators of all patterns, each once, in alphabetical order. It is read from the files once a process."""
     return tuple(sorted({node.op for pattern in patterns() for node in pattern.nodes}))
 
 
@@ -57,7 +57,13 @@ def _drawn(
 
 
 def draw_next(op: str, choices: Choices, seen: Novelty | None = None) -> str:
-    """What may be taken together with an operator that it reads; any that some optimiser looks for if nothing is."""
+    """What may be taken together with an operator that it reads; any that some optimiser looks for if nothing is.
+
+    Args:
+        op: the operator whose result is read.
+        choices: the draw.
+        seen: makes pairs that were seen often less likely; ``None`` if nothing is counted.
+    """
     found = [(pair, weight) for pair, weight in zip(*pairs(), strict=True) if pair[0] == op]
     if not found:
         return choices.pick(looked_for())
@@ -65,7 +71,14 @@ def draw_next(op: str, choices: Choices, seen: Novelty | None = None) -> str:
 
 
 def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
-    """Two operators that an optimiser may take together, or take for two that it does."""
+    """Two operators that an optimiser may take together, or take for two that it does.
+
+    One time in five one of them is another one of its family, and now and then the second is any that occurs in a
+    pattern. ``seen`` makes frequent pairs less likely.
+
+    Returns:
+        The operator that computes, then the one that reads it.
+    """
     first, second = _drawn(*pairs(), choices, seen)
     if choices.boolean(_SIBLING):
         if choices.boolean():
@@ -78,5 +91,7 @@ def draw_pair(choices: Choices, seen: Novelty | None = None) -> tuple[str, str]:
 
 
 def sibling(op: str, choices: Choices) -> str:
-    """Another operator that stands where this one stands; itself if there is none."""
+    """Another operator that stands in the same places as this one (``near_misses.siblings``), drawn; the operator
+    itself if there is none.
+    """
     return choices.pick([o for o in siblings(op) if o != op] or [op])

@@ -63,7 +63,17 @@ _REACHED = {ir.DataType.BFLOAT16: 13, ir.DataType.UINT4: 21, ir.DataType.INT4: 2
 
 
 def draw_single(context: Context, opset: int, choices: Choices, limit: int) -> PatternDraft | None:
-    """A judged call, all of whose inputs are ``x`` and constants; ``None`` if no attempt was valid."""
+    """A judged call, all of whose inputs are ``x`` and constants; ``None`` if no attempt was valid.
+
+    Operator, element type and input of ``x`` are drawn, those first that were seen least on their own. A type that
+    graph inputs do not have is reached by a Cast or QuantizeLinear in front.
+
+    Args:
+        context: specs, and what was seen before.
+        opset: of the program.
+        choices: every draw.
+        limit: most elements of a value.
+    """
     specs, worths = _callable(context.specs, opset)
     news = [worth * _new(context, s.op, s.since) for s, worth in zip(specs, worths, strict=True)]
     spec = choices.weighted(specs, news)
@@ -93,7 +103,9 @@ def _callable(specs: Specs, opset: int) -> tuple[tuple[OpSpec, ...], tuple[float
 
 @lru_cache(maxsize=2048)
 def starts_of(spec: OpSpec, opset: int) -> tuple[Start, ...]:
-    """The inputs of an operator at which a drawn value may stand, with each element type that ONNX allows there."""
+    """The inputs of an operator at which a drawn value may stand, with each element type that ONNX allows there and
+    that can be reached at this opset. What no kernel is known for is worth ``RARE``.
+    """
     found: list[Start] = []
     for position, formal in enumerate(spec.inputs):
         domain = None if spec.overlay is None else spec.overlay.values.get(formal.name)

@@ -37,10 +37,18 @@ _REUSE = 0.5
 def materialise(
     program: Program, inserter: Inserter, op: str, call: SampledCall, given: dict[int, ir.Value], choices: Choices
 ) -> list[ir.Value | None]:
-    """A value for each planned input.
+    """A value for each planned input of a drawn call.
 
-    Prescribed elements and parameters become constants, the rest constants or values that the program computes
-    before the inserter's place and that have exactly the planned type and shape.
+    Prescribed elements and parameters become constants, the rest constants or values that the program computes before
+    the inserter's place and that have exactly the planned type and shape.
+
+    Args:
+        program: it gets the constants.
+        inserter: at the place of the call.
+        op: operator of the default domain.
+        call: what was drawn; an optional input that it omits stays ``None``.
+        given: by position, values that are read as they are.
+        choices: decide between values and constants, and draw elements.
     """
     inputs: list[ir.Value | None] = []
     for index, plan in enumerate(call.inputs):

@@ -64,7 +64,12 @@ class Region:
 
 
 def movable(program: Program, specs: Specs, node: ir.Node) -> bool:
-    """True if a node may stand in a body as well: understood, determined, and typed without a declaration."""
+    """True if a node may stand in a body as well: understood, determined, and typed without a declaration.
+
+    It belongs to the default domain or calls a local function, is neither random nor in need of known sizes, and reads
+    and computes dense tensors of known rank. What it holds itself is nested less than ``MAX_DEPTH`` deep, with
+    ``MAX_INSIDE`` nodes at most.
+    """
     if node.domain in _DEFAULT:
         if (
             has_trait(node, "random")
@@ -82,7 +87,9 @@ def movable(program: Program, specs: Specs, node: ir.Node) -> bool:
 
 
 def extent_of(program: Program, node: ir.Node) -> tuple[int, int]:
-    """How deep bodies and functions are nested in a node, and how many nodes it stands for with all of them."""
+    """How deep bodies and functions are nested in a node, and how many nodes it stands for with all of them; ``(0, 1)``
+    for a plain operator.
+    """
     function = function_of(program, node)
     inside: list[ir.Graph | ir.Function] = [*bodies_of(node), *([] if function is None else [function])]
     if not inside:
@@ -97,7 +104,9 @@ def _is_dense(value: ir.Value) -> bool:
 
 
 def needs_declaration(program: Program, node: ir.Node) -> bool:
-    """True if only what the model declares tells the type or shape of an output, so that it is lost in a body."""
+    """True if only what the model declares tells the type or shape of an output, so that it is lost in a body. The node
+    is inferred once more from what it reads.
+    """
     try:
         found = program.inference.node(node, "region")
     except InvalidProgram:
@@ -110,13 +119,17 @@ def needs_declaration(program: Program, node: ir.Node) -> bool:
 
 
 def fits_bodies(value: ir.Value) -> bool:
-    """True if a Loop or Scan can give a value to its body, and these and an If take one like it from theirs."""
+    """True if a Loop or Scan can give a value to its body, and these and an If take one like it from theirs: a dense
+    tensor of any element type but those of 2, 4 and 6 bits and FLOAT8E8M0.
+    """
     fact = fact_of(value)
     return isinstance(fact, TensorFact) and fact.dtype.name not in _NOT_CARRIED
 
 
 def same_type(one: Fact, other: Fact) -> bool:
-    """True for dense tensors of one element type and shape."""
+    """True for dense tensors of one element type and shape; names of sizes must be equal, ranges and known elements do
+    not matter.
+    """
     return (
         isinstance(one, TensorFact)
         and isinstance(other, TensorFact)
@@ -125,7 +138,15 @@ def same_type(one: Fact, other: Fact) -> bool:
 
 
 def draw_region(program: Program, last: ir.Node, wanted: Wanted, choices: Choices, most: int = MAX_NODES) -> Region:
-    """A region that grows from a node against and along the flow of data; at least the node itself."""
+    """A region that grows from a node against and along the flow of data; at least the node itself.
+
+    Args:
+        program: it is not changed.
+        last: the node to begin with.
+        wanted: whether a node may belong to the region; it is not asked for ``last``.
+        choices: draw the size and each next node.
+        most: nodes that are aimed at; those that make the region convex may come on top.
+    """
     places = program.positions()
     nodes = {last}
     for _ in range(choices.integer(0, most - 1)):
@@ -142,7 +163,9 @@ def draw_region(program: Program, last: ir.Node, wanted: Wanted, choices: Choice
 
 
 def region_of(program: Program, nodes: Sequence[ir.Node]) -> Region:
-    """The region of given nodes, which must be convex and in the graph's order."""
+    """The region of given nodes, which must be convex and in the graph's order; inputs and outputs are found here, in
+    the order of the nodes.
+    """
     own = set(nodes)
     inputs: dict[ir.Value, None] = {}
     outputs: list[ir.Value] = []
@@ -153,7 +176,11 @@ def region_of(program: Program, nodes: Sequence[ir.Node]) -> Region:
 
 
 def outer_uses(program: Program, own: set[ir.Node], value: ir.Value) -> list[tuple[ir.Node, int]]:
-    """Uses of a value by nodes, or nodes in bodies of nodes, that do not belong to a set of main-graph nodes."""
+    """Uses of a value by nodes, or nodes in bodies of nodes, that do not belong to a set of main-graph nodes.
+
+    Returns:
+        Pairs of the node that reads it, which may stand in a body, and the input's index.
+    """
     return [(use.node, use.idx) for use in value.uses() if program.owner(use.node) not in own]
 
 
@@ -169,7 +196,12 @@ def _neighbours(program: Program, nodes: Iterable[ir.Node]) -> Iterable[ir.Node]
 
 
 def closed(places: dict[ir.Node, int], nodes: set[ir.Node]) -> set[ir.Node]:
-    """The nodes with all that stand on a way between two of them."""
+    """The nodes with all that stand on a way between two of them.
+
+    Args:
+        places: place of every node of the main graph, in topological order.
+        nodes: at least one; the set is not changed.
+    """
     first, last = min(places[n] for n in nodes), max(places[n] for n in nodes)
     between = [n for n, place in places.items() if first <= place <= last]
     after: set[ir.Node] = set()
@@ -211,7 +243,13 @@ def gather_region(program: Program, region: Region) -> ir.Node | None:
 
 
 def replace_region(program: Program, region: Region, results: Sequence[ir.Value]) -> None:
-    """Let everybody outside of a region read other values of the same types instead of its outputs, and drop it."""
+    """Let everybody outside of a region read other values of the same types instead of its outputs, and drop it.
+
+    Args:
+        program: it is edited and pruned.
+        region: as ``gather_region`` has left it.
+        results: one for each output, in order, computed before every reader.
+    """
     own = set(region.nodes)
     for old, new in zip(region.outputs, results, strict=True):
         program.replace_uses(old, new, users=outer_uses(program, own, old), outputs=True)
@@ -232,7 +270,9 @@ class Regions:
         self._known: dict[ir.Node, bool] = {}
 
     def wanted(self, node: ir.Node) -> bool:
-        """True if a node may be part of a region."""
+        """True if a node may be part of a region: ``movable``, and typed without a declaration. Each node is judged
+        once.
+        """
         found = self._known.get(node)
         if found is None:
             found = movable(self.program, self.specs, node) and not needs_declaration(self.program, node)
@@ -240,7 +280,14 @@ class Regions:
         return found
 
     def draw(self, last: ir.Node, choices: Choices, most: int = MAX_NODES, also: Wanted | None = None) -> Region | None:
-        """A region around a node, ``None`` if not even that node will do."""
+        """A region around a node, ``None`` if not even that node will do.
+
+        Args:
+            last: the node to begin with.
+            choices: every draw.
+            most: nodes that are aimed at.
+            also: a further condition on every node, if given.
+        """
 
         def wanted(node: ir.Node) -> bool:
             return self.wanted(node) and (also is None or also(node))
@@ -251,7 +298,11 @@ class Regions:
 def drawn_for_body(
     program: Program, specs: Specs, last: ir.Node, choices: Choices, most: int = MAX_NODES, also: Wanted | None = None
 ) -> Region | Skipped:
-    """A region around a node that a body of a control flow node may hold."""
+    """A region around a node that a body of a control flow node may hold, or ``Skipped`` with the reason if there is
+    none.
+
+    The arguments are those of ``Regions.draw``. Types of outputs must be such as bodies give.
+    """
     region = Regions(program, specs).draw(last, choices, most, also)
     if region is None:
         return Skipped("the node cannot stand in a body")
@@ -261,7 +312,9 @@ def drawn_for_body(
 
 
 def region_sites(program: Program, specs: Specs) -> list[str]:
-    """Nodes around which a region may be drawn: those that compute something from something."""
+    """Nodes around which a region may be drawn: those that compute something from something, in the graph's order, each
+    by the name of its first output.
+    """
     return [
         program.site_of(node)
         for node in program.graph

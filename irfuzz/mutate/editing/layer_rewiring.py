@@ -31,7 +31,9 @@ USUAL_ELEMENTS = 1 << 16
 
 
 def largest(program: Program) -> int:
-    """How many elements a new value may have."""
+    """How many elements a new value may have: ``USUAL_ELEMENTS``, or as many as the largest computed value of the
+    program. The answer is remembered until the program is edited.
+    """
     most: int | None = program.asked.get("largest")
     if most is None:
         most = USUAL_ELEMENTS
@@ -58,6 +60,9 @@ def predict(
     unusual: bool = False,
 ) -> tuple[TensorFact, ...] | Skipped:
     """Facts of the outputs that a call would have, or why it must not be made.
+
+    Schema, rules and known refusals of runtimes are asked; calls with named sizes are tried with numbers for these as
+    well.
 
     Args:
         specs: operator specs.
@@ -116,7 +121,9 @@ _TRIALS = (1, 3, 8)
 
 
 def dims_of(facts: Sequence[TensorFact | None]) -> list[str] | None:
-    """Names of all named sizes, in order of appearance; ``None`` if some size has no name."""
+    """Names of all named sizes, each once, in order of appearance; ``None`` if some size has no name. Omitted inputs
+    and tensors of unknown rank have no sizes.
+    """
     names: dict[str, None] = {}
     for fact in facts:
         for size in (fact.shape or ()) if fact is not None else ():
@@ -128,7 +135,9 @@ def dims_of(facts: Sequence[TensorFact | None]) -> list[str] | None:
 
 
 def sized_values(program: Program, dtypes: Collection[ir.DataType] | None = None) -> list[ir.Value]:
-    """Values between layers, all of whose sizes are known or have names; of the given element types, if any."""
+    """Values between layers, all of whose sizes are known or have names; of the given element types, if any. They come
+    in the order of ``flow_values``: inputs first.
+    """
     found: list[ir.Value] = []
     for value in flow_values(program):
         fact = tensor_fact(program, value)
@@ -138,12 +147,17 @@ def sized_values(program: Program, dtypes: Collection[ir.DataType] | None = None
 
 
 def sized_sites(program: Program, dtypes: Collection[ir.DataType] | None = None) -> list[str]:
-    """Names of ``sized_values``."""
+    """Names of ``sized_values``, in their order, as ``sites`` of a mutator gives them."""
     return [value.name or "" for value in sized_values(program, dtypes)]
 
 
 def with_sizes(fact: TensorFact | None, sizes: Mapping[str, int]) -> TensorFact | None:
-    """A fact with numbers in place of named sizes."""
+    """A fact with numbers in place of named sizes, in its shape and among its known elements.
+
+    Args:
+        fact: it is given back as it is if nothing is named or its rank is unknown.
+        sizes: number by name; other names stay.
+    """
     if fact is None or fact.shape is None:
         return fact
     if fact.is_static and not (fact.value is not None and any(isinstance(e, str) for e in fact.value)):
@@ -179,7 +193,14 @@ def _outputs(
 
 
 def restorable(program: Program, specs: Specs, old: Sequence[ir.Value], new: Sequence[TensorFact]) -> Skipped | None:
-    """Why results cannot be given the types and shapes of the values that they stand for, if they cannot."""
+    """Why results cannot be given the types and shapes of the values that they stand for; ``None`` if they can.
+
+    Args:
+        program: it is not changed.
+        specs: operator specs.
+        old: the values now; those that nobody reads do not matter.
+        new: facts of what would replace them, in the same order.
+    """
     for value, fact in zip(old, new, strict=False):
         if not value.uses() and not value.is_graph_output():
             continue
@@ -195,13 +216,27 @@ def restorable(program: Program, specs: Specs, old: Sequence[ir.Value], new: Seq
 def replacement(
     program: Program, specs: Specs, node: ir.Node, inputs: Sequence[Fact | None], attrs: Mapping[str, Any], limit: int
 ) -> tuple[TensorFact, ...] | None:
-    """What a call in a layer's place would give; ``None`` if it must not be made or its results cannot be restored."""
+    """What a call in a layer's place would give; ``None`` if it must not be made or its results cannot be restored.
+
+    Args:
+        program: it is not changed.
+        specs: operator specs.
+        node: the layer, whose operator and number of outputs stay.
+        inputs: facts of what it would read.
+        attrs: its attributes then.
+        limit: most elements of an output.
+    """
     found = predict(specs, program.opset, node.op_type, inputs, attrs, len(node.outputs), limit)
     return None if isinstance(found, Skipped) or restorable(program, specs, node.outputs, found) else found
 
 
 def reshaped_facts(facts: Sequence[Fact | None], shapes: Mapping[int, tuple[Dim, ...]]) -> list[Fact | None]:
-    """Facts with other shapes at some places."""
+    """Facts with other shapes at some places; what was known of elements there is forgotten.
+
+    Args:
+        facts: of a layer's inputs; the list is not changed.
+        shapes: new shape by index.
+    """
     return [
         replace(f.without_value(), shape=shapes[i]) if i in shapes and isinstance(f, TensorFact) else f
         for i, f in enumerate(facts)
@@ -209,7 +244,9 @@ def reshaped_facts(facts: Sequence[Fact | None], shapes: Mapping[int, tuple[Dim,
 
 
 def uncopyable(program: Program, specs: Specs, node: ir.Node) -> Skipped | None:
-    """Why a copy of a layer, fed with other elements, would not have outputs of the same types and shapes."""
+    """Why a copy of a layer, fed with other elements at its first input, would not have outputs of the same types and
+    shapes; ``None`` if it would.
+    """
     facts = facts_of(program, node.inputs)
     if isinstance(facts[0], TensorFact):
         facts[0] = facts[0].without_value()
@@ -224,17 +261,21 @@ def uncopyable(program: Program, specs: Specs, node: ir.Node) -> Skipped | None:
 
 
 def attributes(node: ir.Node) -> dict[str, Any]:
-    """A node's attributes, as they stand."""
+    """A node's attributes as they stand, by name, in a new dictionary; the ``ir.Attr`` in it are the node's own."""
     return dict(node.attributes)
 
 
 def facts_of(program: Program, values: Sequence[ir.Value | None]) -> list[Fact | None]:
-    """The fact of each value, ``None`` for an omitted one."""
+    """The fact of each value, in order; ``None`` for an omitted one. Sequences and optionals have facts of their own
+    kinds.
+    """
     return [None if value is None else program.fact(value) for value in values]
 
 
 def inputs_alike(node: ir.Node, facts: Sequence[Fact | None]) -> list[int]:
-    """Places of the inputs that have the first one's shape and whose elements are free."""
+    """Places of the inputs that have the first one's shape and whose elements are free; empty if the first one is no
+    tensor.
+    """
     first = facts[0] if facts else None
     if not isinstance(first, TensorFact):
         return []
@@ -287,6 +328,14 @@ def put_in_place(
     """Let everybody who reads ``old`` read ``new``, adapted to the same types and shapes, and drop what is then dead.
 
     ``restorable`` must have found no reason against it.
+
+    Args:
+        program: it is edited and pruned.
+        specs: operator specs.
+        inserter: puts in what adapts.
+        old: results of the layer, those without readers included.
+        new: as many, in the same order.
+        choices: draw the way of adapting.
     """
     for before, after in zip(old, new, strict=False):
         if not before.uses() and not before.is_graph_output():
@@ -332,5 +381,5 @@ def splice_in(
 
 
 def shape_text(fact: TensorFact) -> str:
-    """A type as people write it, for descriptions."""
+    """A type as people write it, for descriptions: ``FLOAT[2,N,?]``, with ``?`` for a size that has no name."""
     return f"{fact.dtype.name}[{','.join('?' if d is None else str(d) for d in fact.shape or ())}]"

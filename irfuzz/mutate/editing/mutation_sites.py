@@ -29,23 +29,31 @@ _LEARNT = frozenset(
 
 
 def is_exact(node: ir.Node, index: int, dtype: ir.DataType | None = None) -> bool:
-    """True if the elements of this input may not be changed freely."""
+    """True if the elements of this input may not be changed freely: they decide shapes, indices or scales, or the
+    operator belongs to another domain.
+
+    Args:
+        node: of any domain.
+        index: place among its inputs.
+        dtype: of the input, which matters for divisors: floats are free there.
+    """
     if node.domain not in ("", "ai.onnx"):
         return True
     return is_exact_input(node.op_type, index, dtype)
 
 
 def is_exact_input(op: str, index: int, dtype: ir.DataType | None = None) -> bool:
-    """``is_exact`` for an operator of the default domain."""
+    """``is_exact`` for an operator of the default domain, by its name. A divisor is exact if it is an integer, or if no
+    type is given.
+    """
     if index == 1 and op in with_trait("divides"):
         return dtype is None or dtype.is_integer()
     return names_input("exact_inputs", op, index)
 
 
 def exact_values(program: Program) -> set[ir.Value]:
-    """Values whose elements decide shapes, indices, scales or what an optional is asked for somewhere downstream.
-
-    For membership tests only.
+    """Values whose elements decide shapes, indices, scales or what an optional is asked for somewhere downstream,
+    through bodies and functions, too. The set has no fixed order: it is for membership tests only.
     """
     exact: set[ir.Value] = set()
     stack: list[ir.Value] = []
@@ -224,7 +232,9 @@ _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 
 
 def has_open_indices(node: ir.Node) -> bool:
-    """True if indices that are not known elements limit the sizes that the data may have."""
+    """True if indices that are not known elements limit the sizes that the data may have, as the second input of Gather
+    and its like does.
+    """
     if not has_trait(node, "indexes"):
         return False
     fact = None if len(node.inputs) < 2 or node.inputs[1] is None else fact_of(node.inputs[1])
@@ -232,7 +242,9 @@ def has_open_indices(node: ir.Node) -> bool:
 
 
 def has_subgraph(node: ir.Node) -> bool:
-    """True if an attribute holds a graph."""
+    """True if an attribute holds a graph: for ONNX's own operators if they are control flow, for others if there is
+    one.
+    """
     if node.domain in _DEFAULT:
         return has_trait(node, "control_flow")
     return any(attr.type in _GRAPHS for attr in node.attributes.values())
@@ -270,7 +282,13 @@ def _all_dense(values: Sequence[ir.Value | None]) -> bool:
 
 
 def layer_sites(program: Program, specs: Specs, *, overlaid: bool = False) -> list[str]:
-    """Site names of ``layer_nodes``; with ``overlaid`` only those whose operator's rules stand under ``ops/``."""
+    """Site names of ``layer_nodes``, in their order.
+
+    Args:
+        program: it is not changed.
+        specs: operator specs.
+        overlaid: only layers whose operator's rules stand under ``ops/``.
+    """
     opset = program.opset
     return [
         program.site_of(node)
@@ -305,10 +323,10 @@ def flow_values(program: Program, *, graph_inputs: bool = True) -> list[ir.Value
 
 
 def node_at(program: Program, site: str) -> ir.Node:
-    """The node of a recorded site.
+    """The node of a recorded site, which is the name of a value that it computes.
 
     Raises:
-        InvalidProgram: there is none.
+        InvalidProgram: there is none in the main graph.
     """
     node = program.node(site)
     if node is None:
@@ -317,10 +335,10 @@ def node_at(program: Program, site: str) -> ir.Node:
 
 
 def value_at(program: Program, site: str) -> ir.Value:
-    """The value of a recorded site.
+    """The value of a recorded site, by its name; an input, an initializer or the result of a node.
 
     Raises:
-        InvalidProgram: there is none.
+        InvalidProgram: there is none in the main graph.
     """
     value = program.value(site)
     if value is None:
@@ -329,10 +347,10 @@ def value_at(program: Program, site: str) -> ir.Value:
 
 
 def tensor_fact(program: Program, value: ir.Value) -> TensorFact:
-    """The fact of a value that must be a dense tensor.
+    """The fact of a value that must be a dense tensor; its rank may be unknown.
 
     Raises:
-        InvalidProgram: it is something else.
+        InvalidProgram: it is a sequence, an optional, or something of unknown type.
     """
     fact = program.fact(value)
     if not isinstance(fact, TensorFact):
@@ -341,7 +359,9 @@ def tensor_fact(program: Program, value: ir.Value) -> TensorFact:
 
 
 def node_after(program: Program, value: ir.Value) -> ir.Node | None:
-    """The first node that may read ``value``: what is inserted before it comes before every reader."""
+    """The first node that may read ``value``: what is inserted before it comes before every reader. That is the node
+    behind the producer, or the graph's first one; ``None`` if there is none.
+    """
     nodes = iter(program.graph)
     producer = value.producer()
     if producer is None:
@@ -353,7 +373,9 @@ def node_after(program: Program, value: ir.Value) -> ir.Node | None:
 
 
 def main_uses(program: Program, value: ir.Value) -> list[tuple[ir.Node, int]]:
-    """Uses of a value by nodes of the main graph, in graph order."""
+    """Uses of a value by nodes of the main graph, in graph order, as pairs of a node and the input's index. Readers in
+    bodies, and the graph's outputs, are not among them.
+    """
     graph = program.model.graph
     uses = [(use.node, use.idx) for use in value.uses() if use.node.graph is graph]
     if len(uses) > 1:

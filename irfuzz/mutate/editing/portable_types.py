@@ -40,7 +40,17 @@ CASTABLE = (
 
 @lru_cache(maxsize=1 << 14)
 def runs(specs: Specs, op: str, opset: int, dtype: ir.DataType) -> bool:
-    """Whether ``op`` is known to run with ``dtype`` as its data; if nothing was measured, with floats."""
+    """Whether ``op`` is known to run with ``dtype`` as its data; if nothing was measured, with floats.
+
+    Args:
+        specs: operator specs.
+        op: of the default domain.
+        opset: of the program.
+        dtype: of the first input, or of the one that the trait ``data_input`` names.
+
+    Returns:
+        False for operators that the opset does not have.
+    """
     spec = specs.get(op, opset)
     if spec is None:
         return False
@@ -57,6 +67,10 @@ def call_runs(spec: OpSpec, inputs: Sequence[Fact | None]) -> bool:
     """True if nothing is known against running with these element types together.
 
     A type variable that stands at several inputs must have one element type.
+
+    Args:
+        spec: the operator.
+        inputs: facts in order; ``None`` for an omitted one, which is not looked at.
     """
     bound: dict[str, ir.DataType] = {}
     for index, fact in enumerate(inputs):

@@ -29,7 +29,11 @@ _CLIP_ANY = 12
 
 
 def why_not(specs: Specs, opset: int, source: TensorFact, target: TensorFact) -> str | None:
-    """Why ``adapt`` cannot turn ``source`` into ``target``, or ``None`` if it can."""
+    """Why ``adapt`` cannot turn ``source`` into ``target``, or ``None`` if it can.
+
+    It cannot if a rank or size is unknown, if no cast leads from one element type to the other, or if no way leads from
+    the sizes to the wanted ones. Nothing is inserted.
+    """
     if source.shape is None or target.shape is None:
         return "unknown rank"
     if None in source.shape or None in target.shape:
@@ -78,7 +82,9 @@ def adapt(specs: Specs, inserter: Inserter, value: ir.Value, target: TensorFact,
 
 
 def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
-    """``Cast``; from floats to integers after a ``Clip``, because ONNX leaves a cast out of range open."""
+    """``Cast``; from floats to integers after a ``Clip``, because ONNX leaves a cast out of range open. A value that
+    has the type already is given back as it is.
+    """
     fact = inserter.fact(value)
     if fact.dtype == dtype:
         return value
@@ -86,7 +92,11 @@ def cast(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
 
 
 def guarded(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value:
-    """``value``, limited to what ``dtype`` holds if a cast of floats to these integers could leave the range."""
+    """``value``, limited to what ``dtype`` holds if a cast of floats to these integers could leave the range.
+
+    The limits are at most 2 to the 20th, or 60000 for half precision. A value of known range within them is given back
+    as it is, and so is one that needs no guard. Below opset 12 other floats become float32 first.
+    """
     fact = inserter.fact(value)
     if fact.dtype.is_floating_point() and dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]
@@ -101,7 +111,9 @@ def guarded(inserter: Inserter, value: ir.Value, dtype: ir.DataType) -> ir.Value
 
 
 def within(inserter: Inserter, value: ir.Value, low: float | None, high: float | None) -> ir.Value:
-    """``value``, with a ``Clip`` if its elements may lie outside of ``[low, high]``."""
+    """``value``, with a ``Clip`` if its elements may lie outside of ``[low, high]``; as it is if a bound is ``None``,
+    if it is boolean, or if its known range lies inside.
+    """
     fact = inserter.fact(value)
     if low is None or high is None or fact.dtype is _D.BOOL:
         return value

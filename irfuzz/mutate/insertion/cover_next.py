@@ -50,11 +50,15 @@ class CoverNext:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """The program as a whole, if something can be read."""
+        """The program as a whole, under the name ``program``, if something in it can be read; else nothing."""
         return [SITE] if sized_values(program) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Draw where to begin, then one call behind the other."""
+        """Draw a value to begin with, then 4 to 16 calls, each of which reads what the one before computes.
+
+        The last result becomes an output, or, if there are ``MOST_OUTPUTS``, takes the first value's place if it can.
+        The edit ends early if nothing more is found, and is skipped if nothing is.
+        """
         starts = sized_values(program)
         if not starts:
             return Skipped("no value that can be read")

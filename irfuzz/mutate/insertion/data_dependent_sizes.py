@@ -37,7 +37,15 @@ class Closing:
 def draw_closing(
     specs: Specs, opset: int, fact: TensorFact, choices: Choices, *, sizes_only: bool = False
 ) -> Closing | None:
-    """A way to known sizes; ``sizes_only`` allows those that read no elements (what is random stays out of sight)."""
+    """A way to known sizes; ``None`` if there is none.
+
+    Args:
+        specs: operator specs.
+        opset: of the program.
+        fact: the value's, of known rank; if none of its sizes is open, the way is ``none``.
+        choices: the draw.
+        sizes_only: allow only ways that read no elements, so that what is random stays out of sight.
+    """
     shape = fact.shape or ()
     opened = [axis for axis, size in enumerate(shape) if size is None]
     if not opened and not sizes_only:
@@ -61,7 +69,7 @@ def draw_closing(
 
 
 def close(inserter: Inserter, value: ir.Value, closing: Closing) -> ir.Value:
-    """Insert what ``closing`` says.
+    """Insert what ``closing`` says, and give back the value of known sizes.
 
     Padding with zeros comes first, so that the places to keep are there whatever the elements are; ONNX's inference
     cannot see that, and a Reshape to the same sizes says it.

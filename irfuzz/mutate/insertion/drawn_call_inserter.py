@@ -78,7 +78,16 @@ class Grower:
         return None
 
     def place(self, value: ir.Value, layer: DrawnLayer, target: TensorFact | None = None) -> ir.Value | None:
-        """Insert a drawn call; its first output, with known sizes; ``None``, and nothing, if that cannot be."""
+        """Insert a drawn call that reads the value; its first output, with known sizes.
+
+        Args:
+            value: adapted to what the call reads.
+            layer: what was drawn.
+            target: a type and shape to which it must be possible to adapt the result, if any.
+
+        Returns:
+            ``None`` if that cannot be; then nothing was inserted.
+        """
         specs, inserter, choices = self.context.specs, self.inserter, self.choices
         op = layer.spec.op
         closing = draw_closing(specs, inserter.opset, layer.outputs[0], choices, sizes_only=op in with_trait("random"))
@@ -87,7 +96,9 @@ class Grower:
         return close(inserter, call_on(specs, inserter, value, layer, choices).outputs[0], closing)
 
     def join(self, first: ir.Value, second: ir.Value) -> ir.Value | None:
-        """Both as one value of the first one's type and shape, the second adapted; ``None`` if they cannot be."""
+        """Both as one value of the first one's type and shape, through Add, Mul or another of ``JOINS``; the second is
+        adapted. ``None`` if they cannot be, and then nothing was inserted.
+        """
         specs, opset = self.context.specs, self.inserter.opset
         fact, other = self.inserter.fact(first), self.inserter.fact(second)
         ops = [op for op in JOINS if runs(specs, op, opset, fact.dtype)]
@@ -98,7 +109,15 @@ class Grower:
 
 
 def call_on(specs: Specs, inserter: Inserter, value: ir.Value, layer: DrawnLayer, choices: Choices) -> ir.Node:
-    """Insert a drawn call, which reads the value adapted to it, if it reads one."""
+    """Insert a drawn call, which reads the value adapted to it, if it reads one.
+
+    Args:
+        specs: operator specs.
+        inserter: at a place behind the value.
+        value: adapted to type, shape and range of ``layer.given``.
+        layer: what was drawn.
+        choices: draw the way of adapting, and the other inputs.
+    """
     given: dict[int, ir.Value] = {}
     if layer.position is not None and layer.given is not None:
         taken = adapt(specs, inserter, value, replace(layer.given, low=None, high=None), choices)
@@ -110,20 +129,30 @@ def call_on(specs: Specs, inserter: Inserter, value: ir.Value, layer: DrawnLayer
 
 
 def call_layer(inserter: Inserter, layer: DrawnLayer, given: dict[int, ir.Value], choices: Choices) -> ir.Node:
-    """Insert a drawn call on given inputs; the others are made."""
+    """Insert a drawn call on given inputs, by position and read as they are; the others are made
+    (``call_inputs.materialise``). The new node is given back.
+    """
     inputs = materialise(inserter.program, inserter, layer.spec.op, layer.call, given, choices)
     return inserter.node(layer.spec.op, inputs, layer.call.attrs, layer.call.outputs, layer.spec.domain)
 
 
 def grower_behind(context: Context, program: Program, value: ir.Value, choices: Choices) -> Grower | Skipped:
-    """What grows layers behind a value of known or named sizes."""
+    """What grows layers behind a value of known or named sizes, in front of everything that reads it; ``Skipped`` if a
+    size has no name.
+    """
     if dims_of([tensor_fact(program, value)]) is None:
         return Skipped("a size that has no name")
     return Grower(context, Inserter(program, node_after(program, value)), choices, largest(program))
 
 
 def finish(program: Program, grower: Grower, value: ir.Value, result: ir.Value) -> str:
-    """Let the value's readers read the result if it can be adapted, else make it an output; which of them."""
+    """Let the value's readers read the result if it can be adapted, else make it an output.
+
+    The program is edited and pruned.
+
+    Returns:
+        Which of them, as the end of a sentence: ``taking its place`` or ``as an output``.
+    """
     specs, inserter = grower.context.specs, grower.inserter
     fact: TensorFact = inserter.fact(value)
     if why_not(specs, inserter.opset, inserter.fact(result), fact) is None:

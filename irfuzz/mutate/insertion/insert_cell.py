@@ -45,11 +45,16 @@ class InsertCell:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers, all of whose sizes are known or have names."""
+        """Values between layers, all of whose sizes are known or have names, inputs of the graph first."""
         return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw one cell behind the other."""
+        """Draw one or two cells of two to four layers, one behind the other; the last sink takes the value's place or
+        becomes an output.
+
+        A normal cell ends in the sizes that it reads, a reduction cell in half of the last two, if they can be adapted
+        (Muffin, section 3.1).
+        """
         value = value_at(program, site)
         grower = grower_behind(self.context, program, value, choices)
         if isinstance(grower, Skipped):

@@ -44,11 +44,15 @@ class InsertChain:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers, all of whose sizes are known or have names."""
+        """Values between layers, all of whose sizes are known or have names, inputs of the graph first."""
         return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw layers one behind the other, and what each is merged with."""
+        """Draw three to eight layers one behind the other, and what each is merged with; skipped if not one call is
+        found.
+
+        The last result takes the value's place if it can be adapted, else it becomes an output.
+        """
         value = value_at(program, site)
         grower = grower_behind(self.context, program, value, choices)
         if isinstance(grower, Skipped):
@@ -72,7 +76,11 @@ class InsertChain:
 
 
 def by_inverse_use(context: Context, choices: Choices) -> Callable[[Sequence[OpSpec]], OpSpec]:
-    """Fitness-proportionate choice of an operator, whose fitness is ``1 / (1 + uses)`` (Muffin, section 3.2)."""
+    """Fitness-proportionate choice of an operator, whose fitness is ``1 / (1 + uses)`` (Muffin, section 3.2).
+
+    Returns:
+        A function that draws one of some specifications; all are equally likely if nothing is counted.
+    """
 
     def choose(specs: Sequence[OpSpec]) -> OpSpec:
         return context.prefer(choices, specs, lambda spec: ("operator", spec.name))

@@ -74,11 +74,15 @@ class InsertLayer:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers, all of whose sizes are known or have names."""
+        """Values between layers, all of whose sizes are known or have names, inputs of the graph first."""
         return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw until the specs give a call whose result can be restored."""
+        """Draw until the specs give a call whose result can be restored; skipped after five operators without one.
+
+        Before: ``reader(x)``. After: ``reader(op(x))``, or ``reader(x + op(x))`` with some merging operator, with casts
+        and changes of shape as needed; either all readers of the value or one read the result.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value)
         opset = program.opset

@@ -35,11 +35,13 @@ class InsertLayers:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers, all of whose sizes are known or have names."""
+        """Values between layers, all of whose sizes are known or have names, inputs of the graph first."""
         return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw one layer behind the other."""
+        """Draw two to four layers one behind the other; the last result, adapted, takes the value's place. Fewer are
+        put in if no further call is found; skipped if there is none at all.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value)
         grower = grower_behind(self.context, program, value, choices)

@@ -32,13 +32,17 @@ class InsertOptional:
     profile: ClassVar[Profile] = Profile(weight=0.4, grows=True)
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers."""
+        """Values between layers, in opsets that have Optional (from 15 on), by name."""
         if self.context.specs.get("Optional", program.opset) is None:
             return []
         return [value.name for value in flow_values(program) if value.name]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw what becomes of the optional; the value's readers read the same elements as before."""
+        """Draw what becomes of the optional; the value's readers, or one of them, read the same elements as before.
+
+        After: ``OptionalGetElement(Optional(x))``, or ``x`` if OptionalHasElement says that there is one and else 0, or
+        both; from opset 18 on the Optional may be left out.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value).without_value()
         specs, opset = self.context.specs, program.opset

@@ -76,11 +76,15 @@ class InsertRandom:
     profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers, which get another reader or pass through a Reshape or Where."""
+        """Values between layers, which get another reader or pass through one more node; by name."""
         return [value.name for value in flow_values(program) if value.name]
 
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
-        """Draw an operator and what becomes of its numbers; what the program computed before stays the same."""
+        """Draw an operator and what becomes of its numbers; what the program computed before stays the same.
+
+        The numbers become an output, give the value their shape, which it has already, or are compared with limits that
+        none exceeds. Dropout in training mode either drops nothing, or gives only its shape.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value).without_value()
         specs, opset = self.context.specs, program.opset

@@ -83,13 +83,18 @@ class InsertSequence:
     profile: ClassVar[Profile] = Profile(grows=True)
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers."""
+        """Values between layers, in opsets that have SequenceConstruct (from 11 on), by name."""
         if self.context.specs.get("SequenceConstruct", program.opset) is None:
             return []
         return [value.name for value in flow_values(program) if value.name]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw until the tensor at the end can take the value's place."""
+        """Draw how a sequence begins, up to three edits of it and its end, until the tensor at the end can take the
+        value's place.
+
+        Facts are followed beforehand, so that nothing is inserted for a plan that does not fit. Skipped after six
+        plans, or if the element type is not known to run in sequences.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value).without_value()
         specs, opset = self.context.specs, program.opset

@@ -78,13 +78,17 @@ class InsertStrings:
     profile: ClassVar[Profile] = Profile(weight=0.4, grows=True)
 
     def sites(self, program: Program) -> list[str]:
-        """Numbers between layers, in opsets that can normalise text."""
+        """Numbers and booleans between layers, in opsets whose StringNormalizer is known, by name."""
         if self.context.specs.get("StringNormalizer", program.opset) is None:
             return []
         return [v.name for v in flow_values(program) if v.name and (f := program.tensor(v)) and f.dtype in CASTABLE]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the type that is written, the operators, and the type that is read."""
+        """Draw the integer type that is written, one to three operators on the text, and the type that is read.
+
+        Values with a size of 0, with sizes without a name, or of more than 2 to the 14th elements are skipped. Floats
+        lose their fraction, and some operators change numbers on purpose.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value).without_value()
         specs, opset = self.context.specs, program.opset

@@ -57,7 +57,9 @@ class DrawnLayer:
 
 @lru_cache(maxsize=512)
 def open_positions(spec: OpSpec) -> tuple[int, ...]:
-    """Inputs at which any computed value of the right type and shape may stand, but for its range."""
+    """Inputs at which any computed value of the right type and shape may stand, but for its range: no parameters, and
+    none whose elements are prescribed. Rising indices.
+    """
     found: list[int] = []
     for position, formal in enumerate(spec.inputs):
         domain = spec.overlay.values.get(formal.name) if spec.overlay is not None else None
@@ -69,7 +71,13 @@ def open_positions(spec: OpSpec) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def types_at(spec: OpSpec, position: int) -> tuple[ir.DataType, ...]:
-    """Element types that run at an input."""
+    """Element types that run at an input: those that the schema allows and that were measured, or all that it allows if
+    nothing was.
+
+    Args:
+        spec: the operator.
+        position: place among its formal inputs.
+    """
     formal = spec.inputs[position]
     measured = spec.portable.get(formal.type_str)
     return tuple(d for d in ir.DataType if d in formal.dtypes and (measured is None or d in measured))
@@ -101,7 +109,16 @@ def _layers(specs: Sequence[OpSpec], dtype: ir.DataType) -> tuple[OpSpec, ...]:
 def draw_behind(
     context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
 ) -> DrawnLayer | None:
-    """A call on a value as it is, cast at most; ``None`` if its rank or sizes do not fit."""
+    """A call on a value as it is, cast at most; ``None`` if its rank or sizes do not fit.
+
+    Args:
+        context: specs and what was seen.
+        choices: draw the input, the type and the rest of the call.
+        opset: of the default domain.
+        spec: the operator.
+        fact: the value's, with known or named sizes.
+        limit: most elements of an output.
+    """
     names = dims_of([fact])
     if names is None or (names and "indices_bound_by_sizes" in spec.traits):
         return None
@@ -129,7 +146,9 @@ def draw_behind(
 
 @lru_cache(maxsize=512)
 def readers(specs: Specs, opset: int, dtype: ir.DataType, domains: Domains = ()) -> tuple[OpSpec, ...]:
-    """Operators that can read a value of a type as it is."""
+    """Operators that can read a value of a type as it is, without a cast; the order and the repeats of
+    ``layers`` stay.
+    """
     found = layers(specs, opset, dtype, domains)
     return tuple(spec for spec in found if any(dtype in types_at(spec, p) for p in open_positions(spec)))
 
@@ -137,7 +156,11 @@ def readers(specs: Specs, opset: int, dtype: ir.DataType, domains: Domains = ())
 def draw_direct(
     context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
 ) -> DrawnLayer | None:
-    """A call that reads a value as it is, with nothing in between; ``None`` if it does not fit."""
+    """A call that reads a value as it is, with nothing in between; ``None`` if it does not fit.
+
+    The arguments are those of ``draw_behind``. The value's known range is judged as well, for nothing may limit it in
+    between.
+    """
     names = dims_of([fact])
     if names is None or (names and "indices_bound_by_sizes" in spec.traits):
         return None
@@ -162,7 +185,14 @@ def draw_direct(
 def draw_free(
     context: Context, choices: Choices, opset: int, spec: OpSpec, fact: TensorFact, limit: int
 ) -> DrawnLayer | None:
-    """A call drawn from nothing, with the value in the place of one of its inputs if it can be adapted to it."""
+    """A call drawn from nothing, with the value in the place of one of its inputs if it can be adapted to it.
+
+    The arguments are those of ``draw_behind``. Without such an input ``position`` is ``None``, and the call reads
+    constants and other values only.
+
+    Returns:
+        ``None`` if no call could be drawn, or what it gives is not allowed.
+    """
     call = sample_call(spec, {}, choices, seen=context.drawn, max_elements=_FREE_ELEMENTS)
     if call is None:
         return None
@@ -195,7 +225,16 @@ def _layer(
 def predict_call(
     specs: Specs, opset: int, spec: OpSpec, facts: Sequence[TensorFact | None], call: SampledCall, limit: int
 ) -> tuple[TensorFact, ...] | Skipped:
-    """``predict`` for a drawn call, whose output sizes may depend on elements; ``opset`` is the default domain's."""
+    """``predict`` for a drawn call, whose output sizes may depend on elements.
+
+    Args:
+        specs: operator specs.
+        opset: of the default domain; operators of others are judged at the version of ``spec``.
+        spec: the operator.
+        facts: of its inputs, ``None`` for omitted ones.
+        call: its attributes and number of outputs.
+        limit: most elements of an output.
+    """
     version = spec.since if spec.domain else opset
     return predict(specs, version, spec.op, facts, call.attrs, call.outputs, limit, domain=spec.domain, open_sizes=True)
 
@@ -227,5 +266,10 @@ def _takes(specs: Specs, opset: int, spec: OpSpec, call: SampledCall, position: 
 
 
 def is_cast(spec: OpSpec, outputs: Sequence[TensorFact]) -> bool:
-    """True if floats out of range would be undefined."""
+    """True for a cast to integers, for which floats out of range would be undefined.
+
+    Args:
+        spec: the operator.
+        outputs: facts of what it gives; the first one counts.
+    """
     return "casts" in spec.traits and outputs[0].dtype in INTEGER_LIMITS

@@ -38,11 +38,15 @@ class MergeValues:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Values that some node of the main graph reads."""
+        """Values between layers that some node reads, by name, inputs of the graph first."""
         return [v.name for v in flow_values(program) if v.name and v.uses()]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw a reader of the value, another value that exists before that reader, and an operator."""
+        """Draw a reader of the value, another value that exists before that reader, and an operator.
+
+        Before: ``reader(x)``. After: ``reader(op(x, y))``, with ``y`` adapted to the type and shape of ``x``; that
+        reader and all later ones read the result. A Concat is cut to the old size again.
+        """
         value = value_at(program, site)
         specs, opset = self.context.specs, program.opset
         fact = tensor_fact(program, value)

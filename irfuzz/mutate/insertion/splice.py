@@ -27,10 +27,10 @@ _JOINS = ("Add", "Sub", "Mul", "Max", "And", "Or")
 
 
 def donor_of(site: str) -> str:
-    """The donor's digest in a site of ``splice``.
+    """The donor's digest in a site of ``splice``, which reads ``VALUE@DIGEST``.
 
     Raises:
-        InvalidProgram: there is none.
+        InvalidProgram: the site has no such form.
     """
     value, at, digest = site.rpartition(_AT)
     if not at or not value or not digest:
@@ -49,7 +49,7 @@ class Splice:
     profile: ClassVar[Profile] = Profile(weight=0.75, cost=1.0)
 
     def sites(self, program: Program) -> list[str]:
-        """Values, each with each donor's digest."""
+        """Values between layers, each with each donor's digest (``VALUE@DIGEST``); empty if no donors are given."""
         donors = self.context.donors
         if donors is None:
             return []
@@ -57,7 +57,15 @@ class Splice:
         return [f"{value.name}{_AT}{digest}" for value in flow_values(program) if value.name for digest in digests]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the piece's last node and what comes before it, and graft it."""
+        """Draw the piece's last node and up to seven that come before it, and graft copies behind the value.
+
+        The piece reads the value first and then others that exist there, adapted; its weights are copied as constants.
+        Its result takes the value's place, joined with the value if it cannot be adapted alone. Skipped if nothing
+        fits.
+
+        Raises:
+            InvalidProgram: there are no donors, or the site names none.
+        """
         digest = donor_of(site)
         donors: Donors | None = self.context.donors
         if donors is None:

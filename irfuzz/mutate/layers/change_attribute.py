@@ -45,7 +45,9 @@ class ChangeAttribute:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers whose operator has attributes and can be sampled."""
+        """Layers whose operator has attributes and can be sampled, but for casts, which ``change-dtype`` changes; by
+        the name of their first output.
+        """
         specs = self.context.specs
         found = []
         for node in layer_nodes(program, specs):
@@ -56,7 +58,11 @@ class ChangeAttribute:
         return found
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw until something differs and is valid."""
+        """Draw other attributes, one of them or all, until the layer's inputs allow them; results are adapted to what
+        they were.
+
+        A node whose indices are not known is skipped, and so is one with a size that has no name.
+        """
         node = node_at(program, site)
         specs, op, opset = self.context.specs, node.op_type, program.opset
         spec = specs.get(op, opset)

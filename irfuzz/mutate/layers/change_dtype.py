@@ -37,11 +37,15 @@ class ChangeDtype:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers whose element types were measured."""
+        """Layers whose operator has rules under ``ops/``, and so measured element types."""
         return layer_sites(program, self.context.specs, overlaid=True)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw a type variable and a type, and cast around the node."""
+        """Draw a type variable and a type that is known to run, and cast around the node.
+
+        Before: ``y = op(x)``. After: ``y = Cast(op(Cast(x)))``; all inputs of the variable are cast, floats within the
+        range of integers, and a constant is sometimes stored in the new type instead.
+        """
         node = node_at(program, site)
         specs = self.context.specs
         op = node.op_type

@@ -62,11 +62,16 @@ class ChangeRank:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers whose rules are known."""
+        """Layers whose operator has rules under ``ops/``, by the name of their first output."""
         return layer_sites(program, self.context.specs, overlaid=True)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw ways to reshape the inputs until the operator takes one."""
+        """Draw ways to reshape the first input, or all that are like it, until the operator takes one; the results get
+        their old shapes.
+
+        An axis of size 1 comes or goes, an axis is split or two are merged; convolutions and pools get one more spatial
+        axis, with attributes to match. No rank exceeds ``MAX_RANK``.
+        """
         node = node_at(program, site)
         specs, op = self.context.specs, node.op_type
         if has_open_indices(node):

@@ -51,11 +51,15 @@ class ChangeShape:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers whose rules are known."""
+        """Layers whose operator has rules under ``ops/``, by the name of their first output."""
         return layer_sites(program, self.context.specs, overlaid=True)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw an axis and a size until the operator takes them."""
+        """Draw an axis of known size and another size until the operator takes them.
+
+        The first input, or all of its shape, is padded, cropped, repeated or reduced along that axis, and the results
+        are adapted to what they were. Skipped after six draws.
+        """
         node = node_at(program, site)
         specs, op = self.context.specs, node.op_type
         if has_open_indices(node):

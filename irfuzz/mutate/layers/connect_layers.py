@@ -35,11 +35,17 @@ class ConnectLayers:
     profile: ClassVar[Profile] = Profile(papers=(PublishedOperator("comet", 7, "CL", "Connect Layers"),))
 
     def sites(self, program: Program) -> list[str]:
-        """Layers that can be copied."""
+        """Layers, in the graph's order, by the name of their first output; whether one can be copied, ``apply``
+        tells.
+        """
         return layer_sites(program, self.context.specs)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the layer whose output the copy reads, so that an unseen pair of operators arises."""
+        """Draw the layer whose output the copy reads, so that an unseen pair of operators arises.
+
+        The copy keeps the layer's weights and attributes; its first input is the other output, adapted, and its own
+        first output becomes one of the graph. What was there before stays as it is.
+        """
         node = node_at(program, site)
         specs, opset = self.context.specs, program.opset
         first = node.inputs[0]

@@ -29,11 +29,13 @@ class DuplicateLayer:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers."""
+        """Layers, in the graph's order, by the name of their first output."""
         return layer_sites(program, self.context.specs)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Copy the layer behind itself."""
+        """Copy the layer behind itself: ``op(x)`` becomes ``op(op(x))``, with the first result adapted to what the
+        layer reads and the second to what it gave. Nothing is drawn but the ways of adapting.
+        """
         node = node_at(program, site)
         specs, first, output = self.context.specs, node.inputs[0], node.outputs[0]
         if first is None or is_exact(node, 0, tensor_fact(program, first).dtype):

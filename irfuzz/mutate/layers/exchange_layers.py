@@ -34,12 +34,18 @@ class ExchangeLayers:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers with one output that compute on their first input alone, if there are two of them."""
+        """Layers with one output that compute on their first input alone, beside initializers, if there are two of
+        them.
+        """
         found = [program.site_of(n) for n in layer_nodes(program, self.context.specs) if _movable(program, n)]
         return found if len(found) > 1 else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the other layer among those whose types can be adapted."""
+        """Draw the other layer among those whose types can be adapted.
+
+        Before: ``f(x)`` and ``g(y)``. After: ``g(x)`` and ``f(y)``, each with its weights, with inputs and results
+        adapted.
+        """
         specs, opset = self.context.specs, program.opset
         node = node_at(program, site)
         taken, given = _ends(program, node)

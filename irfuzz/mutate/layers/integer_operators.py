@@ -36,7 +36,18 @@ class _Plan:
 
 
 def integer_layer(program: Program, context: Context, node: ir.Node, way: str, choices: Choices) -> str | Skipped:
-    """Replace a layer by the integer operator ``way``; its result is real again."""
+    """Replace a layer by the integer operator ``way``; its result is real again.
+
+    ``QLinear`` operators have fixed scales for data, weights and result; for the others DynamicQuantizeLinear measures
+    the data. The result must have the old shape.
+
+    Args:
+        program: it is edited unless the answer is ``Skipped``.
+        context: specs.
+        node: a Conv or MatMul of floats.
+        way: an operator among its ``integer_forms``.
+        choices: draw types, scales and zero points.
+    """
     specs, opset = context.specs, program.opset
     data, weight, bias = node.inputs[0], node.inputs[1], node.inputs[2] if len(node.inputs) > 2 else None
     if data is None or weight is None:

@@ -41,7 +41,9 @@ class QuantisationScheme:
     axis: int | None = None
 
     def quantise(self, array: np.ndarray) -> np.ndarray:
-        """A constant in the integer type."""
+        """A new array of the integer type: rounded half to even, saturated. NaN becomes the zero point, infinities
+        become the ends of the type.
+        """
         low, high = INTEGER_LIMITS[self.dtype]
         shape = [1] * array.ndim
         if self.axis is not None:
@@ -55,7 +57,15 @@ class QuantisationScheme:
 def scheme(
     dtype: ir.DataType, low: np.ndarray, high: np.ndarray, *, symmetric: bool, axis: int | None
 ) -> QuantisationScheme:
-    """The scheme that just covers ``[low, high]`` and zero; symmetric ones have zero in the middle of the type."""
+    """The scheme that just covers ``[low, high]`` and zero; symmetric ones have zero in the middle of the type.
+
+    Args:
+        dtype: one of ``INTEGER_LIMITS``.
+        low: smallest number, of shape ``()`` or one for each index along ``axis``.
+        high: largest number, of the same shape.
+        symmetric: the zero point is 0 for signed types, and for others half of the range, rounded up.
+        axis: of the tensor; ``None`` for one scale.
+    """
     least, most = INTEGER_LIMITS[dtype]
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     if symmetric:
@@ -72,7 +82,14 @@ def scheme(
 
 
 def of_constant(array: np.ndarray, dtype: ir.DataType, *, symmetric: bool, axis: int | None) -> QuantisationScheme:
-    """The scheme for the measured range of a constant; NaN and infinities do not count."""
+    """The scheme for the measured range of a constant; NaN and infinities do not count.
+
+    Args:
+        array: the constant, of any numeric type.
+        dtype: integer type.
+        symmetric: as in ``scheme``.
+        axis: that gets a scale for each index; ``None`` for one scale in all.
+    """
     finite = np.where(np.isfinite(array), array, 0).astype(np.float64)
     axes = None if axis is None else tuple(i for i in range(array.ndim) if i != axis)
     low = np.asarray(finite.min(axis=axes, initial=0.0))
@@ -89,7 +106,16 @@ def of_value(
     symmetric: bool,
     axis: int | None = None,
 ) -> QuantisationScheme:
-    """The scheme for a computed value: for its known range, else for an assumed magnitude."""
+    """The scheme for a computed value: for its known range, else for an assumed magnitude.
+
+    Args:
+        program: knows the value's range.
+        value: the computed value.
+        dtype: integer type.
+        choices: draw a magnitude of ``ASSUMED`` if no range is known, which differs along ``axis``.
+        symmetric: as in ``scheme``.
+        axis: an axis, of known size, that gets a scale for each index.
+    """
     fact = program.tensor(value)
     count = 1
     if axis is not None and fact is not None and fact.shape is not None:
@@ -111,14 +137,24 @@ def _usable(low: float, high: float) -> bool:
 
 
 def parameters(inserter: Inserter, plan: QuantisationScheme) -> tuple[ir.Value, ir.Value]:
-    """Constants for scale and zero point."""
+    """New constants for scale and zero point, in the program of the inserter, to be given to ``quantise`` and
+    ``dequantise``.
+    """
     return inserter.constant(plan.scale, "scale"), inserter.constant(plan.zero, "zero_point")
 
 
 def quantise(
     inserter: Inserter, value: ir.Value, plan: QuantisationScheme, scale: ir.Value, zero: ir.Value
 ) -> ir.Value:
-    """``QuantizeLinear``."""
+    """The result of a new ``QuantizeLinear``, which has the scheme's integer type.
+
+    Args:
+        inserter: at a place behind the value.
+        value: a float tensor.
+        plan: says the axis.
+        scale: as ``parameters`` gives it.
+        zero: likewise; its type is that of the result.
+    """
     attrs = {} if plan.axis is None else {"axis": plan.axis}
     return inserter.value("QuantizeLinear", value, scale, zero, **attrs)
 
@@ -126,7 +162,15 @@ def quantise(
 def dequantise(
     inserter: Inserter, value: ir.Value, plan: QuantisationScheme, scale: ir.Value, zero: ir.Value | None
 ) -> ir.Value:
-    """``DequantizeLinear``."""
+    """The result of a new ``DequantizeLinear``, a float tensor.
+
+    Args:
+        inserter: at a place behind the value.
+        value: a tensor of the scheme's integer type.
+        plan: says the axis.
+        scale: as ``parameters`` gives it.
+        zero: likewise; ``None`` omits it, which stands for 0.
+    """
     attrs = {} if plan.axis is None else {"axis": plan.axis}
     given = [value, scale] if zero is None else [value, scale, zero]
     return inserter.value("DequantizeLinear", *given, **attrs)

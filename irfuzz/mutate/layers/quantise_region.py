@@ -60,7 +60,7 @@ class QuantiseRegion:
     profile: ClassVar[Profile] = Profile(grows=True)
 
     def sites(self, program: Program) -> list[str]:
-        """Layers that read and compute float32."""
+        """Layers that read and compute float32 and are not quantised yet, from opset 10 on."""
         if program.opset < FIRST_OPSET:
             return []
         return [
@@ -72,7 +72,12 @@ class QuantiseRegion:
         ]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the way, the integer type and the ranges."""
+        """Draw the way, the integer type and the ranges: pairs of QuantizeLinear and DequantizeLinear around the layer,
+        or an integer operator in its place.
+
+        Pairs stand in front of some inputs and mostly behind the result, or behind its only reader if that computes on
+        it alone, as an activation does. Constants may be stored as integers.
+        """
         node = node_at(program, site)
         ways = list(trait_values("integer_forms").get(node.op_type, ())) if program.opset >= _DYNAMIC else []
         way = choices.pick(["pairs", *ways])

@@ -144,7 +144,9 @@ class RareDtype:
 
 @lru_cache(maxsize=512)
 def has_body(spec: OpSpec) -> bool:
-    """Whether ONNX defines the operator by a function of others."""
+    """Whether ONNX defines the operator, at the version of ``spec``, by a function of others; false for operators of
+    other domains.
+    """
     if spec.domain:
         return False
     schema = onnx.defs.get_schema(spec.op, spec.since, "")
@@ -153,7 +155,7 @@ def has_body(spec: OpSpec) -> bool:
 
 @lru_cache(maxsize=512)
 def rare_types(spec: OpSpec) -> tuple[ir.DataType, ...]:
-    """Element types of the first input that casts lead to, and that were not measured to run."""
+    """Element types of the first input that casts lead to, bfloat16 among them, and that were not measured to run."""
     formal = spec.formal(0)
     measured = () if formal is None else spec.portable.get(formal.type_str, ())
     reach = (*CASTABLE, ir.DataType.BFLOAT16)

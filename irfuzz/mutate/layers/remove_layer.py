@@ -31,11 +31,15 @@ class RemoveLayer:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers with one output."""
+        """Layers with one output, in the graph's order, by that output's name."""
         return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if len(n.outputs) == 1]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Bypass the layer along one of its inputs of the most similar type."""
+        """Bypass the layer along one of its computed inputs, drawn from those that can be adapted to the result's type
+        and shape.
+
+        Before: ``reader(op(x, w))``. After: ``reader(x)``. Skipped if no input will do.
+        """
         node = node_at(program, site)
         specs, opset = self.context.specs, program.opset
         wanted = tensor_fact(program, node.outputs[0])
@@ -64,5 +68,5 @@ class RemoveActivation(RemoveLayer):
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Activations."""
+        """Activations among the layers (Relu, Sigmoid, ...: the trait ``activation``), by the name of their output."""
         return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if has_trait(n, "activation")]

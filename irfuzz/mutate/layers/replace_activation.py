@@ -27,11 +27,13 @@ class ReplaceActivation:
     profile: ClassVar[Profile] = Profile(papers=(PublishedOperator("lemon", 7, "ARep", "Activation Replacement"),))
 
     def sites(self, program: Program) -> list[str]:
-        """Activations."""
+        """Activations among the layers (Relu, Sigmoid, ...: the trait ``activation``), by the name of their output."""
         return [program.site_of(n) for n in layer_nodes(program, self.context.specs) if has_trait(n, "activation")]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw another activation that takes the same element type."""
+        """Draw another activation that takes the same element type, and put it in the place of this one, with default
+        attributes and on the first input alone.
+        """
         node = node_at(program, site)
         value = node.inputs[0]
         if value is None:

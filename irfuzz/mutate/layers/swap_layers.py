@@ -30,7 +30,9 @@ class SwapLayers:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Layers with one output whose first input comes from another such layer."""
+        """Layers with one output whose first input comes from another such layer; the second one is named, by its
+        output.
+        """
         layers = [n for n in layer_nodes(program, self.context.specs) if len(n.outputs) == 1]
         known = {id(n) for n in layers}
         found = []
@@ -41,7 +43,11 @@ class SwapLayers:
         return found
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """``second(first(x))`` becomes ``first(second(x))``, with both inputs and the result adapted."""
+        """``second(first(x))`` becomes ``first(second(x))``, with both inputs and the result adapted.
+
+        Weights and attributes go with their layers. Skipped if an input must not change, if the layers are connected
+        twice, or if types do not fit. Other readers of ``first(x)`` keep it.
+        """
         second = node_at(program, site)
         middle = second.inputs[0]
         first = None if middle is None else middle.producer()

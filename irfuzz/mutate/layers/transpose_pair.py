@@ -37,11 +37,17 @@ class TransposePair:
     profile: ClassVar[Profile] = Profile(grows=True)
 
     def sites(self, program: Program) -> list[str]:
-        """Layers that treat elements or lines alike, with a result of rank 2 at least."""
+        """Layers that treat elements or lines alike, with one result of rank 2 at least, all of whose types Transpose
+        takes.
+        """
         return [program.site_of(node) for node in self._layers(program)]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw a permutation and neighbouring layers."""
+        """Draw a permutation and up to three neighbouring layers of the same rank.
+
+        What they read is transposed, an axis attribute is renamed, and what others read of them is transposed back;
+        values of a single element stay as they are. What the program computes stays the same.
+        """
         node = node_at(program, site)
         layers = self._layers(program)
         if node not in layers:

@@ -51,13 +51,19 @@ class ConstantToInput:
     profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Constants that are not too large."""
+        """Constants that nodes read and that have 1 to ``MAX_ELEMENTS`` elements; none if there are ``MOST_INPUTS``
+        inputs.
+        """
         if len(program.graph.inputs) >= MOST_INPUTS:
             return []
         return [value.name for value in program.values() if value.name and _can(program, value)]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Make the input, if every output then still has a known rank."""
+        """Make the input, if every output then still has a known rank; nothing is drawn.
+
+        The domain of the input holds the constant's own elements if shapes, axes or scales depend on them, else the
+        range that they had, widened by 1 at both ends if it is a single number.
+        """
         value = value_at(program, site)
         tensor = program.constant_of(value)
         if tensor is None or not _can(program, value):

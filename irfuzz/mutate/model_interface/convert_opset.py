@@ -55,11 +55,17 @@ class ConvertOpset:
     profile: ClassVar[Profile] = Profile(weight=0.3, cost=4.0)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, if the converter can be trusted with it."""
+        """The model, under the name ``model``, if the converter can be trusted with it: not too large, no functions,
+        control flow or other domains, only dense tensors of plain types.
+        """
         return [] if _refused(program) else [SITE]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Draw a version, convert, and infer anew."""
+        """Draw a version of ``TARGETS``, convert the whole model, and infer anew, all in place.
+
+        If every operator means the same there only the number changes; else ONNX's converter is called. The IR version
+        rises as far as the opset needs. Skipped if the converter refuses or no version is allowed.
+        """
         reason = _refused(program)
         if reason is not None:
             return Skipped(reason)

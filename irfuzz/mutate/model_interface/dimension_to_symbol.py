@@ -41,11 +41,15 @@ class DimensionToSymbol:
     profile: ClassVar[Profile] = Profile(weight=0.3)
 
     def sites(self, program: Program) -> list[str]:
-        """Inputs with a size that is a number."""
+        """Graph inputs without a default that have a size that is a number above 0."""
         return [value.name for value in program.graph.inputs if value.name and _numbers(program, value)]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the axis, and how many inputs share the name."""
+        """Draw the axis, the first one most often, and whether all inputs' axes of that size share the name.
+
+        The sizes that fit are found on copies of the program and written down as the input's allowed sizes. Skipped if
+        a rank would be unknown or a rule be broken then.
+        """
         value = value_at(program, site)
         axes = _numbers(program, value) if value.is_graph_input() else []
         if not axes:
@@ -87,7 +91,12 @@ def _refuses_none(program: Program) -> bool:
 
 
 def give_sizes(program: Program, places: Iterable[Place], size: Dim) -> None:
-    """Let the inputs have another size at these places, and infer what follows.
+    """Let the inputs have another size at these places, and infer what follows; all places change at once.
+
+    Args:
+        program: it is edited.
+        places: names of graph inputs, each with an axis.
+        size: a number, a name, or ``None``.
 
     Raises:
         InvalidProgram: ONNX finds a call ill-typed then.
@@ -120,6 +129,8 @@ def _numbers(program: Program, value: ir.Value) -> list[int]:
 
 
 def fresh_sizes(program: Program) -> Iterator[str]:
-    """Names that no size of the program has."""
+    """Names that no size of the program has now: ``size_0``, ``size_1`` and so on without end, those in use
+    left out.
+    """
     used = {d for value in program.values() for d in _shape(program, value) if isinstance(d, str)}
     return (name for name in map("size_{}".format, itertools.count()) if name not in used)

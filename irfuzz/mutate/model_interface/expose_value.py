@@ -30,7 +30,7 @@ class ExposeValue:
     profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
-        """Computed dense tensors of known rank that are no output yet."""
+        """Computed dense tensors of known rank that are no output yet; none if there are ``MOST_OUTPUTS`` outputs."""
         graph = program.graph
         if len(graph.outputs) >= MOST_OUTPUTS:
             return []
@@ -42,7 +42,7 @@ class ExposeValue:
         ]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Make it an output."""
+        """Make the value an output, behind those that there are; nothing is drawn, and no other output changes."""
         value = value_at(program, site)
         if value.producer() is None or not _can(program, value):
             return Skipped("not a computed tensor of known rank that is no output yet")

@@ -31,13 +31,17 @@ class FreezeDefaults:
     profile: ClassVar[Profile] = Profile(weight=0.0, covers=False)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, if it has such inputs."""
+        """The model, under the name ``model``, if an input has a default, or if its IR version lists initializers among
+        the inputs.
+        """
         graph = program.graph
         listed = lists_initializers(program.model.ir_version) and bool(graph.initializers)
         return [SITE] if listed or any(value.name in graph.initializers for value in graph.inputs) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Remove all of them and infer anew."""
+        """Remove all of them from the inputs and infer anew, in place; nothing is drawn. A model of IR version 3 or
+        below gets version 4 instead.
+        """
         listed = lists_initializers(program.model.ir_version)
         count = len(program.graph.initializers) if listed else freeze_defaults(program)
         if not count:

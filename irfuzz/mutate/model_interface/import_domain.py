@@ -36,12 +36,16 @@ class ImportDomain:
     profile: ClassVar[Profile] = Profile(weight=0.0, covers=False, use=MutatorUse.PART)
 
     def sites(self, program: Program) -> list[str]:
-        """The domains with operators that can be inserted, whatever the program imports."""
+        """The domains with operators that can be inserted, whatever the program imports, but for those whose operators
+        it is given already.
+        """
         drawn = dict(domains_drawn(program, self.context.specs))
         return [d for d in self.context.specs.domains if d and d not in drawn]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Import it, at the version that came with the program's opset if it has no import yet."""
+        """Import the domain that the site names, at the version that came with the program's opset if it has no import
+        yet. Nothing is drawn, and no node changes.
+        """
         if site not in self.context.specs.domains:
             return Skipped(f"no operators of domain {site!r} are known")
         program.use_domain(site, version_beside(self.context.specs, site, program.opset))
@@ -49,7 +53,9 @@ class ImportDomain:
 
 
 def domains_drawn(program: Program, specs: Specs) -> tuple[tuple[str, int], ...]:
-    """The other domains whose operators a program is given, each with its version, by name."""
+    """The other domains whose operators a program is given, each with its version, by name: those of its main graph's
+    nodes, and those that ``import-domain`` added.
+    """
     imports = program.model.opset_imports
     if len(imports) == 1:
         return ()
@@ -62,10 +68,14 @@ def domains_drawn(program: Program, specs: Specs) -> tuple[tuple[str, int], ...]
 
 
 def known_domains(specs: Specs, wanted: Iterable[str]) -> tuple[str, ...]:
-    """Names of other domains that have operators, each once, sorted.
+    """Names of other domains that have operators, each once, sorted; the default domain is left out.
+
+    Args:
+        specs: operator specs.
+        wanted: names in any order, repeats allowed.
 
     Raises:
-        UsageError: one has none.
+        UsageError: one has none; the message lists those that have some.
     """
     for domain in wanted:
         if domain not in specs.domains:
@@ -78,7 +88,9 @@ def known_domains(specs: Specs, wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def version_beside(specs: Specs, domain: str, opset: int) -> int:
-    """The version of a domain that came with an opset of ONNX's, or else the newest one."""
+    """The version of a domain that came with an opset of ONNX's, or else the newest one. For ``ai.onnx.ml`` it is read
+    from ``onnx.helper.VERSION_TABLE``; of other domains the newest known version is taken.
+    """
     if domain == "ai.onnx.ml":
         return max(row[3] for row in onnx.helper.VERSION_TABLE if row[2] <= opset)
     return specs.newest(domain)

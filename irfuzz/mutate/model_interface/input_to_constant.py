@@ -34,13 +34,18 @@ class InputToConstant:
     profile: ClassVar[Profile] = Profile(weight=1.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Inputs of known size, if there are two at least."""
+        """Graph inputs of known size and plain type, if there are two at least; inputs with a default are not
+        counted.
+        """
         graph = program.graph
         given = [value for value in graph.inputs if value.name not in graph.initializers]
         return [value.name for value in given if value.name and _can(program, value)] if len(given) > 1 else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the elements."""
+        """Draw the elements, within the input's domain if it has one, and put an initializer in the input's place.
+
+        Skipped if the elements decide shapes and no domain says which are right, or if the result would break a rule.
+        """
         value = value_at(program, site)
         if not value.is_graph_input() or value.is_initializer() or len(program.graph.inputs) < 2:
             return Skipped("not one of several inputs")

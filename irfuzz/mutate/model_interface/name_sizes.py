@@ -37,11 +37,13 @@ class NameSizes:
     profile: ClassVar[Profile] = Profile(weight=0.0, covers=False)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, if it has such inputs."""
+        """The model, under the name ``model``, if an input without a default has a size of neither number nor name."""
         return [SITE] if any(_unknown(program, value) for value in program.graph.inputs) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Name all of them and infer what follows."""
+        """Name all of them, each on its own, and infer what follows; nothing is drawn. If there are several, each is
+        only allowed to be 1, unless shapes were found for its input before.
+        """
         places = [(value, axis) for value in program.graph.inputs for axis in _unknown(program, value)]
         if not places:
             return Skipped("no input has an unknown size")

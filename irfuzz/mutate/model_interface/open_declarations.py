@@ -39,11 +39,16 @@ class OpenDeclarations:
     profile: ClassVar[Profile] = Profile(weight=0.2)
 
     def sites(self, program: Program) -> list[str]:
-        """The model, if it computes a dense tensor with an axis."""
+        """The model, under the name ``model``, if its main graph computes a dense tensor of at least one axis that is
+        read or an output.
+        """
         return [SITE] if _computed(program) else []
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Draw the values, and which sizes are open."""
+        """Draw up to three computed values, and which of their sizes are open in what the model declares of them.
+
+        An open size gets a name made of the value's and the axis, or none. Facts, and what is computed, stay the same.
+        """
         values = _computed(program)
         told: list[str] = []
         for value in choices.sample(values, choices.integer(1, _MOST)) if values else ():

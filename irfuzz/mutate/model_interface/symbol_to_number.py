@@ -32,11 +32,15 @@ class SymbolToNumber:
     profile: ClassVar[Profile] = Profile(weight=1.0)
 
     def sites(self, program: Program) -> list[str]:
-        """Inputs with a named size."""
+        """Graph inputs without a default that have a named size, by the input's name."""
         return [value.name for value in program.graph.inputs if value.name and _names(program, value)]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the name and the number."""
+        """Draw one of the input's names and a number, and put it in the place of the name at every input.
+
+        The number is one of those that are allowed for the name, else one of those in the shapes that were found to
+        fit, else one of ``SIZES``. Skipped if a rule would be broken.
+        """
         value = value_at(program, site)
         names = _names(program, value) if value.is_graph_input() else []
         if not names:

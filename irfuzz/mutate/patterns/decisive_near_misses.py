@@ -30,25 +30,35 @@ Place: TypeAlias = Callable[[Choices], "str | None"]
 
 
 def decisive(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """One of the attributes, constants and shapes of constants that decide what the pattern means."""
+    """Change one of the attributes, constants and shapes of constants that decide what the pattern means; only
+    attributes that are written count.
+
+    Like every miss it edits the draft in place and says what it did; ``None`` if there was nothing to change.
+    """
     kinds = [found for found in (_attributes(specs, opset, draft), _values(draft), _shapes(draft)) if found]
     return choices.pick(choices.pick(kinds))(choices) if kinds else None
 
 
 def attribute(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """An attribute that is written, or one that is left at its default."""
+    """Change an attribute that is written, or one that is left at its default, of any node; targets of casts are left
+    out.
+    """
     places = _attributes(specs, opset, draft, written=False)
     return choices.pick(places)(choices) if places else None
 
 
 def value_of_constant(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """Other elements of a constant."""
+    """Give a constant that some node reads other elements: one more, twice, negative, reversed and others; type and
+    shape stay.
+    """
     places = _values(draft)
     return choices.pick(places)(choices) if places else None
 
 
 def shape_of_constant(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """A constant of another shape, for an operator that is recognised by it."""
+    """Give an operator that is recognised by the shape of its constant one of another shape: the same elements, or
+    broadcast by hand. The new constant has a name of its own.
+    """
     places = _shapes(draft)
     return choices.pick(places)(choices) if places else None
 

@@ -38,7 +38,7 @@ _BESIDE = 0.4
 
 
 def feature_of(pattern: SubgraphPattern) -> Feature:
-    """What the choice of a pattern is weighed by."""
+    """What the choice of a pattern is weighed by: ``("pattern", name)``, as searches count and favour it."""
     return ("pattern", pattern.name)
 
 
@@ -57,7 +57,11 @@ class InsertPattern:
         return sized_sites(program, CASTABLE)
 
     def apply(self, program: Program, site: str, choices: Choices) -> Applied | Skipped:
-        """Draw until the specs allow the pattern, and what is off, on this value."""
+        """Draw until the specs allow the pattern, and what is off, on this value; skipped after eight patterns.
+
+        The value is read as it is or adapted to drawn sizes; the result takes its place or becomes an output.
+        ``Applied.pattern`` names the pattern.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value)
         if fact.dtype not in CASTABLE or dims_of([fact]) is None:

@@ -27,7 +27,9 @@ Miss: TypeAlias = Callable[["Specs", int, PatternDraft, Choices], "str | None"]
 
 @cache
 def siblings(op: str) -> tuple[str, ...]:
-    """The operators that stand where this one stands, itself among them; itself alone if it has no family."""
+    """The operators that stand in the same places as this one, itself among them, in the family's own order; itself
+    alone if it has no family (the trait ``family``).
+    """
     families = trait_values("family")
     if op not in families:
         return (op,)
@@ -41,7 +43,9 @@ _BETWEEN = ("Neg", "Relu", "Abs")
 
 
 def between(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """One more node on an edge, or behind the result; most change nothing."""
+    """Put one more node on an edge, or behind the result; most of these change nothing, and some are a Neg, Relu or
+    Abs.
+    """
     if choices.boolean(0.2):
         last = draft.result
         found = neutral(draft, last, draft.facts[last].without_value(), choices)
@@ -71,7 +75,7 @@ def between(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> 
 
 
 def shared(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """An inner value has one more reader, whose result is an output."""
+    """Let an inner value have one more reader (Identity, Abs, Neg, Relu or Shape), whose result is an output."""
     inner = draft.inner()
     if not inner:
         return None
@@ -85,7 +89,7 @@ def shared(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> s
 
 
 def exposed(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """An inner value is an output of the graph."""
+    """Make one inner value an output of the graph, so that no pass may drop it; nothing else changes."""
     inner = draft.inner()
     if not inner:
         return None
@@ -95,7 +99,7 @@ def exposed(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> 
 
 
 def swapped(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """Two operands change places."""
+    """Let two neighbouring operands of a node change places; only nodes whose first two differ are drawn."""
     steps = [s for s in draft.steps if len(s.inputs) >= 2 and s.inputs[0] != s.inputs[1]]
     if not steps:
         return None
@@ -106,7 +110,9 @@ def swapped(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> 
 
 
 def another_operand(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """A node reads another value of the same element type that exists before it."""
+    """Let a node read another value of the same element type that exists before it: an input, a constant or an earlier
+    result.
+    """
     index = choices.index(len(draft.steps))
     step = draft.steps[index]
     places = [i for i, n in enumerate(step.inputs) if n is not None]
@@ -124,7 +130,7 @@ def another_operand(specs: Specs, opset: int, draft: PatternDraft, choices: Choi
 
 
 def another_operator(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """A node has the operator of its neighbour in the textbook."""
+    """Give a node another operator of its family (``siblings``), with those of its attributes that this one knows."""
     step = choices.pick(draft.steps)
     others = [o for o in siblings(step.op) if o != step.op]
     if not others:
@@ -139,7 +145,7 @@ def another_operator(specs: Specs, opset: int, draft: PatternDraft, choices: Cho
 
 
 def omitted(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """An optional operand is left out."""
+    """Leave out an optional operand, or a variadic one other than the first; what is missing at the end is cut off."""
     found = []
     for step in draft.steps:
         spec = specs.get(step.op, opset)
@@ -157,7 +163,9 @@ def omitted(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> 
 
 
 def added(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """A node that could do without gets an optional operand, drawn from its specs."""
+    """Give a node that could do without one the next optional operand, a constant drawn from its specs; other operands
+    stay.
+    """
     step = choices.pick(draft.steps)
     spec = specs.get(step.op, opset)
     if spec is None or not spec.has_overlay or len(step.inputs) >= len(spec.inputs):
@@ -178,7 +186,7 @@ def added(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> st
 
 
 def another_type(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """One Cast goes to another element type."""
+    """Let one Cast go to another element type, any of ``CASTABLE``; readers of its result are not adapted."""
     steps = [s for s in draft.steps if "to" in s.attrs]
     if not steps:
         return None
@@ -189,7 +197,9 @@ def another_type(specs: Specs, opset: int, draft: PatternDraft, choices: Choices
 
 
 def computed(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """A constant is computed from one, so that only folding makes it one."""
+    """Let a constant be computed from one, by Identity, Neg, Reshape or Concat, so that only folding makes it one; the
+    elements stay the same.
+    """
     name = _read_constant(draft, choices)
     if name is None:
         return None
@@ -228,7 +238,7 @@ def _joined(draft: PatternDraft, name: str) -> DraftNode | None:
 
 
 def repeated(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """A node stands there twice, each reader reading one of the two."""
+    """Let a node of one output stand there twice, on the same operands; one later reader reads the second one."""
     steps = [s for s in draft.steps[:-1] if len(s.outputs) == 1]
     if not steps:
         return None
@@ -245,7 +255,7 @@ def repeated(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) ->
 
 
 def tapped(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """Each inner value is an output of the graph."""
+    """Make each inner value an output of the graph, so that no pass may drop one; ``None`` if there are none."""
     inner = draft.inner()
     if not inner:
         return None
@@ -254,7 +264,9 @@ def tapped(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> s
 
 
 def body_read(specs: Specs, opset: int, draft: PatternDraft, choices: Choices) -> str | None:
-    """The body of an If reads an inner value, and nothing else but the pattern does."""
+    """Let the body of an If read an inner value, which nothing else but the pattern does. The If itself is made when
+    the draft is inserted.
+    """
     inner = draft.inner()
     if not inner:
         return None

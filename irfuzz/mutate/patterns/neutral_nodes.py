@@ -19,14 +19,24 @@ ODD_RANKS = 2
 
 
 def neutral(draft: PatternDraft, name: str, fact: TensorFact, choices: Choices) -> tuple[str, list[DraftNode]] | None:
-    """A way and its steps; constants are added to the draft, the steps are not."""
+    """A drawn way to compute a value again, and its steps; ``None`` if it is not possible for this value.
+
+    Args:
+        draft: it gets the constants that the steps read, but not the steps.
+        name: of the value.
+        fact: its element type and shape.
+        choices: the draw.
+
+    Returns:
+        The key in ``WAYS``, and the steps in order; the last one's first output equals the value.
+    """
     way = choices.pick(tuple(WAYS))
     steps = WAYS[way](draft, name, fact, choices)
     return None if steps is None else (way, steps)
 
 
 def constant(draft: PatternDraft, array: np.ndarray) -> str:
-    """A new constant of the draft."""
+    """A new constant of the draft, under a name that begins with ``k``, which is given back."""
     name = draft.fresh("k")
     draft.constants[name] = np.asarray(array)
     return name

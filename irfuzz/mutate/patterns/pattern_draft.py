@@ -65,22 +65,26 @@ class PatternDraft:
 
     @property
     def result(self) -> str:
-        """The value that the pattern computes."""
+        """The name of the value that the pattern computes: the first output of the last step."""
         return self.steps[-1].outputs[0]
 
     def inner(self) -> list[str]:
-        """Computed values that a later step reads."""
+        """Names of computed values that a later step reads, each once, in the order of these steps."""
         made = {name for step in self.steps for name in step.outputs}
         read = [name for step in self.steps for name in step.inputs if name in made]
         return list(dict.fromkeys(n for n in read if n is not None))
 
     def fresh(self, hint: str) -> str:
-        """A name that nothing has."""
+        """A name that no input, constant or result has: ``hint_0``, ``hint_1`` and so on. It is not taken until
+        something has it.
+        """
         taken = {*self.given, *self.constants, *(n for s in self.steps for n in s.outputs)}
         return next(name for i in range(1 << 20) if (name := f"{hint}_{i}") not in taken)
 
     def copy(self) -> PatternDraft:
-        """Another one that can be changed; elements of constants are replaced, never edited."""
+        """Another one that can be changed, without ``facts``; elements of constants are shared, as they are replaced
+        and never edited.
+        """
         steps = [DraftNode(s.op, list(s.inputs), dict(s.attrs), list(s.outputs)) for s in self.steps]
         return PatternDraft(dict(self.given), steps, dict(self.constants), {}, list(self.exposed), list(self.captured))
 
@@ -89,7 +93,12 @@ class PatternDraft:
 
 
 def bind(shape: Shape, sizes: tuple[Dim, ...]) -> Sizes | None:
-    """What the names of a shape stand for if a value has these sizes; ``None`` if it cannot have that shape."""
+    """What the names of a shape stand for if a value has these sizes; ``None`` if it cannot have that shape.
+
+    Args:
+        shape: of a pattern's input.
+        sizes: numbers or names; leading ones go to ``shape.star``, as a tuple.
+    """
     star = len(sizes) - len(shape.sizes)
     if star < 0 or (star and not shape.star):
         return None
@@ -105,7 +114,13 @@ def _fits(shape: Shape, sizes: tuple[Dim, ...], env: Sizes) -> bool:
 
 
 def draw_sizes(pattern: SubgraphPattern, shape: Shape, choices: Choices) -> Sizes:
-    """Numbers for the names of a shape; often all alike, because optimisers mistake what sizes cannot tell apart."""
+    """Numbers for the names of a shape; often all alike, because optimisers mistake what sizes cannot tell apart.
+
+    Args:
+        pattern: limits some sizes; others go from 1 to ``MOST_SIZE``.
+        shape: one of the pattern's.
+        choices: the draw.
+    """
     env: Sizes = {}
     names = sorted({n for e in shape.sizes for n in e.names})
     same = choices.integer(2, 4) if choices.boolean(0.3) else 0
@@ -118,7 +133,13 @@ def draw_sizes(pattern: SubgraphPattern, shape: Shape, choices: Choices) -> Size
 
 
 def draw_rest(pattern: SubgraphPattern, env: Sizes, choices: Choices) -> None:
-    """Numbers for the names that the first input does not bind."""
+    """Numbers for the names that the first input does not bind, those in attributes and constants among them.
+
+    Args:
+        pattern: whose names are looked for.
+        env: what is bound; the rest is added to it.
+        choices: the draw; three times in ten a number that occurs already.
+    """
     rest = {n for s in pattern.also.values() for e in s.sizes for n in e.names}
     rest |= {n for c in pattern.constants.values() for s in c.shapes for e in s.sizes for n in e.names}
     for node in pattern.nodes:
@@ -135,7 +156,9 @@ def draw_rest(pattern: SubgraphPattern, env: Sizes, choices: Choices) -> None:
 
 
 def sizes_of(shape: Shape, env: Sizes) -> tuple[Dim, ...] | None:
-    """The sizes that a shape has; ``None`` if one cannot be told."""
+    """The sizes that a shape has under ``env``, leading ones first; ``None`` if one cannot be told or would be
+    negative.
+    """
     found = list(env.get(shape.star, ())) if shape.star else []
     for expression in shape.sizes:
         try:
@@ -152,7 +175,14 @@ def sizes_of(shape: Shape, env: Sizes) -> tuple[Dim, ...] | None:
 
 
 def make(pattern: SubgraphPattern, x: TensorFact, env: Sizes, choices: Choices) -> PatternDraft | None:
-    """The pattern as it is recognised, on an ``x`` of this type; ``None`` if a size cannot be told."""
+    """The pattern as it is recognised, on an ``x`` of this type; ``None`` if a size cannot be told.
+
+    Args:
+        pattern: what to draft.
+        x: element type and shape of its first input.
+        env: sizes of all names; the rank of ``x`` is added as ``R``.
+        choices: draw among spellings, shapes and elements of constants.
+    """
     env["R"] = x.rank
     draft = PatternDraft({"x": x}, [], {})
     for name, shape in pattern.also.items():
@@ -210,7 +240,9 @@ def _value(way: Any, x: TensorFact, env: Sizes) -> Any:
 
 
 def permutation(word: str, rank: int) -> list[int]:
-    """A permutation of so many axes by its name."""
+    """A permutation of the axes 0 to ``rank - 1`` by its name, one of ``PERMUTATIONS``: ``permutation("last", 4)`` is
+    ``[0, 2, 3, 1]``. Below rank 2, only the identity is left.
+    """
     axes = list(range(rank))
     if word == "swap" and rank >= 2:
         return [*axes[:-2], rank - 1, rank - 2]
@@ -237,7 +269,7 @@ def _literal(operand: Operand, dtype: ir.DataType, env: Sizes) -> np.ndarray | N
 
 
 def number(value: float, dtype: ir.DataType) -> np.ndarray | None:
-    """A scalar of an element type; ``None`` if it cannot hold the number."""
+    """A scalar of an element type; ``None`` if that is an integer type which cannot hold the number."""
     if dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]
         if value != int(value) or not low <= value <= high:
@@ -260,7 +292,14 @@ def _elements(constant: Constant, dtype: ir.DataType, env: Sizes, choices: Choic
 
 
 def filled(fill: str, shape: tuple[int, ...], dtype: ir.DataType, choices: Choices) -> np.ndarray:
-    """Elements of one of ``pattern_book.FILLS``; integers if the type has nothing else."""
+    """Elements of one of ``pattern_files.FILLS``; integers if the type has nothing else.
+
+    Args:
+        fill: how they are drawn.
+        shape: of the new array.
+        dtype: its element type.
+        choices: give the seed, which zeros and ones do not need.
+    """
     kind = dtype.numpy()
     if fill in ("zeros", "ones"):
         return np.full(shape, fill == "ones").astype(kind)
@@ -279,7 +318,16 @@ def filled(fill: str, shape: tuple[int, ...], dtype: ir.DataType, choices: Choic
 
 
 def retyped(draft: PatternDraft, old: ir.DataType, new: ir.DataType) -> PatternDraft | None:
-    """The same with another element type in place of one; ``None`` if a constant cannot be held."""
+    """The same with another element type in place of one, at inputs, constants and targets of casts.
+
+    Args:
+        draft: it stays as it is.
+        old: the type to be replaced.
+        new: the one in its place.
+
+    Returns:
+        A draft that is not judged yet; ``None`` if an integer type cannot hold a constant.
+    """
     changed = copy.copy(draft.copy())
     for name, fact in draft.given.items():
         if fact.dtype is old:

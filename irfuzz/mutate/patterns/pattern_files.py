@@ -144,10 +144,10 @@ class SubgraphPattern:
 
 @cache
 def patterns() -> tuple[SubgraphPattern, ...]:
-    """Every shipped pattern, by file and place in it.
+    """Every shipped pattern, by file and place in it; the files are read once a process.
 
     Raises:
-        SpecError: a file is malformed.
+        SpecError: a file is malformed, or two patterns have the same name.
     """
     found = [p for path in sorted(FOLDER.glob("*.toml")) for p in read(path.read_text(encoding="utf-8"), path.name)]
     names = [p.name for p in found]
@@ -158,7 +158,8 @@ def patterns() -> tuple[SubgraphPattern, ...]:
 
 
 def read(text: str, where: str) -> list[SubgraphPattern]:
-    """The patterns of one file.
+    """The patterns of one file, in its order, from its text in TOML; error messages name the file by the second
+    argument.
 
     Raises:
         SpecError: the message names the file, the pattern and the key.

@@ -34,7 +34,17 @@ _OTHER_TYPE = 0.12
 def missed(
     context: Context, program: Program, value: ir.Value, draft: PatternDraft, choices: Choices, limit: int
 ) -> tuple[PatternDraft, str] | None:
-    """The judged draft with one thing off, judged again, and what is off."""
+    """The judged draft with one thing off, judged again, and what is off, for a description; ``None`` after eight
+    tries.
+
+    Args:
+        context: specs.
+        program: it is not changed.
+        value: what the draft's inputs must still be made of.
+        draft: it stays as it is.
+        choices: draw what is off.
+        limit: most elements of a value.
+    """
     specs, opset = context.specs, program.opset
     fact = tensor_fact(program, value)
     for _ in range(_MISS_TRIES):
@@ -65,7 +75,16 @@ def _miss(context: Context, opset: int, draft: PatternDraft, choices: Choices) -
 def room(
     context: Context, program: Program, value: ir.Value, draft: PatternDraft, beside: float, choices: Choices
 ) -> int:
-    """2 if the result is to take the value's place, 1 if it is to be an output, 0 if neither can be."""
+    """2 if the result is to take the value's place, 1 if it is to be an output, 0 if neither can be.
+
+    Args:
+        context: specs.
+        program: an output is possible if it has fewer than ``MOST_OUTPUTS``.
+        value: whose place it is.
+        draft: judged.
+        beside: how often it becomes an output if both can be.
+        choices: decide that.
+    """
     free = len(program.graph.outputs) < MOST_OUTPUTS
     result = draft.facts[draft.result].without_value()
     fits = why_not(context.specs, program.opset, result, tensor_fact(program, value)) is None
@@ -77,7 +96,19 @@ def room(
 def place(
     context: Context, program: Program, value: ir.Value, draft: PatternDraft, choices: Choices, *, whole: bool
 ) -> None:
-    """Put the draft behind the value."""
+    """Put the draft behind the value, which is adapted to each of its inputs.
+
+    Exposed values become outputs, and captured ones are read by an If, as long as there are fewer than ``MOST_OUTPUTS``
+    outputs.
+
+    Args:
+        context: specs.
+        program: it is edited.
+        value: what the draft reads.
+        draft: judged; its result can be adapted if ``whole``.
+        choices: draw the ways of adapting.
+        whole: the result takes the value's place for one reader or all; else it becomes an output.
+    """
     specs = context.specs
     inserter = Inserter(program, node_after(program, value))
     uses = main_uses(program, value)
@@ -97,7 +128,10 @@ def place(
 
 
 def read_in_body(specs: Specs, inserter: Inserter, value: ir.Value, read: ir.Value, choices: Choices) -> None:
-    """Let both branches of an If, whose result is an output, read a value; the condition may hang on ``value``."""
+    """Let both branches of an If, whose result is an output, read a value; the condition may hang on ``value``.
+
+    Nothing is done if bodies cannot have the type of ``read``.
+    """
     program = inserter.program
     if not fits_bodies(read):
         return

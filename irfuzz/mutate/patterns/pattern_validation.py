@@ -121,7 +121,9 @@ def _attributes(op: str, opset: int) -> tuple[AttrSpec, ...]:
 
 
 def spell(step: DraftNode, draft: PatternDraft, opset: int) -> DraftNode | None:
-    """The step as an opset has it; ``None`` if that wants a constant and there is none."""
+    """The step as an opset has it: old ones want an attribute in place of a constant input. ``None`` if that wants a
+    constant and there is none; the step itself if nothing differs.
+    """
     names = _attributes(step.op, opset)
     if not names or len(step.inputs) < 2:
         return step
@@ -137,11 +139,11 @@ def spell(step: DraftNode, draft: PatternDraft, opset: int) -> DraftNode | None:
 
 
 def insert(draft: PatternDraft, inserter: Inserter, given: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
-    """Put a judged draft before the inserter's place; gives every value by its name.
+    """Put a judged draft before the inserter's place; gives every value that was read or computed by its name.
 
     Args:
         draft: without a reason against it.
-        inserter: where.
+        inserter: says the place.
         given: a value of the right type and shape for each of the draft's inputs.
     """
     values: dict[str, ir.Value] = dict(given)

@@ -34,7 +34,9 @@ class ChangeWeights:
     """Of ``WAYS``, those that it does."""
 
     def sites(self, program: Program) -> list[str]:
-        """Constants that layers read and whose elements are free."""
+        """Constants of floats that layers read, of two elements at least, and whose elements are free; each once, by
+        name.
+        """
         exact = exact_values(program)
         found: dict[str, None] = {}
         for node in layer_nodes(program, self.context.specs):
@@ -47,7 +49,11 @@ class ChangeWeights:
         return list(found)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the operator and its strength."""
+        """Draw one of ``ways`` and its strength, and let all readers read a new constant of the same type and shape.
+
+        The axes of neurons are those of the first reader. It is computed in double precision; what the type cannot hold
+        becomes infinite.
+        """
         value = value_at(program, site)
         tensor = program.constant_of(value)
         uses = main_uses(program, value)
@@ -68,7 +74,11 @@ Axes = tuple[int, int]
 
 
 def gaussian(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """GF: noise of some fraction of the standard deviation on some of the elements."""
+    """GF: noise of some fraction of the standard deviation on some of the elements.
+
+    The fraction is 0.01, 0.1, 1 or 10, and each element is hit with probability 0.1, 0.5 or 1. The array itself stays
+    as it is, and the axes are not used.
+    """
     rng = np.random.default_rng(choices.seed())
     strength = choices.pick((0.01, 0.1, 1.0, 10.0))
     noise = rng.standard_normal(array.shape) * strength * (float(np.std(array)) or 1.0)
@@ -76,7 +86,9 @@ def gaussian(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
 
 
 def shuffle(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """WS: the elements by which one neuron reads the layer before it, or all, in another order."""
+    """WS: the elements by which one neuron reads the layer before it, or all, in another order. All are shuffled in
+    three cases of ten, and always below rank 2.
+    """
     rng = np.random.default_rng(choices.seed())
     if array.ndim >= 2 and choices.boolean(0.7):
         result = array.copy()
@@ -87,14 +99,16 @@ def shuffle(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
 
 
 def block(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """NEB: the weights by which the layer reads one neuron before it become 0."""
+    """NEB: the weights by which the layer reads one neuron before it become 0, along ``axes[1]``, at a drawn index."""
     result = array.copy()
     _one(result, axes[1], choices)[...] = 0
     return result
 
 
 def inverse(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """NAI: the sign of one neuron's weights turns, and with it what reaches its activation."""
+    """NAI: the sign of one neuron's weights turns, and with it what reaches its activation; the neuron is an index
+    along ``axes[0]``.
+    """
     result = array.copy()
     row = _one(result, axes[0], choices)
     row[...] = -row
@@ -102,7 +116,7 @@ def inverse(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
 
 
 def switch(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """NS: two neurons change places."""
+    """NS: two neurons change places along ``axes[0]``; if the same is drawn twice, nothing changes."""
     order = np.arange(array.shape[axes[0]])
     a, b = choices.index(len(order)), choices.index(len(order))
     order[[a, b]] = order[[b, a]]
@@ -110,12 +124,12 @@ def switch(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
 
 
 def scale(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """All elements times an extreme factor; what does not fit the type becomes infinite."""
+    """All elements times an extreme factor from 0 to 1e30 in size; what does not fit the type becomes infinite."""
     return array * choices.pick(_EXTREMES)
 
 
 def zero(array: np.ndarray, choices: Choices, axes: Axes) -> np.ndarray:
-    """All elements exactly 0, or exactly -0."""
+    """All elements exactly 0, or exactly -0, which is drawn half of the time."""
     return np.full_like(array, choices.pick((0.0, -0.0)))
 
 

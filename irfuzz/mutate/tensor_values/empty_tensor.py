@@ -47,7 +47,9 @@ class EmptyTensor:
     profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Layers with one output whose rules are known."""
+        """Layers with one output whose rules are known and which runtimes run on no elements (not
+        ``refuses_empty``).
+        """
         found: list[str] = []
         for site in layer_sites(program, self.context.specs, overlaid=True):
             node = node_at(program, site)
@@ -56,7 +58,11 @@ class EmptyTensor:
         return found
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the axis without elements until the operator takes it."""
+        """Draw the axis without elements until the operator takes it; what the program computed before stays the same.
+
+        Before: ``y = op(x)``. After: readers of ``y`` read ``Concat(y, op(x[:0]))``, or the empty result is an output
+        of its own. Skipped if an input must not change or Slice and Concat do not run.
+        """
         node = node_at(program, site)
         specs, opset = self.context.specs, program.opset
         facts, old = facts_of(program, node.inputs), tensor_fact(program, node.outputs[0])

@@ -53,11 +53,18 @@ class ExactTies:
     profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Numbers that flow between layers and have two elements at least."""
+        """Numbers, but no booleans, that flow between layers and have an axis of two elements at least or of
+        open size.
+        """
         return [v.name for v in flow_values(program) if v.name and _can(tensor_fact(program, v))]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw how the value is made coarse, and who chooses."""
+        """Draw how the value is made coarse (Round, Floor, Ceil, Sign, or a Cast to booleans and back), and who
+        chooses.
+
+        An operator of ``CHOOSERS`` that reads the value already reads the coarse one; else a new one is inserted, and
+        its result takes the value's place.
+        """
         value = value_at(program, site)
         specs, opset, fact = self.context.specs, program.opset, tensor_fact(program, value)
         if not _can(fact):

@@ -46,13 +46,19 @@ class InvalidElement:
     profile: ClassVar[Profile] = Profile(weight=0.0, campaign_weight=0.75, use=MutatorUse.ON_DEMAND, covers=False)
 
     def sites(self, program: Program) -> list[str]:
-        """Values between layers of a program that may have one more output."""
+        """Values between layers of a program that may have one more output, all of whose sizes are known or
+        have names.
+        """
         if len(program.graph.outputs) >= MOST_OUTPUTS:
             return []
         return sized_sites(program)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw a call until one of its constants can be spoilt."""
+        """Draw a call until one of its constants can be spoilt; its first result becomes an output.
+
+        A divisor gets one zero or nothing but zeros; another constant gets elements just beyond a rule. The program is
+        invalid then, on purpose. Skipped after eight calls.
+        """
         value = value_at(program, site)
         fact, opset, limit = tensor_fact(program, value), program.opset, largest(program)
         if dims_of([fact]) is None:

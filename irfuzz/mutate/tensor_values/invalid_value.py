@@ -43,7 +43,9 @@ class InvalidValue:
     )  # fmt: skip
 
     def sites(self, program: Program) -> list[str]:
-        """Nodes whose operator has attributes, or inputs that are parameters."""
+        """Nodes of the default domain whose operator has rules under ``ops/`` and attributes, or inputs that are
+        parameters.
+        """
         opset = program.opset
         found: list[str] = []
         for node in program.graph:
@@ -53,7 +55,11 @@ class InvalidValue:
         return found
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the rule."""
+        """Draw the rule among those that the node's attributes or constants can break, and write the value that breaks
+        it.
+
+        Nothing is inferred anew, so the program is invalid then. Skipped if no rule can be broken here.
+        """
         node = node_at(program, site)
         spec = self.context.specs.get(node.op_type, program.opset)
         facts = None if spec is None else facts_of(program, node)
@@ -71,7 +77,9 @@ class InvalidValue:
 
 
 def facts_of(program: Program, node: ir.Node) -> Sequence[TensorFact | None] | None:
-    """What is known of a node's inputs; ``None`` if one is no tensor."""
+    """What is known of a node's inputs, in order, with ``None`` for an omitted one; ``None`` for all if one is no
+    tensor.
+    """
     facts: list[TensorFact | None] = []
     for given in node.inputs:
         fact = None if given is None else program.fact(given)
@@ -82,7 +90,17 @@ def facts_of(program: Program, node: ir.Node) -> Sequence[TensorFact | None] | N
 
 
 def put(program: Program, node: ir.Node, spec: OpSpec, one: RuleBreakingValue) -> None:
-    """Let a node read a constant of its own with the crafted elements; facts stay those of the valid call."""
+    """Let a node read a constant of its own with the crafted elements; facts stay those of the valid call.
+
+    Args:
+        program: it is edited.
+        node: the one that reads it; other readers keep what they read.
+        spec: its operator, for the message.
+        one: input and elements.
+
+    Raises:
+        InternalError: the elements of that input were not known.
+    """
     given = node.inputs[one.position]
     fact = None if given is None else program.tensor(given)
     if fact is None or fact.static_shape is None or fact.value is None:

@@ -58,13 +58,17 @@ class NegativeAxes:
     profile: ClassVar[Profile] = Profile(weight=0.5)
 
     def sites(self, program: Program) -> list[str]:
-        """Nodes with an axis, axes, or a constant index."""
+        """Nodes with an axis, axes, or a constant index that can be counted from the other end; none below opset 13."""
         if program.opset < MIN_OPSET:
             return []
         return [program.site_of(node) for node in program.graph if _looks_right(node) and _places(program, node)]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the place, and which of its values are written anew."""
+        """Draw the place, and whether one or all of its values are written anew: ``axis`` as ``axis - rank``, or the
+        reverse.
+
+        A constant is replaced for this node only. What the program computes stays the same.
+        """
         node = node_at(program, site)
         places = _places(program, node) if program.opset >= MIN_OPSET and _looks_right(node) else []
         if not places:

@@ -34,7 +34,7 @@ class ShareInitializers:
     profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
-        """Constants that are read and have a twin."""
+        """Constants that are read and have a twin: one of the same type and shape that may stand for it."""
         exact = exact_values(program)
         groups: dict[Kind, list[str]] = {}
         for value in program.values():
@@ -44,7 +44,9 @@ class ShareInitializers:
         return [name for group in groups.values() if len(group) > 1 for name in group]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the constant that is read instead."""
+        """Draw the constant that is read instead, by all readers; the first one goes if nothing is left that needs it.
+        A Constant node moves to the front of the graph for that.
+        """
         value = value_at(program, site)
         exact = exact_values(program)
         kind = _kind(program, value, exact)

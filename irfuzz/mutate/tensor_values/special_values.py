@@ -56,7 +56,9 @@ class SpecialValues:
     )
 
     def sites(self, program: Program) -> list[str]:
-        """Inputs of layers whose elements are free."""
+        """Inputs of layers whose elements are free and of which there are some; constants and computed values, each
+        once.
+        """
         exact = exact_values(program)
         found: dict[str, None] = {}
         for node in layer_nodes(program, self.context.specs):
@@ -74,7 +76,12 @@ class SpecialValues:
         return list(found)
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw which number, how many elements, and how it gets in."""
+        """Draw which number, how many elements (one to three, or all), and how it gets in.
+
+        A constant is replaced by one with special elements. A computed value passes through Add, Mul, Max or another
+        operator together with a constant that has them, in front of its first reader in the main graph. Booleans are
+        skipped.
+        """
         value = value_at(program, site)
         fact = tensor_fact(program, value)
         uses = main_uses(program, value)
@@ -127,7 +134,13 @@ def _places(size: int, choices: Choices) -> list[int]:
 
 
 def special_number(dtype: ir.DataType, kind: str) -> Any:
-    """The named special number as a NumPy scalar of an element type."""
+    """The named special number as a NumPy scalar of an element type.
+
+    Args:
+        dtype: a float or integer type.
+        kind: one of ``FLOAT_SPECIALS`` for floats, of ``INTEGER_SPECIALS`` for integers; ``-1`` is 0 for those without
+            a sign.
+    """
     numpy_type = dtype.numpy()
     if dtype in INTEGER_LIMITS:
         low, high = INTEGER_LIMITS[dtype]

@@ -24,7 +24,7 @@ class SplitInitializer:
     profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
-        """Constants with several readers."""
+        """Constants, initializers or results of Constant nodes, with several readers, by name."""
         return [
             value.name
             for value in program.values()
@@ -32,7 +32,9 @@ class SplitInitializer:
         ]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:
-        """Draw the readers."""
+        """Draw the readers in the main graph that get copies: one of them, or all but the first, each its own. Skipped
+        if there are fewer than two.
+        """
         value = value_at(program, site)
         tensor = program.constant_of(value)
         uses = main_uses(program, value)

@@ -28,7 +28,7 @@ class StoreConstant:
     profile: ClassVar[Profile] = Profile(weight=0.4)
 
     def sites(self, program: Program) -> list[str]:
-        """Initializers that are not too large, and Constant nodes."""
+        """Initializers of at most ``MAX_ELEMENTS`` elements, and Constant nodes, if they are read and no output."""
         return [
             value.name
             for value in program.values()
@@ -40,7 +40,9 @@ class StoreConstant:
         ]
 
     def apply(self, program: Program, site: str, choices: Choices) -> str | Skipped:  # noqa: ARG002 - the protocol's
-        """Make the other kind and drop this one."""
+        """Make the other kind of constant, of the same elements, let all readers read it and drop this one; nothing is
+        drawn.
+        """
         value = value_at(program, site)
         tensor = program.constant_of(value)
         if tensor is None or value.is_graph_output():

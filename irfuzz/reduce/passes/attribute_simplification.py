@@ -17,7 +17,11 @@ PLAIN_LISTS = (0, 1)
 
 
 def simplify_attributes(session: Session) -> bool:
-    """Give attributes plainer values: of lists one element after the other, of numbers 0, 1 or half."""
+    """Give attributes plainer values: of lists one element after the other, of numbers 0, 1 or half.
+
+    Integers become 0, 1 or half; floats 0, 1, a whole number or one of a single digit, if that is shorter; lists of
+    integers all 0 or all 1, else single elements do. For example ``strides=[3, 2]`` -> ``strides=[1, 1]``.
+    """
     found = False
     for site in session.sites():
         node = session.program.node(site)

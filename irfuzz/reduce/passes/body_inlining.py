@@ -16,7 +16,11 @@ from irfuzz.reduce.session import NotPossible, Session
 
 
 def inline_calls(session: Session) -> bool:
-    """Calls of local functions become what they compute: all of them, else one after the other."""
+    """Calls of local functions become what they compute: all of them, else one after the other.
+
+    For example ``y = f(x)`` -> ``y = Relu(x)``, if that is what ``f`` computes. Functions that nothing calls are
+    dropped.
+    """
     if not session.program.model.functions:
         return False
     if session.edit(_inline_all):
@@ -41,7 +45,10 @@ def _inline(program: Program, site: str) -> None:
 
 
 def unwrap_bodies(session: Session) -> bool:
-    """An If becomes one of its branches, a Loop or Scan so many turns as it is known to have, or one."""
+    """An If becomes one of its branches, a Loop or Scan so many turns as it is known to have, or one.
+
+    For each of them the known number of turns is tried first; a number above ``MAX_TURNS`` is not written out.
+    """
     ways = [(site, place, known) for site in session.sites() for place in range(2) for known in (True, False)]
     return session.each(lambda program, way=way: _unwrap(program, *way) for way in ways)
 
@@ -62,7 +69,11 @@ def _unwrap(program: Program, site: str, place: int, known: bool) -> None:
 
 
 def simplify_bodies(session: Session) -> bool:
-    """In bodies that stay, zeros are given instead of what is computed, and what nothing reads is dropped."""
+    """In bodies that stay, zeros are given instead of what is computed, and what nothing reads is dropped.
+
+    Only outputs of static shape become zeros, and none of strings or Booleans: a condition that is always false is no
+    simpler.
+    """
     found = session.edit(_drop_dead)
     places = [
         (session.program.site_of(node), place, index)

@@ -11,7 +11,11 @@ from irfuzz.spec import has_trait
 
 
 def drop_casts(session: Session) -> bool:
-    """Let the readers of casts read what is cast: all of them at once, else two that follow each other, else one."""
+    """Let the readers of casts read what is cast: all of them at once, else two that follow each other, else one.
+
+    For example ``Relu(Cast(x))`` -> ``Relu(x)``, which computes in the type of ``x``; everything behind it is inferred
+    anew.
+    """
     casts = [site for site in session.sites() if _is_cast(session.program, site)]
     if len(casts) > 1 and session.edit(_dropping(casts)):
         return True

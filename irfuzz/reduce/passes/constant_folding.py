@@ -11,7 +11,11 @@ from irfuzz.reduce.session import Change, NotPossible, Session
 
 
 def fold_known(session: Session) -> bool:
-    """Replace Constant nodes and chains (Shape, Gather, Concat) by what they give: all at once, else one by one."""
+    """Replace Constant nodes and chains (Shape, Gather, Concat) by what they give: all at once, else one by one.
+
+    For example ``Reshape(x, Shape(y))`` -> ``Reshape(x, known)`` with an initializer, if the shape of ``y`` is known.
+    Nothing is run: the elements are those that inference knows.
+    """
     names = [site for site in session.sites() if _elements(session.program, site) is not None]
     if len(names) > 1 and session.edit(_folding(names)):
         return True

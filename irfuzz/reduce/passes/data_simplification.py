@@ -26,12 +26,19 @@ MAX_ELEMENTS = 1 << 16
 
 
 def simplify_inputs(session: Session) -> bool:
-    """Plainer graph inputs."""
+    """Plainer graph inputs: zeros, ones, a ramp, whole numbers or numbers of two digits, the plainest that still fail.
+
+    All inputs are tried at once first, then each alone. Types and shapes stay; only tensors of numbers of at most
+    ``MAX_ELEMENTS`` elements change.
+    """
     return _simplify(session, lambda: {n: v for n, v in session.inputs.items() if is_number(v)}, _feed)
 
 
 def simplify_weights(session: Session) -> bool:
-    """Plainer initializers; those of int64 are mostly sizes and positions, and stay."""
+    """Plainer initializers; those of int64 are mostly sizes and positions, and stay.
+
+    Replacements and order are those of ``simplify_inputs``.
+    """
     return _simplify(session, lambda: _weights(session.program), _fill)
 
 

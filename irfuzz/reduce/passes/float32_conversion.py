@@ -17,7 +17,10 @@ _OTHERS = frozenset({ir.DataType.FLOAT16, ir.DataType.DOUBLE, ir.DataType.BFLOAT
 
 
 def compute_in_float(session: Session) -> bool:
-    """Make every input and initializer of half, double or brain floats one of float32, and casts cast to it."""
+    """Make every input and initializer of half, double or brain floats one of float32, and casts cast to it.
+
+    It is one candidate: all of them change, or none. Elements too large for float32 become infinite.
+    """
     return session.edit(lambda program: _widen(session, program))
 
 

@@ -51,7 +51,11 @@ def _bisect(session: Session) -> bool:
 
 
 def cut_single_values(session: Session) -> bool:
-    """Replace single inner values by inputs, those with the longest history first."""
+    """Replace single inner values by inputs, those with the longest history first.
+
+    The new input has the elements that the value had; if no target can tell them, ones for floats and zeros for
+    integers, given that its shape is known.
+    """
     return session.each(_cutting(session, [name]) for name in reversed(session.sites()))
 
 

@@ -11,7 +11,11 @@ from irfuzz.reduce.session import Change, NotPossible, Session
 
 
 def merge_inputs(session: Session) -> bool:
-    """Let what reads one input read an earlier one that is alike: all at once, else pair by pair."""
+    """Let what reads one input read an earlier one that is alike: all at once, else pair by pair.
+
+    Alike are inputs of the same type and shape, in fact and in data; pairs of equal elements come first. For example
+    ``Add(x, y)`` -> ``Add(x, x)``.
+    """
     pairs = _pairs(session)
     if len(pairs) > 1 and session.edit(_merging(pairs)):
         return True
@@ -49,7 +53,10 @@ def _merging(pairs: list[tuple[str, str]]) -> Change:
 
 
 def feed_weights(session: Session) -> bool:
-    """Let what reads an initializer of floats read an input of its type and shape instead."""
+    """Let what reads an initializer of floats read an input of its type and shape instead.
+
+    For example ``Mul(x, w)`` -> ``Mul(x, x)``; the elements of the two may differ, as the candidate is tried anyway.
+    """
     return session.each(_sharing(session))
 
 

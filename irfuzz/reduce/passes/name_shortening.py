@@ -12,7 +12,10 @@ from irfuzz.reduce.session import Session
 
 
 def drop_texts(session: Session) -> bool:
-    """No documentation, metadata, producer, node names, and no types that inference finds anyway."""
+    """No documentation, metadata, producer, node names, and no types that inference finds anyway.
+
+    It is one candidate, in which the main graph and all bodies are treated; the graph is named ``g``.
+    """
     proto = session.program.to_proto()
     before = proto.SerializeToString(deterministic=True)
     proto.ClearField("doc_string")
@@ -42,7 +45,11 @@ def _plain(graph: onnx.GraphProto) -> None:
 
 
 def shorten_names(session: Session) -> bool:
-    """Inputs x, outputs y, initializers w, everything between v; with numbers if there are several."""
+    """Inputs x, outputs y, initializers w, everything between v; with numbers if there are several.
+
+    Only values of the main graph are renamed, and what bodies read of them; the inputs of the case get the new names.
+    It is one candidate.
+    """
     proto = session.program.to_proto()
     graph = proto.graph
     inner = set(_inner_names(graph))

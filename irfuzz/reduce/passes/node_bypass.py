@@ -15,7 +15,11 @@ TRIES = 3
 
 
 def bypass_nodes(session: Session) -> bool:
-    """Bypass whole stretches if that works, else single nodes; the last nodes first."""
+    """Bypass whole stretches if that works, else single nodes; the last nodes first.
+
+    What reads a node's first output reads an earlier value of the same type and shape that the node depends on: the
+    first of the program, one half way, or the nearest. For example ``Relu(Neg(Exp(x)))`` -> ``Relu(x)``.
+    """
     return session.each(_changes(session))
 
 
@@ -55,7 +59,11 @@ def _bypass(program: Program, site: str, by: str) -> None:
 
 
 def skip_nodes(session: Session) -> bool:
-    """Let what reads a node read one of its inputs, of whatever shape, if all that follows is still well-typed."""
+    """Let what reads a node read one of its inputs, of whatever shape, if all that follows is still well-typed.
+
+    Element types have to be equal. Inputs of equal shape are left to ``bypass_nodes``, and graph outputs are not
+    skipped. For example ``Relu(Transpose(x))`` -> ``Relu(x)``.
+    """
     return session.each(_skips(session))
 
 

@@ -20,6 +20,7 @@ def lower_opset(session: Session) -> bool:
     """Declare the oldest opset at which every operator still means the same and the fault shows.
 
     Only numbers change: a version that spells an operator in another way (axes as an attribute) is not gone behind.
+    Programs with local functions or operators of other domains stay as they are.
     """
     for opset in _versions(session.program):
         candidate = _at(session.program, opset)

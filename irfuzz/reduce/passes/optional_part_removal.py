@@ -17,7 +17,11 @@ _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 
 
 def drop_optional_inputs(session: Session) -> bool:
-    """Leave out inputs that the operator does not need, the last ones first."""
+    """Leave out inputs that the operator does not need, the last ones first.
+
+    What it needs is what its schema at the program's opset says; of operands in any number (Concat, Sum) the last is
+    left out. Inputs of bodies stay.
+    """
     return session.each(_dropping_inputs(session))
 
 
@@ -47,7 +51,11 @@ def _drop_input(program: Program, site: str, position: int) -> None:
 
 
 def drop_attributes(session: Session) -> bool:
-    """Leave attributes at their defaults: all of a node at once, else one by one."""
+    """Leave attributes at their defaults: all of a node at once, else one by one.
+
+    Bodies stay, and so do parameters of local functions that have no default. An operator that needs an attribute makes
+    the candidate invalid, and it is not tried.
+    """
     found = False
     for site in session.sites():
         node = session.program.node(site)

@@ -8,13 +8,19 @@ from irfuzz.reduce.session import Change, NotPossible, Session
 
 
 def keep_one_output(session: Session) -> bool:
-    """Keep a single graph output."""
+    """Keep a single graph output, the first in their order with which the case still fails; what only the others need
+    is removed.
+    """
     names = [v.name or "" for v in session.program.graph.outputs]
     return len(names) > 1 and session.first(_ending_at(name) for name in names)
 
 
 def end_earlier(session: Session) -> bool:
-    """Let the program end at the earliest inner value that still shows the fault, found by bisection."""
+    """Let the program end at the earliest inner value that still shows the fault, found by bisection.
+
+    That value becomes the only output. Candidates are the first outputs of nodes; for example ``Relu(Neg(x))`` ->
+    ``Neg(x)``.
+    """
     names = [
         o.name
         for node in session.program.nodes()

@@ -28,7 +28,11 @@ _NO_WEIGHTS = frozenset({ir.DataType.STRING, ir.DataType.UNDEFINED})
 
 
 def bind_names(session: Session) -> bool:
-    """Give inputs the sizes that they have, in place of named and unknown ones."""
+    """Give inputs the sizes that they have, in place of named and unknown ones.
+
+    For example ``float[N, 3] x`` -> ``float[2, 3] x``, if the case's ``x`` has two rows. All inputs change in one
+    candidate.
+    """
 
     def change(program: Program) -> None:
         open_ = False

@@ -19,7 +19,16 @@ SCHEMA = 1
 
 
 def as_json(report: CheckResult, model: str, setup: CheckSetup = CheckSetup()) -> dict[str, Any]:  # noqa: B008 - frozen
-    """Everything."""
+    """Everything that a check found, with strings, numbers, lists and objects only, as ``json.dumps`` takes them.
+
+    Args:
+        report: of the check.
+        model: its name, for the reader.
+        setup: what the check was asked to do.
+
+    Returns:
+        An object with ``schema``; numbers that are not finite are strings such as ``inf``.
+    """
     return {
         "schema": SCHEMA,
         "model": model,

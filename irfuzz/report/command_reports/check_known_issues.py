@@ -12,7 +12,11 @@ from irfuzz.localize.divergence import Divergence, ExplainingIssue
 
 
 def known_faults(rules: Sequence[KnownIssueRule] | None = None) -> Mapping[str, frozenset[str]]:
-    """Operators by component that rules name, for the order in which nodes are looked at."""
+    """Operators by component that rules name, for the order in which nodes are looked at.
+
+    Args:
+        rules: of known issues; the shipped ones if omitted.
+    """
     found: dict[str, frozenset[str]] = {}
     for rule in shipped() if rules is None else rules:
         found[rule.component] = found.get(rule.component, frozenset()) | {*rule.operators, *rule.one_of}

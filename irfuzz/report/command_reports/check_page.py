@@ -19,7 +19,12 @@ GAP = (16, 30)
 
 
 def as_html(report: CheckResult, model: str) -> str:
-    """One page with the verdict, the maps as graphs and the replays, that needs nothing else."""
+    """One page with the verdict, the maps as graphs and the replays, that needs nothing else.
+
+    Args:
+        report: of the check.
+        model: its name, which stands in the title; it is escaped, as are all names.
+    """
     title = f"{html.escape(model)}: targets {'agree' if report.agree else 'disagree'}"
     parts = [f"<h1>{title}</h1>", f"<pre>{html.escape(as_text(report, model))}</pre>"]
     for found in report.located:

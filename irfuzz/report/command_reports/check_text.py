@@ -35,7 +35,16 @@ class CheckSetup:
 
 
 def as_text(report: CheckResult, model: str, setup: CheckSetup = CheckSetup()) -> str:
-    """What a person wants to know first."""
+    """What a person wants to know first, as lines for a terminal: the verdict, a table of targets, outputs, causes and
+    nodes.
+
+    Lists are cut after ``SHOWN`` entries. Names come from models, so clean the text with ``printable``.
+
+    Args:
+        report: of the check.
+        model: its name, before the verdict.
+        setup: what the check was asked to do.
+    """
     lines = [f"{model}: {headline(report)}"]
     lines += [f"  {d.component} {_fault(d)}: {d.what}" for d in report.divergences if d.excused]
     if setup.inputs:
@@ -57,7 +66,10 @@ def as_text(report: CheckResult, model: str, setup: CheckSetup = CheckSetup()) -
 
 
 def headline(report: CheckResult) -> str:
-    """The verdict in one line."""
+    """The verdict in one line: the rule of ONNX that the model breaks, who disagrees on how many inputs, or how far all
+    agree; behind it, after semicolons, known faults of the reference evaluator, what is undecided or was not compared,
+    and why the check stopped.
+    """
     inputs = f"{report.samples} inputs" if report.samples != 1 else "1 input"
     if report.samples != report.wanted:
         inputs = f"{report.samples} of {report.wanted} inputs"
@@ -247,7 +259,9 @@ def _more(count: int) -> list[str]:
 
 
 def bins_of(pair: Inconsistency) -> tuple[str, ...]:
-    """Names of the bins of a pair's histogram of distances."""
+    """Names of the bins of a pair's histogram of distances, in the order of its ``pattern``; they depend on
+    the metric.
+    """
     return CLASS_BINS if pair.metric is Metric.CLASS else MAD_BINS
 
 

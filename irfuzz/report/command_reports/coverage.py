@@ -39,7 +39,18 @@ def as_json(
     passes: PassCoverage | None = None,
     partial: bool = False,
 ) -> dict[str, Any]:
-    """Everything; ``levels`` and ``passes`` are ``None`` if nobody counted them; ``partial``: it was interrupted."""
+    """Everything, with strings, numbers, lists and objects only.
+
+    Args:
+        coverage: of the calls in the models.
+        curve: the shares after each model.
+        skipped: how many models could not be used.
+        fusions: patterns that the models show.
+        lines: of the components' Python code; ``None`` if they were not traced.
+        levels: counts of operators; ``None`` if nobody counted them.
+        passes: of an optimiser that fired; ``None`` likewise.
+        partial: it was interrupted.
+    """
     return {
         "schema": SCHEMA,
         "partial": partial,
@@ -76,7 +87,16 @@ def as_text(
     passes: PassCoverage | None = None,
     operators: bool,
 ) -> str:
-    """A table."""
+    """A table for a terminal: a row for each criterion with what is covered, of how much, and the share.
+
+    Args:
+        coverage: of the calls in the models.
+        fusions: patterns that the models show.
+        lines_of: of the components' Python code; ``None`` if they were not traced.
+        levels: counts of operators; ``None`` if nobody counted them.
+        passes: of an optimiser that fired; ``None`` likewise.
+        operators: add a row for each operator, and lists of what is missing or not in the space.
+    """
     lines = [
         f"{coverage.programs} models, by the space of opset {coverage.opset}",
         "",
@@ -116,7 +136,10 @@ def as_text(
 
 
 def passes_json(passes: PassCoverage) -> dict[str, Any]:
-    """By version: how many of its passes fired, of how many, each with the program that shows it, and which did not."""
+    """By version: how many of its passes fired, of how many, each with the program that shows it, and which did not.
+
+    ``pairs`` counts pairs of passes, and ``excluded`` says which passes the CPU cannot reach, and why.
+    """
     fired, missing, pairs = passes.fired(), passes.missing(), passes.pairs()
     return {
         version: {
@@ -138,7 +161,15 @@ def as_html(
     python: Lines | None = None,
     times: Sequence[float] | None = None,
 ) -> str:
-    """One page with the curve of each criterion over the models, or over times, that needs nothing else."""
+    """One page with the curve of each criterion over the models, or over times, that needs nothing else.
+
+    Args:
+        coverage: of the calls in the models, for the table.
+        curve: the shares after each model.
+        fusions: for the table.
+        python: lines of the components' Python code, for the table.
+        times: of the points of the curve, one each; they are spread evenly if omitted.
+    """
     most = max((share for _, shares in curve for share in shares.values()), default=0.0)
     top = next(share for share in TOPS if share >= min(most, 1.0))
     lines = [

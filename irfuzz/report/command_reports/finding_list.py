@@ -26,16 +26,18 @@ class ListedFinding:
 
     @property
     def known(self) -> list[str]:
-        """Ids of the known issues that explain it."""
+        """Ids of the known issues that explain it; empty if none does."""
         return [k["id"] for k in self.about.get("known", [])]
 
     @property
     def label(self) -> str:
-        """What a person has said of it."""
+        """What a person has said of it (``label``); empty if nobody has said anything."""
         return str(self.about.get("label", ""))
 
     def to_json(self) -> dict[str, Any]:
-        """What stands in a list."""
+        """What stands of it in a list for programs: its folder, title, symptom, target, signature, status, known issues
+        and label.
+        """
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
         return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
@@ -56,7 +58,11 @@ def suspects(found: Sequence[ListedFinding]) -> list[ListedFinding]:
 
 
 def suspects_text(found: Sequence[ListedFinding]) -> str:
-    """The first of each group of suspects that are alike, with its doubt and their number, and how many there are."""
+    """The first of each group of suspects that are alike, with its doubt and their number, and how many there are.
+
+    Args:
+        found: suspects only, in the order in which they are to be shown.
+    """
     rows = by_group(found)
     lines: list[str] = []
     for first, *others in rows:
@@ -139,10 +145,10 @@ def entries(paths: Sequence[Path]) -> list[ListedFinding]:
 
 
 def read(folder: Path) -> ListedFinding:
-    """One finding.
+    """The finding in one folder, from its ``finding.json``; nothing else in the folder is read.
 
     Raises:
-        UsageError: the folder is none.
+        UsageError: the folder is none, or that file is no JSON or lacks something.
     """
     try:
         about = json.loads((folder / ABOUT).read_text())
@@ -182,7 +188,14 @@ def _lines(entry: ListedFinding) -> list[str]:
 
 
 def as_text(found: Sequence[ListedFinding]) -> str:
-    """A line or two for each, and how many are known or labelled."""
+    """A line or two for each, and how many are known or labelled.
+
+    Findings of one cause stand together, and so do suspects that are alike, of which only the first is shown. The last
+    lines count findings, suspects, known issues and labels.
+
+    Raises:
+        UsageError: what is stored of a cause cannot be read.
+    """
     lines: list[str] = []
     kinds = {kind: [e for e in found if _kind(e) == kind] for kind in FOLDERS}
     groups = by_group(kinds["suspects"])

@@ -31,7 +31,16 @@ def as_json(
     *,
     partial: bool = False,
 ) -> dict[str, Any]:
-    """Everything, with numbers and names only; ``partial``: the search was interrupted."""
+    """Everything, with numbers and names only.
+
+    Args:
+        outcome: of the search.
+        plan: that it followed.
+        model: its name, for the reader.
+        targets: that were searched, with versions.
+        folder: that the witness is in; ``None`` if it was not written.
+        partial: the search was interrupted.
+    """
     witness = outcome.witness
     return {
         "schema": SCHEMA,
@@ -63,7 +72,15 @@ def as_json(
 def as_text(
     outcome: EvolutionOutcome, plan: EvolutionPlan, model: str, folder: Path | None, *, partial: bool = False
 ) -> str:
-    """A few lines for a terminal; ``partial``: the search was interrupted."""
+    """A few lines for a terminal: what was found and how to replay it, then what the search did.
+
+    Args:
+        outcome: of the search.
+        plan: that it followed.
+        model: its name, for the reader.
+        folder: that the witness is in; ``None`` if it was not written.
+        partial: the search was interrupted.
+    """
     lines = ["partial: stopped before the search was over"] if partial else []
     if outcome.witness is not None:
         lines.append(f"{outcome.witness.fault.kind}: {outcome.witness.fault.shown}")
@@ -83,6 +100,13 @@ def as_text(
 
 def write_witness(witness: EvolutionWitness, targets: Sequence[Target], folder: Path) -> None:
     """Write ``model.onnx``, ``inputs.npz``, ``repro.py``, and the source that a PyTorch or TensorFlow target runs.
+
+    There is no ``repro.py`` if a script cannot run one of the targets of the fault.
+
+    Args:
+        witness: program, inputs and fault.
+        targets: of the search; those that the fault names are used.
+        folder: that they are written into.
 
     Raises:
         UsageError: the folder cannot be written.

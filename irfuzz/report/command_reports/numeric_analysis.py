@@ -50,7 +50,13 @@ sys.exit(int(not np.isfinite(result).all()))
 
 
 def as_json(report: WarningReport, model: str, *, partial: bool = False) -> dict[str, Any]:
-    """Everything, with numbers and names only; ``partial``: the search for witnesses was interrupted."""
+    """Everything, with numbers and names only; bounds that are infinite are strings.
+
+    Args:
+        report: of the analysis.
+        model: its name, for the reader.
+        partial: the search for witnesses was interrupted.
+    """
     return {
         "schema": SCHEMA,
         "partial": partial,
@@ -97,7 +103,14 @@ def _number(number: float) -> float | str:
 
 
 def as_text(report: WarningReport, model: str, *, partial: bool = False) -> str:
-    """A table by severity, for a terminal; ``partial``: the search for witnesses was interrupted."""
+    """A table by severity, for a terminal: each warning with its interval, witness, preconditions and advice, then
+    counts.
+
+    Args:
+        report: of the analysis.
+        model: its name, for the reader.
+        partial: the search for witnesses was interrupted.
+    """
     lines: list[str] = []
     if partial:
         of = f"{report.searches} of {len(report.judged)} warnings"
@@ -147,7 +160,12 @@ def _why(warning: Alarm) -> str:
 
 
 def as_html(report: WarningReport, model: str) -> str:
-    """One page that needs nothing else."""
+    """One page with a row for each warning, that needs nothing else.
+
+    Args:
+        report: of the analysis.
+        model: its name, which stands in the title; it is escaped, as are all names.
+    """
     rows: list[str] = []
     for judged in report.judged:
         fault, warning = judged.warning.fault, judged.warning
@@ -184,8 +202,15 @@ td, th {{ border: 1px solid #bbb; padding: 4px }}
 def write_witnesses(report: WarningReport, folder: Path) -> list[Path]:
     """A folder for each confirmed warning with its model, inputs and ``repro.py``.
 
+    Args:
+        report: of the analysis.
+        folder: is made if it is missing; the new ones in it are called such as ``000-log-domain``.
+
+    Returns:
+        The new folders, in the order of the warnings.
+
     Raises:
-        UsageError: the folder cannot be written.
+        UsageError: a file cannot be written.
     """
     made: list[Path] = []
     for index, judged in enumerate(j for j in report.judged if j.witness is not None):

@@ -152,7 +152,12 @@ SECONDS = 120.0
 
 
 def form_of(party: TargetRun) -> CallForm | None:
-    """How a short script runs a target by the calls of a framework; ``None`` if none does."""
+    """How a short script runs a target by the calls of a framework; ``None`` if none does.
+
+    Args:
+        party: a framework in one of its modes, such as ``torch:compile``, or a converter that takes a framework's
+            calls.
+    """
     tool = kind_of_tool(party)
     if tool is None:
         return FORMS.get((party.component, str(party.options.get("mode", "eager"))))

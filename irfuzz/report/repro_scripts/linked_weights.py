@@ -67,12 +67,20 @@ _WEIGHTS = re.compile(r"np\.load\((HERE / (?:\"\w+_weights\.npz\"|\(converter\.F
 
 
 def is_linked(model: bytes) -> bool:
-    """Whether a model has so many weights that they are links."""
+    """Whether a model has so many weights that they are links: at least ``LINKED`` bytes in all.
+
+    Args:
+        model: serialised in one piece.
+    """
     return len(model) >= LINKED
 
 
 def reading_links(script: str) -> str:
-    """A script that reads ``model.onnx`` and ``*_weights.npz``, as one that follows their links."""
+    """A script that reads ``model.onnx`` and ``*_weights.npz``, as one that follows their links.
+
+    Args:
+        script: as ``repro_source`` writes it; what in it reads those files is replaced, and the readers are added.
+    """
     # ONNXRuntime and OpenVINO find the files by the model's own path.
     read = '(HERE / "model.onnx").read_bytes()'
     script = script.replace(f"InferenceSession({read}, ", 'InferenceSession(str(HERE / "model.onnx"), ')
@@ -89,6 +97,13 @@ def reading_links(script: str) -> str:
 
 def write_weights(data: bytes, path: Path, blobs: FolderBlobs) -> None:
     """Write an npz whose large arrays are links to ``blobs``.
+
+    Arrays of numbers of at least ``LARGE_ARRAY`` bytes go into files beside it, which its member ``__linked__`` names.
+
+    Args:
+        data: of a whole npz.
+        path: of the new one.
+        blobs: get the arrays that they do not have.
 
     Raises:
         OSError: it cannot be written.

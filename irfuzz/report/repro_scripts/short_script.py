@@ -66,7 +66,15 @@ def short_source(scene: ReproSpec, case: FailingCase) -> str | None:
 def script_text(
     scene: ReproSpec, about: Sequence[str], imports: Sequence[str], built: Sequence[str], judged: Sequence[str]
 ) -> str | None:
-    """The parts put together; ``None`` if that is too long to be called short."""
+    """The parts put together; ``None`` if that is too long to be called short.
+
+    Args:
+        scene: its title begins the script.
+        about: lines of its docstring.
+        imports: lines, numpy and what every script needs apart.
+        built: source that makes the model, its inputs and ``run``.
+        judged: lines that set ``shows``.
+    """
     text = "\n".join([
         f'"""{one_line(scene.title)[:LONGEST_TITLE]}', "", *about, '"""',
         "import os, sys", _HOOK, "import numpy as np", *imports, "",
@@ -87,7 +95,14 @@ def _without(scene: ReproSpec) -> str:
 
 
 def about_lines(scene: ReproSpec, proto: onnx.ModelProto, packages: Sequence[str]) -> list[str]:
-    """What a reader needs to know first; ``packages``: what the script imports beside numpy."""
+    """What a reader needs to know first: version, packages, exit codes, whose answer is expected and by which section
+    of ONNX.
+
+    Args:
+        scene: what is to be shown.
+        proto: the model.
+        packages: what the script imports beside numpy.
+    """
     blamed = scene.blamed
     names = ["numpy", *packages]
     seen = f"{one_line(blamed.component)} {one_line(blamed.version)}".strip()
@@ -177,7 +192,11 @@ def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
 
 
 def few_elements(arrays: Iterable[np.ndarray]) -> bool:
-    """Whether arrays can be written down: numbers that numpy has itself, and not many of them."""
+    """Whether arrays can be written down: numbers that numpy has itself, and not many of them.
+
+    Args:
+        arrays: of at most ``ELEMENTS`` elements together; no strings and complex numbers.
+    """
     held = list(arrays)
     plain = all(a.dtype.isbuiltin == 1 and a.dtype.kind not in "OUSVc" for a in held)
     return plain and sum(a.size for a in held) <= ELEMENTS
@@ -219,7 +238,9 @@ def _arrays(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def array_source(array: np.ndarray) -> str:
-    """Source of an array of numpy's own numbers."""
+    """Source of an array of numpy's own numbers, as ``np.array([...], 'float32')``; equal elements give ``np.full``,
+    none give ``np.zeros``.
+    """
     if array.size == 0:
         return f"np.zeros({array.shape}, {array.dtype.name!r})"
     if array.size > 1 and array.tobytes() == array.ravel()[:1].tobytes() * array.size:  # 0.0 is not -0.0

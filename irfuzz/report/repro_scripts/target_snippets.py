@@ -124,7 +124,7 @@ _SAVED: Mapping[str, tuple[str, str]] = {
 
 
 def runner_of(party: TargetRun, model: onnx.ModelProto, output: str, symptom: Symptom) -> str | None:
-    """Imports, a line ``SETUP`` where what is common goes, and ``run``; ``None`` if only the long script will do.
+    """Imports, a line ``SETUP`` that what is common replaces, and ``run``; ``None`` if only the long script will do.
 
     Args:
         party: the target.
@@ -151,12 +151,20 @@ def runner_of(party: TargetRun, model: onnx.ModelProto, output: str, symptom: Sy
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
-    """Text with its words in capitals replaced, those within what replaces them left alone."""
+    """Text with its words in capitals replaced, those within what replaces them left alone.
+
+    Args:
+        text: source with such words, each standing alone.
+        words: what replaces each of them.
+    """
     return re.sub(r"\b(" + "|".join(words) + r")\b", lambda found: words[found[1]], text)
 
 
 def packages_of(party: TargetRun) -> list[str]:
-    """What has to be installed for it, numpy and onnx apart."""
+    """What has to be installed for it, numpy and onnx apart; names as pip calls them, each once.
+
+    The reference evaluator needs nothing more.
+    """
     tool = kind_of_tool(party)
     names = [party.component] if tool is None else tool_templates.packages_of(tool)
     return [name for name in dict.fromkeys(names) if name not in ("reference", "onnx")]

@@ -77,15 +77,19 @@ def check_type(value, array):
 
 
 def adapter_of(options: Mapping[str, Any]) -> ToolAdapter | None:
-    """The converter or tool that a target with such options is of."""
+    """The converter or tool that a target with such options is of, by the option ``tool``; ``None`` if there is no such
+    option, or no such tool.
+    """
     return next((a for a in TOOL_ADAPTERS if a.tool == options.get("tool")), None)
 
 
 def packages_of(adapter: ToolAdapter) -> list[str]:
-    """What a script that runs it needs installed."""
+    """What a script that runs it needs installed: its own distribution and onnx, and onnxruntime unless the tool itself
+    gives values.
+    """
     return [adapter.distributions[0], "onnx", *([] if adapter.gives == "values" else ["onnxruntime"])]
 
 
 def files_of(adapter: ToolAdapter) -> dict[str, bytes]:
-    """The tool's own file, under the name by which the script imports it."""
+    """The tool's own file, under the name by which the script imports it: the bytes of ``tool_NAME.py``."""
     return {f"tool_{adapter.tool}.py": (TOOLS / f"{adapter.tool}.py").read_bytes()}

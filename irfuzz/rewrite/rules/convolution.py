@@ -22,13 +22,23 @@ _MOST_GROUPS = 16
 
 
 def kernel_of(program: Program, node: ir.Node) -> list[int]:
-    """The sizes of the window."""
+    """The sizes of the window along the spatial axes: the attribute ``kernel_shape``, or those of the weights without
+    it.
+    """
     given = attrs_of(node).get("kernel_shape")
     return list(given) if given is not None else list(shape_of(program, node.inputs[1])[2:])
 
 
 def pads_of(program: Program, node: ir.Node) -> list[int]:
-    """The padding at the starts and ends of the spatial axes, ``auto_pad`` resolved (ONNX Operators.md, Conv)."""
+    """The padding at the starts and ends of the spatial axes, ``auto_pad`` resolved (ONNX Operators.md, Conv).
+
+    Args:
+        program: knows the sizes of the image.
+        node: a convolution or pooling.
+
+    Returns:
+        First the amounts in front of each axis, then those behind it, as in the attribute ``pads``.
+    """
     attrs, count = attrs_of(node), spatial_axes(program, node)
     auto = attrs.get("auto_pad", "NOTSET")
     if auto == "VALID":

@@ -29,7 +29,11 @@ def _as_reshape(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value
 
 
 def reduced_axes(program: Program, node: ir.Node) -> list[int] | None:
-    """The reduced axes, if they are known."""
+    """The reduced axes, sorted and counted from the front; ``None`` if they are computed.
+
+    All axes if none are given, or no axis if ``noop_with_empty_axes`` says so. They are read from the attribute or, in
+    newer opsets, from a constant second input.
+    """
     attrs, rank = program.attrs(node), tensor_fact(program, operand(node)).rank or 0
     given = attrs.get("axes")
     if given is None and len(node.inputs) > 1 and node.inputs[1] is not None:

@@ -40,10 +40,8 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], bool]] = {
 def check_domain(domain: ValueDomain, kind: str, where: str) -> None:
     """See that values that an overlay lists for an attribute are of its type.
 
-    Args:
-        domain: of the attribute.
-        kind: its type, as in ``AttrSpec.type``.
-        where: of the error.
+    The type is spelled as in ``AttrSpec.type``. Values that expressions or generators make are not looked at. Messages
+    begin with the place that is given: the file and key.
 
     Raises:
         SpecError: one is not.

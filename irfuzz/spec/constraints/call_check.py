@@ -35,7 +35,11 @@ class CallChecker:
 
 @functools.cache
 def checker(spec: OpSpec) -> CallChecker:
-    """The compiled part of a spec, made once."""
+    """The compiled part of a spec, made once: what ``check_call`` asks in the order in which it asks.
+
+    Args:
+        spec: an operator version; without an overlay only its inputs and defaults are checked.
+    """
     overlay = spec.overlay
     defaults = (("version", spec.since), *((a.name, a.default) for a in spec.attrs.values() if a.default is not None))
     if overlay is None:
@@ -120,6 +124,11 @@ def bindings(spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> t
 
     Names are attributes (with defaults), sizes, type variables (``"float"``...), values of inputs as flat tuples, and
     lookups such as ``"shape:X"``.
+
+    Args:
+        spec: the operator version.
+        inputs: as for ``check_call``.
+        attrs: as for ``check_call``.
     """
     c = checker(spec)
     out: list[Violation] = []
@@ -173,7 +182,13 @@ def _element_type(spec: OpSpec, domain: ValueDomain, value: Any, env: dict[str, 
 
 
 def outside(domain: ValueDomain, value: Any, env: Mapping[str, Any]) -> str | None:
-    """Why ``value`` cannot be one of ``domain`` (only what limits validity), or ``None``."""
+    """Why ``value`` cannot be one of ``domain`` (only what limits validity), or ``None``.
+
+    Args:
+        domain: its ``one_of``, ``length``, ``at_least`` and ``at_most`` count, not what it says of drawing.
+        value: one value, or a tuple of them; elements that are ``None`` are not known and break no limit.
+        env: names that the limits ask for; a limit without a value limits nothing.
+    """
     if domain.one_of is not None and value not in domain.one_of:
         return f"expected one of {', '.join(map(repr, domain.one_of))}, got {value!r}"
     try:
@@ -296,7 +311,10 @@ def _lookups(lookups: frozenset[str], formal: FormalParameter, fact: TensorFact,
 
 
 def sizes(shape: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    """A shape with ``None`` for every size that is not an integer."""
+    """A shape with ``None`` for every size that is not an integer, as expressions see it.
+
+    ``None`` if the rank is unknown; a static shape is given back as it is.
+    """
     if shape is None:
         return None
     for d in shape:
@@ -353,7 +371,16 @@ def _match(
 
 
 def choose(patterns: Patterns, rank: int, env: Mapping[str, Any]) -> DimensionPattern | None:
-    """The pattern that applies to a shape of ``rank``: the first whose condition holds and whose rank fits."""
+    """The pattern that applies to a shape of ``rank``: the first whose condition holds and whose rank fits.
+
+    Args:
+        patterns: alternatives in order.
+        rank: of the shape.
+        env: names that conditions ask for.
+
+    Returns:
+        ``None`` if no pattern does; a condition that is not known counts as one that does not hold.
+    """
     for condition, pattern in patterns:
         if condition is not None and condition.holds(env) is not True:
             continue

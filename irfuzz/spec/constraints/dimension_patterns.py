@@ -50,22 +50,27 @@ class DimensionPattern:
     needs: frozenset[str]
 
     def fits(self, rank: int) -> bool:
-        """True if a shape of this rank can match."""
+        """True if a shape of this rank can match, whatever its sizes are."""
         if self.into:
             return self.spread >= 0 or rank <= len(self.items)
         return rank == len(self.items) if self.spread < 0 else rank >= len(self.items) - 1
 
     def ranks(self) -> str:
-        """The ranks that match, in words."""
+        """The ranks that match, in words for messages: ``rank 4``, ``rank at least 2`` or ``any rank``."""
         if self.into:
             return "any rank" if self.spread >= 0 else f"rank at most {len(self.items)}"
         return f"rank {len(self.items)}" if self.spread < 0 else f"rank at least {len(self.items) - 1}"
 
     def match(self, shape: tuple[Any, ...], env: dict[str, Any], later: list[tuple[PatternItem, Any]]) -> str | None:
-        """Bind names of ``env`` to the sizes of ``shape`` (unknown ones are ``None``).
+        """Bind names to the sizes of a shape; the rank must fit.
 
-        ``later`` takes the items that can only be compared once everything is bound, with the size met. Returns what
-        is wrong, or ``None``. The rank must fit.
+        Args:
+            shape: unknown sizes are ``None``.
+            env: gets what the names are bound to; a name that is bound already must agree.
+            later: takes the items that can only be compared once everything is bound, with the size met.
+
+        Returns:
+            What is wrong in words, or ``None``. A pattern with ``into`` binds nothing: see ``broadcasts``.
         """
         count = len(self.items)
         if self.into:
@@ -97,7 +102,14 @@ class DimensionPattern:
         return None
 
     def target(self, env: Env) -> tuple[Any, ...] | None:
-        """The sizes of the items with the names of ``env`` (``None``: rank not known). Raises ``Undefined``."""
+        """The sizes of the items with the names of ``env``, ``None`` for each that is not known.
+
+        Returns:
+            ``None`` if not even the rank is known.
+
+        Raises:
+            Undefined: an expression has no value.
+        """
         out: list[Any] = []
         for item in self.items:
             if item.kind == "expr" and item.expr is not None:
@@ -119,7 +131,10 @@ class DimensionPattern:
         return tuple(out)
 
     def broadcasts(self, shape: tuple[Any, ...], env: Env) -> str | None:
-        """For ``into``: what is wrong with ``shape``, or ``None``."""
+        """For ``into``: what is wrong with ``shape``, or ``None``.
+
+        Nothing is wrong if it broadcasts one way into the items, as far as sizes are known.
+        """
         try:
             target = self.target(env)
         except Undefined as e:
@@ -160,7 +175,9 @@ def _bind_cast(name: str, part: tuple[Any, ...], env: dict[str, Any]) -> str | N
 
 
 def parse_pattern(text: str, where: str) -> DimensionPattern:
-    """Parse a pattern; ``where`` names the file and key in error messages.
+    """Parse a pattern, such as ``"N, C // group, *D"``: items separated by commas, or nothing for a scalar.
+
+    Messages begin with the place that is given: the file and key.
 
     Raises:
         SpecError: an item is not in the language, or two items take any number of sizes.

@@ -42,7 +42,11 @@ class Expression:
         self.evaluate = evaluate
 
     def holds(self, env: Env) -> bool | None:
-        """The expression as a condition: true, false or (``None``) not known. Undefined counts as false."""
+        """The expression as a condition: true, false or (``None``) not known. Undefined counts as false.
+
+        Args:
+            env: values of its ``names``; one that is missing is not known.
+        """
         try:
             return truth(self.evaluate(env))
         except Undefined:
@@ -53,7 +57,11 @@ class Expression:
 
 
 def truth(value: Any) -> bool | None:
-    """A value as a condition; a tuple means all of its elements."""
+    """A value as a condition; a tuple means all of its elements, and an empty one is true.
+
+    Returns:
+        ``None`` if it is not known: the value is ``None``, or some elements are and none of the others is false.
+    """
     if value is None:
         return None
     if value.__class__ is tuple:
@@ -68,7 +76,9 @@ def truth(value: Any) -> bool | None:
 
 
 def parse(text: str, where: str) -> Expression:
-    """Compile ``text``; ``where`` names the file and key in error messages.
+    """Compile an expression of the constraint language, of at most ``MAX_LENGTH`` characters.
+
+    Messages begin with the place that is given: the file and key.
 
     Raises:
         SpecError: the text is not in the language; the message gives the position.

@@ -28,12 +28,15 @@ def _vector(v: Any) -> Vector:
 
 
 def length(v: Any) -> int:
-    """Number of elements."""
+    """Number of elements of a tuple, unknown ones included; ``Undefined`` for a number or text."""
     return len(_vector(v))
 
 
 def prod(v: Any) -> Any:
-    """Product of the elements; 1 for none. Zero wins over an unknown element."""
+    """Product of the elements; 1 for none. Zero wins over an unknown element.
+
+    Without a zero an unknown element makes the product unknown (``None``).
+    """
     v = _vector(v)
     if None in v:
         return 0 if 0 in v else None
@@ -41,7 +44,7 @@ def prod(v: Any) -> Any:
 
 
 def total(v: Any) -> Any:
-    """Sum of the elements; 0 for none."""
+    """Sum of the elements; 0 for none, and ``None`` if one of them is not known."""
     v = _vector(v)
     return None if None in v else sum(v)
 
@@ -63,12 +66,15 @@ def _extreme(pick: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def absolute(v: Any) -> Any:
-    """Absolute value, element by element."""
+    """Absolute value of a number, or of a tuple element by element; unknown elements stay unknown."""
     return tuple(None if x is None else abs(x) for x in v) if v.__class__ is tuple else abs(v)
 
 
 def every(v: Any) -> bool | None:
-    """True if all elements are, in three-valued logic."""
+    """True if all elements are, in three-valued logic; also for none.
+
+    One false element decides, and without one ``None`` stands for unknown elements. A single value is its own element.
+    """
     v = v if v.__class__ is tuple else (v,)
     if any(x is not None and not x for x in v):
         return False
@@ -76,7 +82,10 @@ def every(v: Any) -> bool | None:
 
 
 def some(v: Any) -> bool | None:
-    """True if at least one element is, in three-valued logic."""
+    """True if at least one element is, in three-valued logic; false for none.
+
+    One true element decides, and without one ``None`` stands for unknown elements. A single value is its own element.
+    """
     v = v if v.__class__ is tuple else (v,)
     if any(x is not None and x for x in v):
         return True
@@ -84,21 +93,29 @@ def some(v: Any) -> bool | None:
 
 
 def fill(count: Any, value: Any) -> Vector:
-    """``count`` times ``value``."""
+    """A tuple of ``count`` times ``value``.
+
+    Raises:
+        Undefined: ``count`` is no integer in [0, 4096].
+    """
     if count.__class__ is not int or not 0 <= count <= 4096:
         raise Undefined(f"cannot make {count!r} elements")
     return (value,) * count
 
 
 def iota(count: Any) -> Vector:
-    """0, 1, ... ``count - 1``."""
+    """The tuple 0, 1, ... ``count - 1``, as of all axes of a rank.
+
+    Raises:
+        Undefined: ``count`` is no integer in [0, 4096].
+    """
     if count.__class__ is not int or not 0 <= count <= 4096:
         raise Undefined(f"cannot make {count!r} elements")
     return tuple(range(count))
 
 
 def distinct(v: Any) -> bool | None:
-    """True if no two elements are equal."""
+    """True if no two elements are equal; ``None`` if only an unknown one might equal another."""
     known = [x for x in _vector(v) if x is not None]
     if len(set(known)) < len(known):
         return False
@@ -106,7 +123,12 @@ def distinct(v: Any) -> bool | None:
 
 
 def among(v: Any, allowed: Any) -> bool | None:
-    """True if every element is one of ``allowed`` (words in any case)."""
+    """True if every element is one of ``allowed`` (words in any case); ``None`` if all that are known are.
+
+    Args:
+        v: a tuple.
+        allowed: a tuple of numbers or words.
+    """
     known = {x.lower() if isinstance(x, str) else x for x in _vector(allowed)}
     if any(x is not None and (x.lower() if isinstance(x, str) else x) not in known for x in _vector(v)):
         return False
@@ -114,7 +136,12 @@ def among(v: Any, allowed: Any) -> bool | None:
 
 
 def distinct_grams(pool: Any, counts: Any) -> bool:
-    """True if no two n-grams of one length are equal; those of length n begin at ``counts[n - 1]``."""
+    """True if no two n-grams of one length are equal (TfIdfVectorizer-9).
+
+    Args:
+        pool: all n-grams, one after the other, the shortest first.
+        counts: those of length n begin at ``counts[n - 1]``.
+    """
     pool, counts = _vector(pool), (*_vector(counts), len(pool))
     for n in range(1, len(counts)):
         part = pool[counts[n - 1] : counts[n]]
@@ -125,12 +152,22 @@ def distinct_grams(pool: Any, counts: Any) -> bool:
 
 
 def column(v: Any, width: Any, index: Any) -> Vector:
-    """One column of the rows that stand one after the other in ``v``."""
+    """One column of the rows that stand one after the other in ``v``.
+
+    Args:
+        v: a tuple of whole rows.
+        width: elements of a row.
+        index: of the column, from 0 on.
+    """
     return _vector(v)[index::width]
 
 
 def at(v: Any, indices: Any) -> Vector:
-    """The elements of ``v`` at ``indices``."""
+    """The elements of ``v`` at ``indices``, which may count from the end; what is at an unknown index is unknown.
+
+    Raises:
+        Undefined: an index is outside.
+    """
     v = _vector(v)
     out = []
     for i in _vector(indices):
@@ -141,7 +178,7 @@ def at(v: Any, indices: Any) -> Vector:
 
 
 def without(v: Any, indices: Any) -> Vector | None:
-    """``v`` without the elements at ``indices`` (not negative)."""
+    """``v`` without the elements at ``indices`` (not negative); ``None`` if an index is not known."""
     v = _vector(v)
     gone = _vector(indices)
     if None in gone:
@@ -150,7 +187,16 @@ def without(v: Any, indices: Any) -> Vector | None:
 
 
 def put(v: Any, indices: Any, values: Any) -> Vector | None:
-    """``v`` with the elements at ``indices`` replaced by ``values`` (a tuple, or one value for all)."""
+    """``v`` with the elements at ``indices`` replaced; ``None`` if an index is not known.
+
+    Args:
+        v: a tuple.
+        indices: may count from the end.
+        values: a tuple of one for each index, or one value for all.
+
+    Raises:
+        Undefined: an index is outside, or there are not as many values.
+    """
     out = list(_vector(v))
     indices = _vector(indices)
     if None in indices:
@@ -166,7 +212,7 @@ def put(v: Any, indices: Any, values: Any) -> Vector | None:
 
 
 def join(*parts: Any) -> Vector:
-    """Tuples and single values, one after the other."""
+    """Tuples and single values, one after the other, as one tuple: ``join(N, S)`` is ``N`` and all of ``S``."""
     out: list[Any] = []
     for p in parts:
         out.extend(p if p.__class__ is tuple else (p,))
@@ -174,7 +220,13 @@ def join(*parts: Any) -> Vector:
 
 
 def broadcast(a: Any, b: Any) -> Vector:
-    """The shape of NumPy's two-way broadcasting (ONNX, Broadcasting.md)."""
+    """The shape of NumPy's two-way broadcasting (ONNX, Broadcasting.md).
+
+    An unknown size beside a number other than 1 becomes that number, and beside 1 or another unknown one stays unknown.
+
+    Raises:
+        Undefined: two sizes differ and neither is 1.
+    """
     a, b = _vector(a), _vector(b)
     if len(a) < len(b):
         a, b = b, a
@@ -192,7 +244,10 @@ def broadcast(a: Any, b: Any) -> Vector:
 
 
 def broadcasts_to(a: Any, b: Any) -> bool | None:
-    """True if shape ``a`` broadcasts one way into shape ``b``."""
+    """True if shape ``a`` broadcasts one way into shape ``b``; ``None`` if sizes that are not known decide.
+
+    No size of ``b`` grows, and ``a`` has at most as many.
+    """
     a, b = _vector(a), _vector(b)
     if len(a) > len(b):
         return False
@@ -208,7 +263,11 @@ def broadcasts_to(a: Any, b: Any) -> bool | None:
 
 
 def rounded_up(a: Any, b: Any) -> Any:
-    """``a / b`` rounded up, for integers; element by element."""
+    """``a / b`` rounded up, for integers; element by element, if one or both are tuples.
+
+    Raises:
+        Undefined: ``b`` is 0, or tuples differ in length.
+    """
     if a.__class__ is tuple or b.__class__ is tuple:
         size = len(a) if a.__class__ is tuple else len(b)
         left = a if a.__class__ is tuple else (a,) * size
@@ -222,7 +281,16 @@ def rounded_up(a: Any, b: Any) -> Any:
 
 
 def reshape(shape: Any, target: Any, allowzero: Any) -> Vector | None:
-    """The shape that Reshape-14 makes of ``shape``: 0 copies unless ``allowzero``, one -1 is inferred."""
+    """The shape that Reshape-14 makes of ``shape``: 0 copies unless ``allowzero``, one -1 is inferred.
+
+    Args:
+        shape: of the input; sizes may be unknown.
+        target: the second input; if an element is unknown, so is the result.
+        allowzero: whether 0 is a size.
+
+    Raises:
+        Undefined: the elements do not fit, or the target is none that Reshape takes.
+    """
     shape, target = _vector(shape), _vector(target)
     if None in target:
         if sum(t == -1 for t in target) > 1:
@@ -253,7 +321,17 @@ def reshape(shape: Any, target: Any, allowzero: Any) -> Vector | None:
 
 
 def sliced(sizes: Any, starts: Any, ends: Any, steps: Any) -> Vector:
-    """Sizes that Slice-10 leaves of ``sizes``, all four in the order of its axes."""
+    """Sizes that Slice-10 leaves of ``sizes``, all four in the order of its axes.
+
+    Args:
+        sizes: of the sliced axes alone.
+        starts: one for each of them.
+        ends: likewise; not included.
+        steps: likewise.
+
+    Raises:
+        Undefined: a step is 0.
+    """
     out: list[Any] = []
     for d, a, b, s in zip(_vector(sizes), _vector(starts), _vector(ends), _vector(steps), strict=True):
         if s == 0:
@@ -271,7 +349,20 @@ def sliced(sizes: Any, starts: Any, ends: Any, steps: Any) -> Vector:
 
 
 def pooled(sizes: Any, kernel: Any, pads: Any, strides: Any, dilations: Any, ceil_mode: Any, auto_pad: Any) -> Vector:
-    """Output sizes of a convolution or pooling window (Conv-11, MaxPool-12); ``pads`` are begins, then ends."""
+    """Output sizes of a convolution or pooling window (Conv-11, MaxPool-12), 0 if a window does not fit.
+
+    Args:
+        sizes: of the spatial axes of the input.
+        kernel: size of the window along each.
+        pads: begins, then ends; only their number counts if ``auto_pad`` is not ``NOTSET``.
+        strides: one for each axis.
+        dilations: one for each axis.
+        ceil_mode: round up, without windows that lie wholly in the end padding.
+        auto_pad: as ONNX spells it.
+
+    Raises:
+        Undefined: the tuples do not have one element an axis (pads: two), or a stride is 0.
+    """
     sizes, kernel, strides, dilations = _vector(sizes), _vector(kernel), _vector(strides), _vector(dilations)
     n = len(sizes)
     pads = _vector(pads)
@@ -302,7 +393,15 @@ def pooled(sizes: Any, kernel: Any, pads: Any, strides: Any, dilations: Any, cei
 
 
 def concatenable(shapes: Any, axis: Any) -> bool | None:
-    """True if shapes agree in rank and everywhere but at ``axis`` (Concat-13)."""
+    """True if shapes agree in rank and everywhere but at ``axis`` (Concat-13).
+
+    Args:
+        shapes: of all inputs; those that are ``None`` are left out.
+        axis: may count from the end; false if it is outside.
+
+    Returns:
+        ``None`` if sizes that are not known decide.
+    """
     shapes = [s for s in _vector(shapes) if s is not None]
     if len({len(s) for s in shapes}) > 1:
         return False
@@ -323,12 +422,20 @@ def concatenable(shapes: Any, axis: Any) -> bool | None:
 
 
 def known(v: Any) -> Any:
-    """The first element that is known."""
+    """The first element that is known; ``None`` if none is."""
     return next((x for x in _vector(v) if x is not None), None)
 
 
 def addresses(indices: Any, sizes: Any) -> bool | None:
-    """True if index tuples, one after the other in ``indices``, lie inside axes of ``sizes`` (from either end)."""
+    """True if index tuples, one after the other in ``indices``, lie inside axes of ``sizes`` (from either end).
+
+    Args:
+        indices: the elements of a tensor whose last axis is as long as ``sizes``.
+        sizes: of the indexed axes.
+
+    Returns:
+        ``None`` if elements or sizes that are not known decide.
+    """
     sizes = _vector(sizes)
     unknown = False
     for k, v in enumerate(_vector(indices)):
@@ -341,7 +448,15 @@ def addresses(indices: Any, sizes: Any) -> bool | None:
 
 
 def einsum(equation: Any, shapes: Any) -> bool | None:
-    """True if an Einsum-12 equation fits the shapes of its operands; ``None`` if sizes are not known."""
+    """True if an Einsum-12 equation fits the shapes of its operands; ``None`` if sizes are not known.
+
+    Args:
+        equation: with or without ``->``; blanks do not count.
+        shapes: one for each term, ``None`` if the rank is not known.
+
+    Raises:
+        Undefined: it does not fit, or is no equation.
+    """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):

@@ -30,20 +30,20 @@ def sample_call(
 ) -> SampledCall | None:
     """Draw attributes and the remaining inputs so that the call is valid and ONNXRuntime's CPU provider runs it.
 
-    Names are bound one after the other and every rule is checked as soon as its names are bound; a dead end starts
-    a new attempt, ``ATTEMPTS`` at most.
+    Names are bound one after the other and every rule is checked as soon as its names are bound; a dead end starts a
+    new attempt, ``ATTEMPTS`` at most.
 
     Args:
         spec: an operator version with an overlay (without one the answer is ``None``).
-        given: by position, static facts of inputs that exist already (of sequences and optionals, where the tensors
-            in them may have any size).
+        given: by position, static facts of inputs that exist already (of sequences and optionals, whose tensors may
+            have any size).
         choices: every draw is recorded there.
         seen: what was covered before; unseen attribute values and element types are preferred.
-        max_elements: bound on the elements of each new input, and of the output if the overlay can tell its size
-            (or twice the largest given input, if that is more).
+        max_elements: bound on the elements of each new input, and of the output if the overlay can tell its size (or
+            twice the largest given input, if that is more).
         plain: leave out nearly everything that may be left out, as most calls in the wild do.
-        unusual: what calls in the wild rarely have: ``scalar`` or ``empty`` inputs, where nothing else is said of
-            their sizes, and with either results that are dull as a rule.
+        unusual: what calls in the wild rarely have: ``scalar`` or ``empty`` inputs, if nothing else is said of their
+            sizes, and with either results that are dull as a rule.
         needed: positions of optional inputs that must be there.
 
     Returns:

@@ -81,7 +81,15 @@ class DrawAttempt:
         self.parts: dict[int, tuple[int, ...]] = {}
 
     def run(self) -> SampledCall:
-        """The whole draw."""
+        """The whole draw: which inputs there are, types, then the steps of the plan.
+
+        Returns:
+            A call that breaks no rule of its operator.
+
+        Raises:
+            DrawFailed: a dead end; another attempt may succeed.
+            ImpossibleCall: no attempt can, for the given inputs.
+        """
         self.present = self.presence()
         self.types()
         chosen = tuple(self.alternative(i) for i in range(len(self.present)))
@@ -102,19 +110,22 @@ class DrawAttempt:
         return self.call()
 
     def must(self, rules: tuple[Expression, ...]) -> None:
-        """Fail unless no rule is broken."""
+        """Fail unless no rule is broken; one that is not known is not broken."""
         for r in rules:
             if r.holds(self.env) is False:
                 raise DrawFailed(r.text)
 
     def good(self, rules: tuple[Expression, ...]) -> bool:
-        """No rule is broken."""
+        """Whether no rule is broken; one that is not known is not broken."""
         return all(r.holds(self.env) is not False for r in rules)
 
     # What stands where
 
     def presence(self) -> tuple[bool, ...]:
-        """For each position, whether an input stands there."""
+        """For each position, whether an input stands there; omissions at the end are not listed if they need not be.
+
+        Lengths of sequences are bound too, and drawn for those that are not given.
+        """
         spec, choices = self.spec, self.choices
         out: list[bool] = []
         for i, formal in enumerate(spec.inputs):
@@ -138,7 +149,12 @@ class DrawAttempt:
         return tuple(out)
 
     def types(self) -> None:
-        """Bind type variables: given ones first, then portable ones."""
+        """Bind type variables: given ones first, then portable ones.
+
+        Raises:
+            ImpossibleCall: no portable type breaks no rule.
+            DrawFailed: the types are a combination that does not run.
+        """
         spec = self.spec
         for position, fact in self.given.items():
             formal = spec.formal(position)
@@ -169,14 +185,24 @@ class DrawAttempt:
                 raise DrawFailed("a combination of types that does not run")
 
     def pick(self, items: list[Any], kind: str, name: str) -> Any:
-        """One of several, unseen ones preferred."""
+        """One of several, unseen ones preferred if the caller told what was seen.
+
+        Args:
+            items: at least one.
+            kind: ``dtype`` or ``attr``, the first part of a feature.
+            name: of the attribute or type variable.
+        """
         if self.seen is None or len(items) == 1:
             return self.choices.pick(items)
         weights = [self.seen.weight((kind, self.spec.op, name, i)) for i in items]
         return self.choices.weighted(items, weights)
 
     def alternative(self, position: int) -> int:
-        """Which of several patterns an input takes: -1 leaves it to conditions."""
+        """Which of several patterns an input takes: -1 leaves it to conditions.
+
+        A given input takes the first that its rank fits; for a new one the first is three times as likely as each
+        other.
+        """
         formal = self.spec.formal(position)
         assert formal is not None
         patterns = self.overlay.patterns.get(formal.name, ())
@@ -191,7 +217,14 @@ class DrawAttempt:
         )
 
     def match_given(self, chosen: tuple[int, ...]) -> None:
-        """Bind the sizes and known values of given inputs."""
+        """Bind the sizes and known values of given inputs.
+
+        Args:
+            chosen: for each position, what ``alternative`` gave.
+
+        Raises:
+            ImpossibleCall: their sizes contradict each other.
+        """
         self.later: list[tuple[Any, Any]] = []
         for position, fact in self.given.items():
             formal = self.spec.formal(position)
@@ -214,7 +247,10 @@ class DrawAttempt:
                 self.look(formal)
 
     def look(self, formal: FormalParameter) -> None:
-        """Bind ``shape:X`` and ``rank:X`` once the shapes are known."""
+        """Bind ``shape:X`` and ``rank:X`` once the shapes are known.
+
+        Of a variadic input ``shape:X`` is a tuple of the shapes of all items, ``None`` for one that has none yet.
+        """
         if formal.option == "variadic":
             first = self.spec.inputs.index(formal)
             shapes = [self.shapes.get(i) for i in range(first, len(self.present))]
@@ -228,7 +264,7 @@ class DrawAttempt:
     # Steps
 
     def step_match(self, step: DrawStep) -> None:
-        """Sizes of a given input whose pattern depends on attributes."""
+        """Bind the sizes of a given input whose pattern depends on attributes."""
         shape = self.shapes[step.position]
         pattern = choose(step.patterns, len(shape), self.env)
         if pattern is None or (not pattern.into and pattern.match(shape, self.env, self.later)):
@@ -236,7 +272,7 @@ class DrawAttempt:
         self.must(step.rules)
 
     def step_cast(self, step: DrawStep) -> None:
-        """A part that broadcasts with the others."""
+        """Draw a part that broadcasts with the others, and bind the joint shape so far."""
         for _, pattern in step.patterns:
             for item in pattern.items:
                 if item.kind == "cast":
@@ -249,7 +285,7 @@ class DrawAttempt:
         self.must(step.rules)
 
     def step_attr(self, step: DrawStep) -> None:
-        """An attribute: omitted, or drawn."""
+        """Omit an attribute, or draw it; its name is bound to the default or to the value."""
         a = self.spec.attrs[step.name]
         d = a.domain
         assert d is not None
@@ -265,19 +301,35 @@ class DrawAttempt:
         self.attrs[a.name] = list(value) if value.__class__ is tuple else value
 
     def omitted(self, a: AttrSpec, d: ValueDomain) -> Any:
-        """The value that an omitted attribute stands for, if known."""
+        """The value that an omitted attribute stands for, by its schema or its overlay.
+
+        ``None`` if that is not known.
+        """
         if a.default is not None:
             return a.default
         return evaluated(d.absent, self.env) if d.absent is not None else None
 
     def of_type(self, d: ValueDomain) -> list[Any] | None:
-        """For an attribute that is an element type: the portable ones."""
+        """For an attribute that is an element type: the numbers of the portable ones.
+
+        ``None`` for every other attribute.
+        """
         if not d.dtype_of:
             return None
         return [int(t) for t in self.spec.portable.get(d.dtype_of, ())]
 
     def draw(self, d: ValueDomain, name: str, rules: tuple[Expression, ...], items: list[Any] | None = None) -> Any:
-        """A value that breaks no rule, bound to ``name``."""
+        """A value that breaks no rule, bound to ``name``; six are tried of a domain that cannot be listed.
+
+        Args:
+            d: the domain to draw from.
+            name: of the attribute, size or input.
+            rules: what must not be broken once the value is bound.
+            items: all that may be drawn, if the caller knows; else the domain says.
+
+        Raises:
+            DrawFailed: none was found.
+        """
         items = options(d, self.env) if items is None else items
         if items is not None:
             return self.draw_listed(items, d, name, rules)
@@ -293,7 +345,17 @@ class DrawAttempt:
         raise DrawFailed(name)
 
     def draw_listed(self, items: list[Any], d: ValueDomain, name: str, rules: tuple[Expression, ...]) -> Any:
-        """One of ``items`` that breaks no rule; those that do are struck off as they are met."""
+        """One of ``items`` that breaks no rule; those that do are struck off the list as they are met.
+
+        Args:
+            items: is edited.
+            d: says whether the value chooses an element type, which is then bound.
+            name: is bound to the value.
+            rules: what must not be broken.
+
+        Raises:
+            DrawFailed: all break one.
+        """
         while items:
             value = self.pick(items, "attr", name) if name in self.spec.attrs else self.choices.pick(items)
             self.env[name] = value
@@ -311,7 +373,7 @@ class DrawAttempt:
         raise DrawFailed(name)
 
     def step_size(self, step: DrawStep) -> None:
-        """One size."""
+        """Draw one size, 1 to 8 unless the overlay says otherwise; one that is bound is only checked."""
         if self.env.get(step.name) is not None:
             self.must(step.rules)
             return
@@ -330,7 +392,7 @@ class DrawAttempt:
         return may and self.choices.boolean(_HOLLOW_SIZE)
 
     def step_sizes(self, step: DrawStep) -> None:
-        """A tuple of sizes."""
+        """Draw a tuple of sizes, each 1 to 5 unless the overlay says otherwise; one that is bound is only checked."""
         if self.env.get(step.name) is not None:
             self.must(step.rules)
             return
@@ -350,21 +412,29 @@ class DrawAttempt:
         self.must(step.rules)
 
     def with_none(self, sizes: tuple[int, ...], name: str = "") -> tuple[int, ...]:
-        """The same sizes, or 0 in the place of one."""
+        """The same sizes, or 0 in the place of one if the call is to have no elements.
+
+        Args:
+            sizes: may be none at all.
+            name: of the pattern's item, for operators of which only a batch may be empty.
+        """
         if not sizes or not self.emptied(name):
             return sizes
         axis = self.choices.index(len(sizes))
         return (*sizes[:axis], 0, *sizes[axis + 1 :])
 
     def step_absent(self, step: DrawStep) -> None:
-        """What an omitted input stands for."""
+        """Bind what an omitted input stands for, or what another version's attribute or input is in this one."""
         assert step.domain is not None
         assert step.domain.absent is not None
         self.env[step.name] = evaluated(step.domain.absent, self.env)
         self.must(step.rules)
 
     def step_value(self, step: DrawStep) -> None:
-        """An input of exact value; its shape follows from the value."""
+        """Draw an input of exact value; its shape follows from the value.
+
+        Integers beyond its element type are clipped to the range of that.
+        """
         d = step.domain
         assert d is not None
         value = self.draw(d, step.name, ())
@@ -383,7 +453,15 @@ class DrawAttempt:
         self.must(step.rules)
 
     def place(self, step: DrawStep, shape: tuple[int, ...]) -> None:
-        """Record a new input's shape and bind what its pattern names."""
+        """Record a new input's shape and bind what its pattern names.
+
+        Args:
+            step: says which input, and its patterns.
+            shape: of the input.
+
+        Raises:
+            DrawFailed: no pattern applies, or a name is bound to another size.
+        """
         self.shapes[step.position] = shape
         pattern = choose(step.patterns, len(shape), self.env) if step.patterns else None
         if step.patterns and (pattern is None or (not pattern.into and pattern.match(shape, self.env, self.later))):
@@ -393,7 +471,7 @@ class DrawAttempt:
         self.look(formal)
 
     def step_shapes(self, step: DrawStep) -> None:
-        """The shapes of all open items of a variadic input."""
+        """Draw the shapes of all open items of a variadic input, by the overlay's generator."""
         formal = self.spec.formal(step.position)
         assert formal is not None
         first = self.spec.inputs.index(formal)
@@ -407,7 +485,11 @@ class DrawAttempt:
         self.must(step.rules)
 
     def step_shape(self, step: DrawStep) -> None:
-        """The shape of a new input, all of whose names are bound."""
+        """Make the shape of a new input, all of whose names are bound; without a pattern it is small and random.
+
+        Raises:
+            DrawFailed: a size is not known or negative, or there would be too many elements.
+        """
         if not step.patterns:
             shape = tuple(self.choices.integer(1, 4) for _ in range(self.choices.integer(0, 3)))
         else:
@@ -433,7 +515,11 @@ class DrawAttempt:
         self.must(step.rules)
 
     def call(self) -> SampledCall:
-        """Facts of all inputs, checked as a whole."""
+        """The call that was drawn: facts of all inputs, checked as a whole.
+
+        Raises:
+            DrawFailed: it breaks a rule, or the number of its outputs is not known.
+        """
         inputs = tuple(self.input(i) if here else None for i, here in enumerate(self.present))
         if check_call(self.spec, [None if p is None else p.whole for p in inputs], self.attrs):
             raise DrawFailed("the call as a whole is not valid")
@@ -443,7 +529,11 @@ class DrawAttempt:
         return SampledCall(self.attrs, inputs, count)
 
     def input(self, position: int) -> SampledInput:
-        """What is to stand at one position."""
+        """What is to stand at one position: the given input, an exact value, or a tensor of a range.
+
+        Raises:
+            DrawFailed: nothing gave it a shape, or the given one may have elements outside its range.
+        """
         formal = self.spec.formal(position)
         assert formal is not None
         domain = self.overlay.values.get(formal.name)

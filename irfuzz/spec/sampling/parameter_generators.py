@@ -20,7 +20,9 @@ Generator = Callable[..., Any]
 
 
 def parse_generate(text: Any, where: str) -> GeneratorCall:
-    """``"name(argument, ...)"`` with expressions as arguments.
+    """A generator call ``"name(argument, ...)"`` with expressions as arguments.
+
+    Messages begin with the place that is given: the file and key.
 
     Raises:
         SpecError: not such a call, or no generator of that name.
@@ -40,7 +42,17 @@ def parse_generate(text: Any, where: str) -> GeneratorCall:
 
 
 def axes(choices: Choices, rank: int, least: int = 1, negative: bool = True) -> Vector | None:
-    """Different axes of a tensor, in any order, some counted from the end; at least ``least``."""
+    """Different axes of a tensor, in any order, some counted from the end.
+
+    Args:
+        choices: draws.
+        rank: of the tensor.
+        least: how many at least; mostly there are at most two.
+        negative: whether any may be counted from the end.
+
+    Returns:
+        ``None`` if the rank is below ``least``.
+    """
     if rank < least:
         return None
     count = choices.integer(least, max(least, rank if choices.boolean(0.3) else min(rank, 2)))
@@ -48,17 +60,27 @@ def axes(choices: Choices, rank: int, least: int = 1, negative: bool = True) -> 
 
 
 def signed(choices: Choices, chosen: Any, rank: int, negative: bool = True) -> Vector:
-    """The same axes, each written from the end with probability 0.3."""
+    """The same axes of a tensor of some rank, each written from the end with probability 0.3.
+
+    Without ``negative`` they stay as they are, from 0 on.
+    """
     return tuple(a - rank if negative and choices.boolean(0.3) else a for a in chosen)
 
 
 def permutation(choices: Choices, rank: int) -> Vector:
-    """An order of all axes."""
+    """An order of all ``rank`` axes, each from 0 on; all orders are equally likely."""
     return tuple(choices.sample(range(rank), rank))
 
 
 def new_axes(choices: Choices, rank: int, negative: bool = True, most: int = 6) -> Vector | None:
-    """Positions of axes to insert (Unsqueeze): different, in the rank of the result."""
+    """Positions of axes to insert (Unsqueeze): one or two different ones, in the rank of the result.
+
+    Args:
+        choices: draws.
+        rank: of the input.
+        negative: whether any may be counted from the end.
+        most: largest rank of the result; ``None`` if the input has it already.
+    """
     if rank >= most:
         return None
     count = choices.integer(1, min(2, most - rank))
@@ -66,7 +88,10 @@ def new_axes(choices: Choices, rank: int, negative: bool = True, most: int = 6) 
 
 
 def unit_axes(choices: Choices, shape: Vector, negative: bool = True) -> Vector | None:
-    """Axes of size 1 (Squeeze), at least one; ``None`` if there is none."""
+    """Axes of size 1 (Squeeze), at least one; ``None`` if there is none.
+
+    With ``negative`` some may be counted from the end of the input's ``shape``.
+    """
     units = [i for i, d in enumerate(shape) if d == 1]
     if not units:
         return None
@@ -74,7 +99,13 @@ def unit_axes(choices: Choices, shape: Vector, negative: bool = True) -> Vector 
 
 
 def target_shape(choices: Choices, shape: Vector, zero_copies: bool = True) -> Vector:
-    """A target for Reshape: another factorisation, with a -1 or copying zeros sometimes."""
+    """A target for Reshape: another factorisation, with a -1 or copying zeros sometimes.
+
+    Args:
+        choices: draws.
+        shape: of the input.
+        zero_copies: whether 0 stands for the input's size (``allowzero`` is 0).
+    """
     size = math.prod(shape)
     if size == 0 and (zero_copies or not choices.boolean()):
         return (0,) * len(shape) if zero_copies else tuple(shape)
@@ -106,7 +137,15 @@ def _factors(choices: Choices, size: int) -> list[int]:
 
 
 def expand_target(choices: Choices, shape: Vector, limit: int) -> Vector:
-    """A target for Expand: sizes of 1 grow, leading axes appear, a 1 may stand where the input's size stays."""
+    """A target for Expand: sizes of 1 grow, leading axes appear, a 1 may stand for a size that stays the input's.
+
+    Leading sizes may be left out.
+
+    Args:
+        choices: draws.
+        shape: of the input.
+        limit: most elements that growing may come to.
+    """
     out = list(shape)
     size = math.prod(shape)
     for i, d in enumerate(out):
@@ -131,7 +170,13 @@ def expand_target(choices: Choices, shape: Vector, limit: int) -> Vector:
 
 
 def split_sizes(choices: Choices, size: int, equal: bool = False) -> Vector | None:
-    """Sizes of parts that add up to ``size``; now and then one that is not to be equal is empty."""
+    """Sizes of one to four parts that add up to ``size``; now and then one that is not to be equal is empty.
+
+    Args:
+        choices: draws.
+        size: of the axis; ``None`` is given if it is 0.
+        equal: whether all parts have one size.
+    """
     if size <= 0:
         return None
     parts = choices.integer(1, min(4, size))
@@ -147,12 +192,21 @@ def split_sizes(choices: Choices, size: int, equal: bool = False) -> Vector | No
 
 
 def steps(choices: Choices, count: int) -> Vector:
-    """Steps of Slice: mostly 1, sometimes larger or backwards."""
+    """Steps of Slice for ``count`` axes: mostly 1, sometimes larger or backwards."""
     return tuple(choices.weighted((1, 2, 3, -1, -2), (6, 2, 1, 2, 1)) for _ in range(count))
 
 
 def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector | None:
-    """First indices of Slice, some counted from the end, some beyond it."""
+    """First indices of Slice, some counted from the end, some beyond it.
+
+    Args:
+        choices: draws.
+        sizes: of the sliced axes.
+        by: the steps; backwards ones may start anywhere, others in the first half.
+
+    Returns:
+        ``None`` if there are not as many steps as sizes.
+    """
     if len(sizes) != len(by):
         return None
     out: list[int] = []
@@ -167,7 +221,17 @@ def slice_starts(choices: Choices, sizes: Vector, by: Vector) -> Vector | None:
 
 
 def slice_ends(choices: Choices, sizes: Vector, starts: Vector, by: Vector) -> Vector | None:
-    """Bounds of Slice that leave at least one element if the axis has one; sometimes the far ends of int64."""
+    """Bounds of Slice that leave at least one element if the axis has one; sometimes the far ends of int64.
+
+    Args:
+        choices: draws.
+        sizes: of the sliced axes.
+        starts: as ``slice_starts`` gives them.
+        by: the steps.
+
+    Returns:
+        ``None`` if the three are not of one length.
+    """
     if not len(sizes) == len(starts) == len(by):
         return None
     out: list[int] = []
@@ -185,7 +249,14 @@ def slice_ends(choices: Choices, sizes: Vector, starts: Vector, by: Vector) -> V
 
 
 def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> Vector:
-    """Begins, then ends, for Pad: reflect stays inside the axis, wrap and edge need an element, some are negative."""
+    """Begins, then ends, for Pad: reflect stays inside the axis, wrap and edge need an element, some are negative.
+
+    Args:
+        choices: draws.
+        sizes: of the padded axes.
+        mode: ``constant``, ``reflect``, ``edge`` or ``wrap``.
+        negative: whether elements may be cut off (``constant`` only); at least one is left of each axis.
+    """
     limit = {"reflect": lambda d: min(3, d - 1), "wrap": lambda d: min(3, d)}.get(mode, lambda d: 3)
     begins: list[int] = []
     ends: list[int] = []
@@ -208,7 +279,10 @@ def pads(choices: Choices, sizes: Vector, mode: str, negative: bool = True) -> V
 
 
 def resize_scales(choices: Choices, sizes: Vector, inner: int) -> tuple[float, ...]:
-    """Scale factors for Resize (exact in binary) of the ``inner`` last axes, 1 before; no result is empty."""
+    """Scale factors for Resize (exact in binary) of the ``inner`` last axes, 1 before; no result is empty.
+
+    ``sizes`` are those of all axes of the input.
+    """
     out: list[float] = []
     for i, d in enumerate(sizes):
         factors = (1.0, 2.0, 0.5, 1.5, 0.75, 3.0, 1.25) if i >= len(sizes) - inner else (1.0,)
@@ -217,27 +291,43 @@ def resize_scales(choices: Choices, sizes: Vector, inner: int) -> tuple[float, .
 
 
 def resize_sizes(choices: Choices, sizes: Vector, inner: int) -> Vector:
-    """Target sizes for Resize: other sizes for the ``inner`` last axes, the same before."""
+    """Target sizes for Resize: other sizes for the ``inner`` last axes, the same before.
+
+    They are at most twice the input's ``sizes`` and at most 12; an empty axis stays so.
+    """
     return tuple(
         choices.integer(1, min(2 * d, 12)) if d and i >= len(sizes) - inner else d for i, d in enumerate(sizes)
     )
 
 
 def resize_axes(choices: Choices, rank: int, any_axes: bool) -> Vector | None:
-    """Axes for Resize: different ones, or the last two of four, which is all that linear modes are run with."""
+    """Axes for Resize: different ones, or the last two of four, which is all that linear modes are run with.
+
+    Unless ``any_axes`` is set, ``None`` is given for every rank but 4.
+    """
     if any_axes:
         return axes(choices, rank)
     return signed(choices, (2, 3), rank) if rank == 4 else None
 
 
 def resize_roi(choices: Choices, count: int) -> tuple[float, ...]:
-    """Begins, then ends, of the part of each axis that Resize crops to, exact in binary; some ends lie outside."""
+    """Begins, then ends, of the part of each of ``count`` axes that Resize crops to, as shares of the axis.
+
+    They are multiples of 1/8, exact in binary: begins from -1/8 to 1/4, ends from 3/4 to 9/8.
+    """
     begins = [choices.integer(-1, 2) / 8 for _ in range(count)]
     return (*begins, *(choices.integer(6, 9) / 8 for _ in range(count)))
 
 
 def scale_shape(choices: Choices, shape: Vector, axis: int, block: int) -> Vector:
-    """Shape of a quantisation scale: of one number, of one an element of ``axis``, or of one a block of it."""
+    """Shape of a quantisation scale: of one number, of one an element of ``axis``, or of one a block of it.
+
+    Args:
+        choices: draws.
+        shape: of the quantised tensor.
+        axis: may count from the end; outside there is one number.
+        block: elements to a scale along the axis, or 0 for no blocks.
+    """
     if -len(shape) <= axis < len(shape):
         axis %= len(shape)
         if block > 0:
@@ -248,14 +338,26 @@ def scale_shape(choices: Choices, shape: Vector, axis: int, block: int) -> Vecto
 
 
 def range_limit(choices: Choices, start: float, delta: float) -> float:
-    """A limit that gives Range one to eight elements."""
+    """A limit that gives Range from ``start`` in steps of ``delta`` one to eight elements."""
     return start + delta * choices.integer(1, 8)
 
 
 def indices_nd(
     choices: Choices, shape: Vector, batch: Vector, last: int, batch_dims: int = 0, repeat: bool = True
 ) -> Any:
-    """Indices of GatherND/ScatterND, shape ``(*batch, last)``; without ``repeat`` no two index tuples are equal."""
+    """Indices of GatherND or ScatterND, int64 of shape ``(*batch, last)``, some counted from the end.
+
+    Args:
+        choices: draws one seed.
+        shape: of the indexed tensor.
+        batch: sizes before the last one of the indices.
+        last: elements of an index tuple.
+        batch_dims: leading axes that are not indexed.
+        repeat: if false, no two index tuples are equal.
+
+    Returns:
+        ``None`` if there are not enough elements to index.
+    """
     rng = np.random.default_rng(choices.seed())
     span = shape[batch_dims : batch_dims + last]
     count = math.prod(batch)
@@ -272,7 +374,18 @@ def indices_nd(
 
 
 def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int, negative: bool = True) -> Any:
-    """Indices of ScatterElements, shape ``size``: no two write to one element, some count from the end."""
+    """Indices of ScatterElements, int64 of shape ``size``: no two write to one element, some count from the end.
+
+    Args:
+        choices: draws one seed.
+        shape: of the tensor that is written to.
+        size: of the indices.
+        axis: that they index; may count from the end.
+        negative: whether any may count from the end.
+
+    Returns:
+        ``None`` if there are more indices along the axis than elements.
+    """
     axis %= len(shape)
     if size[axis] > shape[axis]:
         return None
@@ -285,20 +398,27 @@ def indices_along(choices: Choices, shape: Vector, size: Vector, axis: int, nega
 
 
 def small_shape(choices: Choices) -> Vector:
-    """A shape of up to four small sizes, now and then one of them 0."""
+    """A shape of up to four sizes of 1 to 5; one time in ten they may be 0 as well."""
     least = 0 if choices.boolean(0.1) else 1
     return tuple(choices.integer(least, 5) for _ in range(choices.integer(0, 4)))
 
 
 def parts(choices: Choices, size: int) -> Any:
-    """What SplitToSequence takes: sizes that add up to ``size``, or one number that all parts but the last have."""
+    """What SplitToSequence takes: sizes that add up to ``size``, or one number that all parts but the last have.
+
+    Returns:
+        A tuple or a number; ``None`` if sizes are wanted of an empty axis.
+    """
     if choices.boolean(0.4):
         return choices.integer(1, max(1, size))
     return split_sizes(choices, size)
 
 
 def ngram_counts(choices: Choices, longest: int) -> Vector:
-    """Where the n-grams of each length begin in TfIdfVectorizer's pool; some lengths have none."""
+    """Positions at which the n-grams of each length begin in TfIdfVectorizer's pool; some lengths have none.
+
+    Up to three n-grams of each length but the ``longest`` are drawn.
+    """
     starts = [0]
     for length in range(1, longest):
         starts.append(starts[-1] + length * choices.integer(0, 3))
@@ -316,13 +436,27 @@ def _ngrams(starts: Vector, total: int) -> list[int]:
 
 
 def ngram_indexes(choices: Choices, starts: Vector) -> Vector:
-    """Where in the output each n-gram is counted: a permutation, with one to four n-grams of the greatest length."""
+    """Positions in the output at which each n-gram is counted: a permutation.
+
+    Args:
+        choices: draws it, with one to four n-grams of the greatest length.
+        starts: as ``ngram_counts`` gives them; they say how many there are of the other lengths.
+    """
     total = len(_ngrams(starts, 0)) + choices.integer(1, 4)
     return tuple(choices.sample(range(total), total))
 
 
 def ngram_numbers(choices: Choices, starts: Vector, indexes: Vector) -> Vector | None:
-    """A pool of different n-grams of small numbers."""
+    """A pool of different n-grams of numbers from 0 to 5, one after the other.
+
+    Args:
+        choices: draws.
+        starts: of each length, as ``ngram_counts`` gives them.
+        indexes: as ``ngram_indexes`` gives them; only how many there are counts.
+
+    Returns:
+        ``None`` if no further n-gram that differs is found.
+    """
     seen: set[Vector] = set()
     pool: list[int] = []
     for length in _ngrams(starts, len(indexes)):
@@ -338,19 +472,26 @@ def ngram_numbers(choices: Choices, starts: Vector, indexes: Vector) -> Vector |
 
 
 def ngram_words(choices: Choices, starts: Vector, indexes: Vector) -> tuple[str, ...] | None:
-    """The same of words."""
+    """The same as ``ngram_numbers`` of six words, among them an empty one, one with a blank and one beyond ASCII."""
     numbers = ngram_numbers(choices, starts, indexes)
     words = ("", "a", "b", "A", "é", "a b")
     return None if numbers is None else tuple(words[n] for n in numbers)
 
 
 def nothing(choices: Choices) -> Vector:
-    """An empty list."""
+    """An empty list; nothing is drawn."""
     return ()
 
 
 def concat_shapes(choices: Choices, shape: Vector, axis: int, count: int) -> list[Vector]:
-    """Shapes of ``count`` more inputs of Concat: equal but at ``axis``."""
+    """Shapes of ``count`` more inputs of Concat: equal but at ``axis``, along which each is 1 to 5 long.
+
+    Args:
+        choices: draws.
+        shape: of the first input, of rank 1 at least.
+        axis: may count from the end.
+        count: of inputs besides the first.
+    """
     axis %= len(shape)
     return [(*shape[:axis], choices.integer(1, 5), *shape[axis + 1 :]) for _ in range(count)]
 
@@ -359,7 +500,13 @@ _LETTERS = "abcdefghij"
 
 
 def equation(choices: Choices, shape: Vector, inputs: int) -> str | None:
-    """An Einsum equation whose first operand has ``shape``: products, contractions, transposes, diagonals, ellipses."""
+    """An Einsum equation whose first operand has ``shape``: products, contractions, transposes, diagonals, ellipses.
+
+    Args:
+        choices: draws.
+        shape: of the first operand; ``None`` is given for a rank above 5.
+        inputs: how many operands there are.
+    """
     rank = len(shape)
     if rank > 5:
         return None
@@ -386,7 +533,14 @@ def equation(choices: Choices, shape: Vector, inputs: int) -> str | None:
 
 
 def einsum_shapes(choices: Choices, text: str, shape: Vector, count: int) -> list[Vector]:
-    """Shapes of the other operands of an Einsum whose first has ``shape``."""
+    """Shapes of the other operands of an Einsum whose first has ``shape``.
+
+    Args:
+        choices: draws a size of 1 to 4 for each letter that the first operand does not have.
+        text: the equation.
+        shape: of the first operand.
+        count: of other operands.
+    """
     terms = text.partition("->")[0].replace(" ", "").split(",")
     first = terms[0].replace("...", "")
     dots = shape[: len(shape) - len(first)]

@@ -16,7 +16,7 @@ Ends = tuple[float | None, float | None]
 
 
 def allowed_types(spec: OpSpec, formal: FormalParameter) -> tuple[ir.DataType, ...]:
-    """Portable element types of a formal input."""
+    """Portable element types of a formal input; all of its types if it has no type variable."""
     if formal.type_str in spec.type_vars:
         return spec.portable.get(formal.type_str, ())
     return tuple(sorted(formal.dtypes))
@@ -25,14 +25,27 @@ def allowed_types(spec: OpSpec, formal: FormalParameter) -> tuple[ir.DataType, .
 def fitting_types(
     overlay: Overlay, formal: FormalParameter, allowed: tuple[ir.DataType, ...], env: Mapping[str, Any]
 ) -> tuple[ir.DataType, ...]:
-    """Those of several element types for an input that break no rule which asks for the types of inputs only."""
+    """Those of several element types for an input that break no rule which asks for the types of inputs only.
+
+    Args:
+        overlay: its rules count as far as all that they ask for is bound.
+        formal: the input.
+        allowed: to choose from; the order stays.
+        env: what is bound so far.
+    """
     key = f"dtype:{formal.name}"
     rules = [r for _, r in overlay.rules if key in r.names and all(n in env or n == key for n in r.names)]
     return tuple(t for t in allowed if all(r.holds({**env, key: t.name.lower()}) is not False for r in rules))
 
 
 def value_range(domain: ValueDomain | None, dtype: ir.DataType, env: Mapping[str, Any]) -> Ends:
-    """The range of an input's elements, if one is prescribed for its element type."""
+    """The range of an input's elements, if one is prescribed for its element type; else ``(None, None)``.
+
+    Args:
+        domain: of the input; one of exact values prescribes no range.
+        dtype: its element type. Of unsigned integers the range begins at 0 at the least.
+        env: names that the ends ask for.
+    """
     if domain is None or domain.exact or dtype in (ir.DataType.BOOL, ir.DataType.STRING):
         return None, None
     bounds = domain.integer_bounds if domain.integer_bounds is not None and is_integer(dtype) else domain.bounds
@@ -50,8 +63,14 @@ def given_input(name: str, fact: TensorFact, domain: ValueDomain | None, ends: E
 
     A range on integers is what makes them legal (indices, divisors), so the fact must keep it; on reals it is a wish.
 
+    Args:
+        name: of the input, for messages.
+        fact: what is known of it.
+        domain: that the overlay has for it.
+        ends: the range, as ``value_range`` gives it.
+
     Raises:
-        Failed: an element may lie outside.
+        DrawFailed: an element may lie outside.
     """
     low, high = ends
     legal = (
@@ -67,7 +86,13 @@ def given_input(name: str, fact: TensorFact, domain: ValueDomain | None, ends: E
 
 
 def exact_input(dtype: ir.DataType, value: np.ndarray, *, is_parameter: bool) -> SampledInput:
-    """A constant."""
+    """An input that is a constant.
+
+    Args:
+        dtype: its element type.
+        value: its elements, not copied; the fact spells them out if there are few.
+        is_parameter: whether it is a weight.
+    """
     known = tuple(value.ravel().tolist()) if value.size <= MAX_KNOWN_ELEMENTS else None
     numbers = value.size > 0 and value.dtype.kind in "iuf"
     ends = (float(value.min()), float(value.max())) if numbers else (None, None)

@@ -38,7 +38,11 @@ class FeatureWeights(Protocol):
 
 
 def evaluated(expression: Expression, env: Mapping[str, Any]) -> Any:
-    """The expression's value; ``DrawFailed`` if it has none."""
+    """The expression's value, ``None`` if it is not known.
+
+    Raises:
+        DrawFailed: it has none (division by zero, an index outside).
+    """
     try:
         return expression.evaluate(env)
     except Undefined as e:
@@ -46,13 +50,23 @@ def evaluated(expression: Expression, env: Mapping[str, Any]) -> Any:
 
 
 def limits(bounds: tuple[Expression, Expression], env: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """Both ends of a range, or ``None`` if one is not known."""
+    """Both ends of a range, or ``None`` if one is not known.
+
+    Raises:
+        DrawFailed: an end has no value.
+    """
     low, high = evaluated(bounds[0], env), evaluated(bounds[1], env)
     return None if low is None or high is None else (low, high)
 
 
 def options(domain: ValueDomain, env: Env) -> list[Any] | None:
-    """All values of a domain that can be listed, or ``None``."""
+    """All values of a domain that can be listed, in a new list, or ``None`` if they cannot or are not known.
+
+    Of a range of integers the first 64 are listed.
+
+    Raises:
+        DrawFailed: the range is empty.
+    """
     if domain.value is not None:
         value = evaluated(domain.value, env)
         return None if value is None else [value]
@@ -74,7 +88,15 @@ def options(domain: ValueDomain, env: Env) -> list[Any] | None:
 
 
 def real(choices: Choices, domain: ValueDomain, env: Env) -> float | None:
-    """A number from a range of reals, exact in single precision; ``None`` if the domain has no such range."""
+    """A number from a range of reals, exact in single precision; ``None`` if the domain has no such range.
+
+    One in five is an end of the range, or 0, 1 or -1 within it; the others have four decimal places.
+
+    Args:
+        choices: draws.
+        domain: its ``bounds`` count.
+        env: names that the ends ask for.
+    """
     ends = limits(domain.bounds, env) if domain.bounds is not None else None
     if ends is None:
         return None
@@ -84,7 +106,16 @@ def real(choices: Choices, domain: ValueDomain, env: Env) -> float | None:
 
 
 def vector(choices: Choices, domain: ValueDomain, env: Env) -> Any:
-    """A list by ``each`` and ``len``, or what a generator makes. Raises ``DrawFailed``."""
+    """A list by ``each`` and ``len``, or what a generator makes.
+
+    Args:
+        choices: draws; also the number of elements, one to three, if the domain does not say it.
+        domain: of the list.
+        env: names that are bound; ``i`` is bound to the index of each element in turn.
+
+    Raises:
+        DrawFailed: the domain does not say what to draw, or that is not known or impossible.
+    """
     if domain.generate is not None:
         return generated(choices, domain.generate, env)
     if domain.each is None:
@@ -109,7 +140,16 @@ def vector(choices: Choices, domain: ValueDomain, env: Env) -> Any:
 
 
 def generated(choices: Choices, call: GeneratorCall, env: Env) -> Any:
-    """What a generator makes of its arguments. Raises ``DrawFailed`` if it makes nothing."""
+    """What a generator makes of its arguments.
+
+    Args:
+        choices: draws.
+        call: the generator and expressions for its arguments.
+        env: names that they ask for.
+
+    Raises:
+        DrawFailed: an argument is not known, or the generator makes nothing.
+    """
     arguments = [evaluated(a, env) for a in call.arguments]
     if None in [a if not isinstance(a, np.ndarray) else 0 for a in arguments]:
         raise DrawFailed(f"an argument of {call.name} is not known")
@@ -120,7 +160,13 @@ def generated(choices: Choices, call: GeneratorCall, env: Env) -> Any:
 
 
 def cast_part(choices: Choices, joint: tuple[int, ...] | None, limit: int) -> tuple[int, ...]:
-    """Sizes that broadcast with ``joint``: equal, with ones, shorter, one element of any rank, or larger."""
+    """Sizes that broadcast with ``joint``: equal, with ones, shorter, one element of any rank, or larger.
+
+    Args:
+        choices: draws.
+        joint: the joint shape of the parts so far; ``None`` for the first, which has up to five sizes.
+        limit: most elements that growing may come to.
+    """
     if joint is None:
         return tuple(choices.integer(1, 4) for _ in range(choices.weighted(range(6), (2, 3, 4, 4, 2, 1))))
     how = choices.weighted(("same", "ones", "short", "scalar", "grow", "element"), (5, 3, 2, 1, 2, 2))
@@ -146,13 +192,17 @@ def cast_part(choices: Choices, joint: tuple[int, ...] | None, limit: int) -> tu
 
 
 def into_part(choices: Choices, target: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes that broadcast one way into ``target``."""
+    """Sizes that broadcast one way into ``target``: leading ones may be left out, and any may be 1."""
     shape = target[choices.integer(0, len(target)) :] if choices.boolean(0.5) else target
     return tuple(1 if choices.boolean(0.25) else d for d in shape)
 
 
 def joined(a: tuple[int, ...] | None, b: tuple[int, ...]) -> tuple[int, ...]:
-    """The joint shape of two that broadcast. Raises ``DrawFailed``."""
+    """The joint shape of two that broadcast; that of ``b`` if ``a`` is ``None``.
+
+    Raises:
+        DrawFailed: they do not broadcast.
+    """
     if a is None:
         return b
     try:
