@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import irfuzz
+from benchmarks.readability import RIDDLE, beyond, measured
 from tests.crossing_types import Package
 from tests.operator_decisions import decisions, only_names
 
@@ -200,28 +201,37 @@ print(json.dumps([bare, sorted({name.partition(".")[0] for name in sys.modules})
     assert {"onnx", "onnx_ir", "numpy", "sqlalchemy"}.isdisjoint(bare)
 
 
-RIDDLE = re.compile(r"\benters?\b.*\bleaves?\b", re.DOTALL)
-MOST_WHERE = 200
-
-
-def docstrings(path: Path) -> Iterator[str]:
-    """Those of a module and of all that it defines."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
-
-
 def test_a_module_says_what_it_does_in_a_sentence_and_not_as_a_riddle() -> None:
     kept = ROOT / "docs" / "bugs"  # scripts stay as irfuzz wrote them
     first = {
-        p: next(docstrings(p)).partition("\n\n")[0] for p in tracked() if p.suffix == ".py" and kept not in p.parents
+        p: (ast.get_docstring(ast.parse(p.read_text())) or "").partition("\n\n")[0]
+        for p in tracked()
+        if p.suffix == ".py" and kept not in p.parents
     }
     assert [name(p) for p, text in first.items() if RIDDLE.search(text)] == []
 
 
-def test_docstrings_say_if_for_conditions_and_where_for_places() -> None:
-    words = [word for p in modules("irfuzz") for text in docstrings(p) for word in re.findall(r"\w+", text.lower())]
-    assert words.count("where") <= MOST_WHERE < words.count("if")
+def test_the_package_reads_as_it_should() -> None:
+    found = measured(ROOT / "irfuzz")
+    assert beyond(found.numbers) == [], (found.classes, found.folders)
+    assert found.numbers["where"] < found.numbers["if"]
+
+
+def test_what_reads_badly_is_counted(tmp_path: Path) -> None:
+    package = tmp_path / "p"
+    (package / "workers").mkdir(parents=True)
+    (package / "a.py").write_text(
+        '"""A model enters, a graph leaves."""\n\nclass Case: ...\n\ndef f():\n    """Where."""'
+    )
+    for place in ("b.py", "workers/c.py"):
+        (package / place).write_text('"""Holds a case if there is one."""\n\nclass Case: ...\n\nclass _Own: ...\n')
+    for many in range(20):
+        (package / f"m{many}.py").write_text("class _Own: ...\n")
+    numbers = measured(package).numbers
+    assert (numbers["riddles"], numbers["where"], numbers["if"], numbers["names of two classes"]) == (1, 1, 2, 1)
+    assert numbers["folders above 22 modules"] == 0
+    (package / "one_more.py").touch()
+    assert len(beyond(measured(package).numbers)) == 4  # words, too
 
 
 MOST_DECISIONS = 41
